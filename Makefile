@@ -1,0 +1,28 @@
+.PHONY: help demo test check record bench soak setup
+.DEFAULT_GOAL := help
+
+PY ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+help: ## say what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+setup: $(READY) ## make .venv with the pinned versions
+
+$(READY): pyproject.toml constraints.txt
+	@$(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hobbes needs Python 3.11 or newer: make PY=python3.11 ..."; exit 2; }
+	@echo "setting up .venv (once, a minute or two)"
+	@$(PY) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+test: $(READY) ## run the whole test suite, the network blocked
+	@$(BIN)/pytest -n auto
+
+check: $(READY) ## lint, types, floors, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory test

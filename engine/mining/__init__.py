@@ -1,0 +1,1 @@
+"""mining: agents claim, raid, defend and mine a grid, without talk or authority."""

@@ -1,0 +1,105 @@
+"""mining: what an agent may say, from JSON to actions in the order of their priority.
+
+Source: seed `agent_output_contract_json_fields`; decisions page, "What an agent may say".
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.mining.state import Cell
+from engine.record import Findings, Json, JsonObject
+from engine.reflection import ReflectionFields
+from engine.said import whole
+
+Kind: TypeAlias = Literal["claim", "raid", "defend", "mine"]
+KINDS: tuple[Kind, ...] = ("claim", "raid", "defend", "mine")
+
+Plot = Annotated[list[int], Field(min_length=2, max_length=2, description="[row, col]")]
+
+
+class MineOrder(BaseModel):
+    """Stamina `s` for one own plot."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    cell: Plot
+    s: int = Field(ge=1)
+
+
+class MiningAction(ReflectionFields):
+    """The schema of an answer. The order of the keys, and inside a key of its list, is the priority."""
+
+    claim: list[Plot] = Field(default_factory=list, description="unowned plots to claim, 1 stamina each")
+    raid: list[Plot] = Field(default_factory=list, description="others' plots to raid, 1 stamina each")
+    defend: list[Plot] = Field(default_factory=list, description="own plots to defend, 1 stamina each")
+    mine: list[MineOrder] = Field(default_factory=list, description="own plots to mine, s stamina each")
+    plan: list[dict[Kind, Plot | MineOrder]] = Field(
+        default_factory=list, description="the same actions, one an object, for an order that mixes kinds"
+    )
+    message: str = Field("", description="to all miners, read next round; only where talk is allowed")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action on one plot; its stamina is its cost."""
+
+    kind: Kind
+    cell: Cell
+    stamina: int = 1
+
+
+Said: TypeAlias = tuple[Kind, Json]
+"""One element of an answer as it was said, under its kind."""
+
+
+def spoken(findings: Findings, answer: JsonObject) -> Iterator[Said]:
+    """Give the elements of an answer in the order of their priority."""
+    for key, value in answer.items():
+        if key == "plan":
+            yield from _planned(findings, value)
+        elif key in KINDS:
+            if isinstance(value, list):
+                yield from ((key, element) for element in value)
+            else:
+                findings.drop("schema", "mining/not-a-list", {key: value})
+        elif key not in MiningAction.model_fields:
+            findings.drop("schema", "mining/unknown-field", {key: value})
+
+
+def _planned(findings: Findings, plan: Json) -> Iterator[Said]:
+    """Give the elements of a plan, whose objects each name a kind."""
+    if not isinstance(plan, list):
+        findings.drop("schema", "mining/not-a-list", {"plan": plan})
+        return
+    for step in plan:
+        if not isinstance(step, Mapping) or not step:
+            findings.drop("schema", "mining/not-a-step", step)
+            continue
+        for key, element in step.items():
+            if key in KINDS:
+                yield (key, element)
+            else:
+                findings.drop("schema", "mining/not-a-step", {key: element})
+
+
+def as_action(kind: Kind, element: Json) -> Action | None:
+    """Give the action of an element of the right shape and type, else None."""
+    if kind != "mine":
+        cell = _as_cell(element)
+        return None if cell is None else Action(kind, cell)
+    if not isinstance(element, Mapping) or element.keys() != {"cell", "s"}:
+        return None
+    cell, stamina = _as_cell(element["cell"]), whole(element["s"])
+    return None if cell is None or stamina is None else Action(kind, cell, stamina)
+
+
+def _as_cell(value: Json) -> Cell | None:
+    """Give the plot of a list of two whole numbers."""
+    if isinstance(value, list | tuple) and len(value) == 2:  # noqa: PLR2004  [row, col]
+        row, col = whole(value[0]), whole(value[1])
+        if row is not None and col is not None:
+            return (row, col)
+    return None

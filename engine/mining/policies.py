@@ -1,0 +1,268 @@
+"""mining: the comparators, and how a model would spoil an answer.
+
+Source: seed `baseline_and_comparator_policies`, `thought_constraints_and_policy_guidance`; decisions page,
+"Comparators". A comparator reads the view that a model reads, and nothing else.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from engine.chance import Luck
+from engine.mining.actions import KINDS
+from engine.mining.state import Cell
+from engine.mining.view import UNOWNED
+from engine.policy import Policies
+from engine.record import JsonObject
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A view, read the way a comparator needs it."""
+
+    view: Mapping[str, Any]
+
+    @property
+    def stamina(self) -> int:
+        """What may be spent this round."""
+        return int(self.view["stamina"])
+
+    @property
+    def cap(self) -> int:
+        """Stamina that one plot takes."""
+        return int(self.view["rules"]["mine_cap"])
+
+    @cached_property
+    def mine(self) -> list[Cell]:
+        """Own plots, row-major."""
+        return [(r, c) for r, c, _ in self.view["your_plots"]]
+
+    @cached_property
+    def codes(self) -> dict[str, str]:
+        """The agent of each code on the map."""
+        width = max(2, len(str(len(self.view["plots_held"]))))
+        return {str(k).zfill(width): agent for k, agent in enumerate(self.view["plots_held"], start=1)}
+
+    @cached_property
+    def plots(self) -> list[tuple[Cell, str]]:
+        """Every plot with its code, row-major."""
+        return [
+            ((r, c), code) for r, row in enumerate(self.view["map"]) for c, code in enumerate(row.split(" "))
+        ]
+
+    @property
+    def unowned(self) -> list[Cell]:
+        """Plots that nobody has."""
+        return [cell for cell, code in self.plots if code == UNOWNED]
+
+    @property
+    def others(self) -> list[Cell]:
+        """Plots that somebody else has."""
+        return [cell for cell, code in self.plots if code != UNOWNED and self.codes[code] != self.view["you"]]
+
+    def held_by(self, agents: Iterable[str]) -> list[Cell]:
+        """Plots of these agents."""
+        wanted = set(agents)
+        return [cell for cell, code in self.plots if code != UNOWNED and self.codes[code] in wanted]
+
+    @property
+    def raided_me(self) -> dict[str, list[Cell]]:
+        """Who raided which of my plots last round."""
+        found: dict[str, list[Cell]] = {}
+        for raid in self.view["last_round"]["raided"]:
+            if raid["owner"] == self.view["you"]:
+                for raider in raid["by"]:
+                    found.setdefault(raider, []).append((raid["plot"][0], raid["plot"][1]))
+        return found
+
+
+@dataclass
+class Plan:
+    """An answer in the making: what is added first has the higher priority; stamina is never overspent."""
+
+    left: int
+    steps: list[tuple[str, Any]] = field(default_factory=list)
+
+    def add(self, kind: str, cells: Iterable[Cell]) -> None:
+        """Add one action a plot, 1 stamina each, while stamina is left."""
+        for cell in cells:
+            if self.left < 1:
+                return
+            self.steps.append((kind, list(cell)))
+            self.left -= 1
+
+    def mine(self, cells: Iterable[Cell], cap: int) -> None:
+        """Add orders to mine, as much as the cap allows, while stamina is left."""
+        for cell in cells:
+            if self.left < 1:
+                return
+            stamina = min(cap, self.left)
+            self.steps.append(("mine", {"cell": list(cell), "s": stamina}))
+            self.left -= stamina
+
+    def moves(self) -> dict[str, list[Any]]:
+        """Give the actions by kind; every comparator plans one kind after the other."""
+        return {
+            kind: [element for k, element in self.steps if k == kind]
+            for kind in dict.fromkeys(k for k, _ in self.steps)
+        }
+
+
+def random(view: JsonObject, luck: Luck) -> JsonObject:
+    """Spend stamina on actions drawn at random, each kind as likely as another where it is possible."""
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    fields = {"claim": sight.unowned, "raid": sight.others, "defend": sight.mine, "mine": sight.mine}
+    kinds = [kind for kind, cells in fields.items() if cells]
+    k = 0
+    while plan.left > 0 and kinds:
+        kind = luck.pick(kinds, f"kind/{k}")
+        cell = luck.pick(fields[kind], f"cell/{k}")
+        if kind == "mine":
+            plan.mine([cell], 1 + luck.below(sight.cap, f"stamina/{k}"))
+        else:
+            plan.add(kind, [cell])
+        k += 1
+    return {"plan": [{kind: element} for kind, element in plan.steps], "reasoning": "I act at random."}
+
+
+def greedy_mine(view: JsonObject, luck: Luck) -> JsonObject:
+    """Mine first if there are own plots, then claim, then raid."""
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    plan.mine(sight.mine, sight.cap)
+    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    plan.add("raid", luck.shuffled(sight.others, "raid"))
+    return _answer(sight, plan, "I mine what I have and take what I can with the rest.")
+
+
+def defend_then_mine(view: JsonObject, luck: Luck) -> JsonObject:
+    """Defend all own plots, then mine, then spend the rest on claims."""
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    plan.add("defend", sight.mine)
+    plan.mine(sight.mine, sight.cap)
+    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    return _answer(sight, plan, "I defend all I have before I mine it.")
+
+
+def tit_for_tat_raid(view: JsonObject, luck: Luck) -> JsonObject:
+    """Raid those who just raided me, one plot for each plot raided; else mine, and claim with the rest."""
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    for raider, raided in sorted(sight.raided_me.items()):
+        plan.add("raid", luck.shuffled(sight.held_by([raider]), f"raid/{raider}")[: len(raided)])
+    plan.mine(sight.mine, sight.cap)
+    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    raiders = ", ".join(sorted(sight.raided_me))
+    return _answer(
+        sight, plan, f"I raid {raiders} back." if raiders else "Nobody raided me, so I mine and claim."
+    )
+
+
+def guided(view: JsonObject, luck: Luck) -> JsonObject:
+    """Follow the prompt's heuristics, with a fair share of plots / N.
+
+    When challenged, defend core plots and raided plots first; below the fair share, claim unowned plots;
+    if there are none, raid border plots of the largest landholder; then mine.
+    """
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    share = len(sight.plots) // len(view["plots_held"])  # type: ignore[arg-type]
+    missing = max(0, share - len(sight.mine))
+    if sight.raided_me:
+        plan.add("defend", _to_defend(sight))
+    unowned = luck.shuffled(sight.unowned, "claim")[:missing]
+    plan.add("claim", unowned)
+    plan.add("raid", [] if unowned else luck.shuffled(_border_of_largest(sight, share), "raid")[:missing])
+    plan.mine(sight.mine, sight.cap)
+    have = f"I hold {len(sight.mine)} of a fair share of {share} plots"
+    return _answer(sight, plan, f"{have}, {_because(sight, missing, claiming=bool(unowned))}.")
+
+
+def _to_defend(sight: Sight) -> list[Cell]:
+    """List core plots and the plots raided last round, each once, at most half the stamina's worth."""
+    mine = set(sight.mine)
+    core = [(r, c) for r, c in sight.view["your_core"]]
+    raided = [cell for cells in sight.raided_me.values() for cell in cells if cell in mine]
+    return list(dict.fromkeys(raided + core))[: max(1, sight.stamina // 2)]
+
+
+def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
+    """List the border plots of the largest landholder, if it has more than its share and is not me."""
+    largest = sight.view["largest"]
+    if largest is None or largest["agent"] == sight.view["you"]:
+        return []
+    if sight.view["plots_held"][largest["agent"]] <= share:
+        return []
+    return [(r, c) for r, c in largest["border"]]
+
+
+def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
+    """Say why the heuristics lead to this plan."""
+    if sight.raided_me:
+        return f"{', '.join(sorted(sight.raided_me))} raided me, so I defend first"
+    if not missing:
+        return "which is enough, so I mine"
+    return (
+        "so I claim unowned plots" if claiming else "and nothing is unowned, so I look at the largest holder"
+    )
+
+
+def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
+    """Give the answer with its reflection, as a model would."""
+    raiders = sight.raided_me
+    return {
+        "reasoning": why,
+        **plan.moves(),
+        "summary_last_turn": f"I mined {sight.view['your_last_round'].get('gold', 0)} gold.",
+        "history_summary": f"I hold {len(sight.mine)} plots.",
+        "aggressor_report": {agent: min(10, 5 + len(cells)) for agent, cells in raiders.items()},
+    }
+
+
+def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
+    """Spoil each action with probability `noise`, as a model would.
+
+    A plot off the grid, a plot that is not its own, or far too much stamina.
+    """
+    sight = Sight(view)
+    spoiled: dict[str, Any] = {}
+    for key, value in answer.items():
+        if key in KINDS or key == "plan":
+            elements = list(value)  # type: ignore[arg-type]
+            spoiled[key] = [
+                _spoil_element(sight, element, luck, f"{key}/{k}")
+                if luck.happens(noise, f"noise/{key}/{k}")
+                else element
+                for k, element in enumerate(elements)
+            ]
+        else:
+            spoiled[key] = value
+    return spoiled
+
+
+def _spoil_element(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa: ANN401  any JSON
+    """Spoil one element in one of three ways."""
+    off_grid = [len(sight.view["map"]) + 2, -1]
+    anywhere = list(luck.pick(sight.plots, f"noise/cell/{name}")[0])
+    cell = luck.pick((off_grid, anywhere), f"noise/kind/{name}")
+    if isinstance(element, list):
+        return cell
+    if "cell" in element:
+        return luck.pick(({**element, "cell": cell}, {**element, "s": 99}), f"noise/mine/{name}")
+    return {kind: _spoil_element(sight, inner, luck, name) for kind, inner in element.items()}
+
+
+POLICIES = Policies(
+    {
+        "guided": guided,
+        "random": random,
+        "greedy-mine": greedy_mine,
+        "defend-then-mine": defend_then_mine,
+        "tit-for-tat-raid": tit_for_tat_raid,
+    },
+    default="guided",
+    spoil=spoil,
+)

@@ -1,0 +1,318 @@
+"""mining, steps 1 to 4: claims, raids, mining, the end of the round.
+
+Source: seed `decision_algorithms`, `defense_and_raiding_logic`; decisions page, "Immunity W" to "Draws" and
+"authority". Each step reads what earlier steps found and changes nothing in place.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+from engine.chance import draw, happens
+from engine.mining.actions import KINDS, Kind
+from engine.mining.state import Cell, ClaimNews, Deeds, News, RaidNews, State, Tally
+from engine.mining.validation import IDLE, Intent
+from engine.record import Draw, Event
+from engine.world import Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Step 1: who got which plot."""
+
+    news: tuple[ClaimNews, ...]
+    draws: tuple[Draw, ...]
+
+    @property
+    def winners(self) -> dict[Cell, str]:
+        """The new owner of each claimed plot."""
+        return {claim.cell: claim.winner for claim in self.news}
+
+
+@dataclass(frozen=True, slots=True)
+class Raids:
+    """Step 2: what became of each raid."""
+
+    news: tuple[RaidNews, ...]
+    fizzled: tuple[tuple[str, Cell], ...]
+    draws: tuple[Draw, ...]
+
+    @property
+    def captures(self) -> dict[Cell, str]:
+        """The captor of each plot that fell."""
+        return {raid.cell: raid.taken_by for raid in self.news if raid.taken_by is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Step 4: what an authority did about the raids; nothing where there is none."""
+
+    gold: Mapping[str, int]
+    fined: Mapping[str, int]
+    returned: frozenset[Cell] = frozenset()
+    events: tuple[Event, ...] = ()
+    draws: tuple[Draw, ...] = ()
+
+
+Mined: TypeAlias = Mapping[tuple[str, Cell], int]
+"""Step 3: the gold of each order to mine, by (agent, plot)."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What all steps of a round found."""
+
+    claims: Claims
+    raids: Raids
+    mined: Mined
+    authority: Authority
+
+
+def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
+    """Play one round: claims, then raids, then mining, then the end of the round."""
+    acting = {agent: intents.get(agent, IDLE) for agent in state.setting.agents}
+    claims = resolve_claims(state, acting)
+    raids = resolve_raids(state, acting, claims)
+    mined = resolve_mining(state, acting, raids)
+    authority = resolve_authority(state, raids, _earned(state, mined))
+    books = Books(claims, raids, mined, authority)
+    return Resolved(
+        end_round(state, acting, books),
+        tuple(_events(state, acting, books)),
+        claims.draws + raids.draws + authority.draws,
+    )
+
+
+def resolve_claims(state: State, intents: Mapping[str, Intent]) -> Claims:
+    """Give each claimed plot to its one claimant, or to one of several by a draw."""
+    news, draws = [], []
+    for cell, claimants in sorted(_by_plot("claim", intents).items()):
+        winner = claimants[0]
+        if len(claimants) > 1:
+            decided = draw(state.setting.seed, state.turn, list(cell), "claim", claimants)
+            draws.append(decided)
+            winner = decided.winner
+        news.append(ClaimNews(cell, claimants, winner))
+    return Claims(tuple(news), tuple(draws))
+
+
+def resolve_raids(state: State, intents: Mapping[str, Intent], claims: Claims) -> Raids:
+    """Let each raid strike, fail at a defence, or fizzle where there is nothing to take."""
+    defence, claimed = _by_plot("defend", intents), claims.winners
+    news, fizzled, draws = [], [], []
+    for cell, raiders in sorted(_by_plot("raid", intents).items()):
+        owner = state.owner(cell) or claimed.get(cell)
+        striking = tuple(raider for raider in raiders if owner not in (None, raider))
+        fizzled += [(raider, cell) for raider in raiders if raider not in striking]
+        if owner is None or not striking:
+            continue
+        points, taken_by = len(defence.get(cell, ())), None
+        if falls(state.config.defense, points, len(striking)):
+            taken_by = striking[0]
+            if len(striking) > 1:
+                decided = draw(state.setting.seed, state.turn, list(cell), "raid", striking)
+                draws.append(decided)
+                taken_by = decided.winner
+        news.append(RaidNews(cell, owner, striking, points > 0, taken_by))
+    return Raids(tuple(news), tuple(fizzled), tuple(draws))
+
+
+def falls(defense: str, points: int, raiders: int) -> bool:
+    """Tell whether a plot falls: `block_all` needs one point for all raids, `per_point` one for each."""
+    return points == 0 if defense == "block_all" else raiders > points
+
+
+def resolve_mining(state: State, intents: Mapping[str, Intent], raids: Raids) -> Mined:
+    """Pay min(stamina, cap) x alpha to the owners that kept their plot; a lost plot pays nothing."""
+    lost, cap = raids.captures, state.config.mine_cap
+    return {
+        (agent, action.cell): 0
+        if action.cell in lost
+        else min(action.stamina, cap) * state.alpha[action.cell[0]][action.cell[1]]
+        for agent, intent in intents.items()
+        for action in intent.actions
+        if action.kind == "mine"
+    }
+
+
+def resolve_authority(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
+    """Tax, punish or undo raids, if there is an authority."""
+    match state.config.authority:
+        case "raid_tax":
+            return _tax_raids(state, raids, gold)
+        case "punishment":
+            return _punish_raiders(state, raids, gold)
+        case "adjudication":
+            return _adjudicate(state, raids, gold)
+        case _:
+            return Authority(gold, {})
+
+
+def _raids_made(raids: Raids) -> list[tuple[str, Cell, str | None]]:
+    """List every raid that was paid for, with its victim (none if it fizzled), by raider and plot."""
+    struck = [(raider, raid.cell, raid.owner) for raid in raids.news for raider in raid.raiders]
+    return sorted(
+        [*struck, *((raider, cell, None) for raider, cell in raids.fizzled)], key=lambda raid: raid[:2]
+    )
+
+
+def _tax_raids(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
+    """Take the tax for each raid, at most what the raider has, and give it to the victim or to nobody."""
+    purse, events = dict(gold), []
+    for raider, cell, victim in _raids_made(raids):
+        amount = min(state.config.raid_tax, purse[raider])
+        receiver = victim if state.config.raid_tax_to == "victim" else None
+        purse[raider] -= amount
+        if receiver is not None:
+            purse[receiver] += amount
+        events.append(Event("tax", raider, {"plot": list(cell), "gold": amount, "to": receiver}))
+    return Authority(purse, {}, events=tuple(events))
+
+
+def _punish_raiders(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
+    """Take stamina of the next round from everyone who raided."""
+    stamina = state.config.punishment
+    raiders = sorted({raider for raider, _, _ in _raids_made(raids)})
+    events = tuple(Event("punish", raider, {"stamina": stamina}) for raider in raiders)
+    return Authority(gold, dict.fromkeys(raiders, stamina), events=events)
+
+
+def _adjudicate(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
+    """Give each captured plot back to its former owner with the set probability, by a draw."""
+    percent = state.config.adjudication_percent
+    fallen = [raid for raid in raids.news if raid.taken_by is not None]
+    draws = [
+        happens(state.setting.seed, state.turn, list(raid.cell), "adjudicate", percent) for raid in fallen
+    ]
+    returned = [raid for raid, drawn in zip(fallen, draws, strict=True) if drawn.winner == "yes"]
+    events = tuple(
+        Event("return", raid.owner, {"plot": list(raid.cell), "from": raid.taken_by}) for raid in returned
+    )
+    return Authority(gold, {}, frozenset(raid.cell for raid in returned), events, tuple(draws))
+
+
+def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> State:
+    """Hand over the plots, book the gold, and write the news that everybody reads next round."""
+    claimed = books.claims.winners
+    captured = {c: who for c, who in books.raids.captures.items() if c not in books.authority.returned}
+    changed = claimed | captured
+    news = News(books.claims.news, books.raids.news, tuple(sorted(_by_plot("defend", intents))))
+    return replace(
+        state,
+        turn=state.turn + 1,
+        owners=_overlay(state.owners, changed),
+        first_owner=_overlay(state.first_owner, claimed),
+        since=_overlay(state.since, dict.fromkeys(changed, state.turn)),
+        claimed=_overlay(state.claimed, dict.fromkeys(claimed, state.turn)),
+        gold=books.authority.gold,
+        fined=books.authority.fined,
+        news=news,
+        tallies=_remembered(state, _tally(state.turn, news)),
+        deeds=_deeds(intents, books.mined),
+        messages=tuple((agent, intent.message) for agent, intent in intents.items() if intent.message),
+    )
+
+
+def _by_plot(kind: Kind, intents: Mapping[str, Intent]) -> dict[Cell, tuple[str, ...]]:
+    """Give the agents that act so on each plot, by name; one that defends twice stands twice."""
+    found: dict[Cell, tuple[str, ...]] = {}
+    for agent, intent in intents.items():
+        for action in intent.actions:
+            if action.kind == kind:
+                found[action.cell] = (*found.get(action.cell, ()), agent)
+    return found
+
+
+def _earned(state: State, mined: Mined) -> dict[str, int]:
+    """Add what was mined to everyone's gold."""
+    gold = dict(state.gold)
+    for (agent, _), amount in mined.items():
+        gold[agent] += amount
+    return gold
+
+
+def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tuple[tuple[T, ...], ...]:
+    """Give a grid with some plots changed; rows without a change stay the same objects."""
+    touched = {r for r, _ in changed}
+    return tuple(
+        tuple(changed.get((r, c), old) for c, old in enumerate(row)) if r in touched else row
+        for r, row in enumerate(grid)
+    )
+
+
+def _tally(turn: int, news: News) -> Tally:
+    """Sum a round up for the rolling summary."""
+    return Tally(
+        turn,
+        claimed=len(news.claims),
+        contested=sum(len(claim.claimants) > 1 for claim in news.claims),
+        defended=len(news.defended),
+        raided=len(news.raids),
+        taken=sum(raid.taken_by is not None for raid in news.raids),
+    )
+
+
+def _remembered(state: State, tally: Tally) -> tuple[Tally, ...]:
+    """Keep the tallies that agents may see: one round, the window, or all."""
+    tallies = (*state.tallies, tally)
+    match state.config.visibility:
+        case "last":
+            return tallies[-1:]
+        case "window":
+            return tallies[-state.config.window :]
+        case "full":
+            return tallies
+
+
+def _deeds(intents: Mapping[str, Intent], mined: Mined) -> dict[str, Deeds]:
+    """Sum up what each agent did: its own action history."""
+    done = {agent: dict.fromkeys((*KINDS, "gold"), 0) for agent in intents}
+    for agent, intent in intents.items():
+        for action in intent.actions:
+            done[agent][action.kind] += action.stamina
+    for (agent, _), gold in mined.items():
+        done[agent]["gold"] += gold
+    return {agent: Deeds(**sums) for agent, sums in done.items()}
+
+
+def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterator[Event]:
+    """Tell the round: claims, defences, raids, mining, messages, each in the order of plots or names."""
+    for claim in books.claims.news:
+        for agent in claim.claimants:
+            yield Event("claim", agent, {"plot": list(claim.cell), "won": agent == claim.winner})
+    for cell, defenders in sorted(_by_plot("defend", intents).items()):
+        yield Event("defend", defenders[0], {"plot": list(cell), "points": len(defenders)})
+    for raid in books.raids.news:
+        for agent in raid.raiders:
+            result = _result(raid, agent)
+            yield Event("raid", agent, {"plot": list(raid.cell), "owner": raid.owner, "result": result})
+    for agent, cell in books.raids.fizzled:
+        yield Event("raid", agent, {"plot": list(cell), "owner": state.owner(cell), "result": "fizzled"})
+    for (agent, cell), gold in books.mined.items():
+        yield Event("mine", agent, {"plot": list(cell), "gold": gold})
+    for agent, intent in intents.items():
+        if intent.message:
+            yield Event("message", agent, {"text": intent.message})
+    yield from books.authority.events
+
+
+def _result(raid: RaidNews, raider: str) -> str:
+    """Say what one raid came to."""
+    if raid.taken_by is None:
+        return "blocked"
+    return "captured" if raid.taken_by == raider else "outdrawn"
+
+
+EVENTS = {
+    "claim": "plot, won: an unowned plot was claimed",
+    "defend": "plot, points: an own plot was defended",
+    "raid": "plot, owner, result: captured, outdrawn, blocked, or fizzled (nothing there to take)",
+    "mine": "plot, gold: what an own plot gave; 0 if it was lost this round",
+    "message": "text: said to all, read next round",
+    "tax": "plot, gold, to: what a raid cost",
+    "punish": "stamina: what a raider lacks next round",
+    "return": "plot, from: a captured plot went back to `agent`",
+}
+"""The types of events and their fields."""

@@ -1,0 +1,132 @@
+"""What is written down about a turn: drops, mends, events and draws.
+
+Nothing that an agent said disappears without a Drop (it was refused) or a Mend (it was changed and kept).
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = Mapping[str, Json]
+
+Stage: TypeAlias = Literal["read", "schema", "rule", "budget"]
+
+EXCERPT = 500
+"""Characters of what was said that a drop or mend carries; the whole answer is in the ledger of answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Something an agent said that was refused.
+
+    `stage` is where, `code` the countable reason (`mining/not-yours`), `said` what was refused.
+    """
+
+    agent: str
+    stage: Stage
+    code: str
+    said: Json
+    detail: str = ""
+
+    def to_json(self) -> JsonObject:
+        """Give the drop as interfaces name it."""
+        return {
+            "agent": self.agent,
+            "stage": self.stage,
+            "code": self.code,
+            "said": self.said,
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """Something an agent said that was changed, and kept as `kept`."""
+
+    agent: str
+    stage: Stage
+    code: str
+    said: Json
+    kept: Json
+
+    def to_json(self) -> JsonObject:
+        """Give the mend as interfaces name it."""
+        return {
+            "agent": self.agent,
+            "stage": self.stage,
+            "code": self.code,
+            "said": self.said,
+            "kept": self.kept,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a world; `facts` are the type's own fields."""
+
+    type: str
+    agent: str
+    facts: JsonObject = field(default_factory=dict)
+
+    def to_json(self) -> JsonObject:
+        """Give the event as one flat object."""
+        return {"type": self.type, "agent": self.agent, **self.facts}
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One use of luck: who took part, the digest that decided, and what it decided."""
+
+    event: str
+    subject: Json
+    participants: tuple[str, ...]
+    digest: str
+    winner: str
+
+    def to_json(self) -> JsonObject:
+        """Give the draw as interfaces name it."""
+        return {
+            "event": self.event,
+            "subject": self.subject,
+            "participants": list(self.participants),
+            "digest": self.digest,
+            "winner": self.winner,
+        }
+
+
+class Findings:
+    """The drops and mends of one agent's answer, collected while it is validated."""
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.drops: list[Drop] = []
+        self.mends: list[Mend] = []
+
+    def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
+        """Write down that `said` was refused."""
+        self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
+
+    def mend(self, stage: Stage, code: str, said: Json, kept: Json) -> None:
+        """Write down that `said` was changed into `kept`."""
+        self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
+
+
+def canonical(value: Json) -> str:
+    """Give the one text of a JSON value: keys sorted, no spaces. What is hashed is this text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def sha256(text: str) -> str:
+    """Give the hexadecimal SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def excerpt(said: Json) -> Json:
+    """Give `said` itself if it is short, else the beginning of its text: records stay bounded."""
+    if said is None or isinstance(said, bool | int | float):
+        return said
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return said if len(text) <= EXCERPT else text[:EXCERPT] + "…"

@@ -1,0 +1,90 @@
+"""What an agent says beside its moves: reasoning, summaries, memory, and what it thinks of the others.
+
+Every world has these fields (nations seed, action schema 6 to 8, 10 and 11). They change no state of a world;
+they become the agent's mind.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.record import Findings, Json, JsonObject
+from engine.said import clean_text, whole
+
+TEXTS = ("reasoning", "summary_last_turn", "history_summary", "memory")
+REPORTS = ("keeps_word_report", "aggressor_report")
+LOWEST, HIGHEST = 1, 10
+
+Rating = Annotated[int, Field(ge=LOWEST, le=HIGHEST)]
+
+
+class ReflectionFields(BaseModel):
+    """The schema of these fields, for the action models of the worlds."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reasoning: str = Field("", description="Why you decide so, briefly")
+    summary_last_turn: str = Field("", description="Your summary of the turn just completed")
+    history_summary: str = Field("", description="Your compressed history of all turns so far")
+    memory: str = Field("", description="Private notes to yourself, given back to you next turn")
+    keeps_word_report: dict[str, Rating] = Field(
+        default_factory=dict, description="How well each agent keeps its word, 1 to 10"
+    )
+    aggressor_report: dict[str, Rating] = Field(
+        default_factory=dict, description="How aggressive each agent is, 1 to 10"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """One turn's reflection of one agent; an empty field was not given."""
+
+    reasoning: str = ""
+    summary_last_turn: str = ""
+    history_summary: str = ""
+    memory: str = ""
+    keeps_word_report: Mapping[str, int] = field(default_factory=dict)
+    aggressor_report: Mapping[str, int] = field(default_factory=dict)
+
+
+def reflect(
+    findings: Findings, answer: JsonObject, agents: Collection[str], texts: tuple[str, ...] = TEXTS
+) -> Reflection:
+    """Read the reflection fields of an answer; what does not fit becomes a drop or a mend."""
+    said = {name: _text(findings, name, answer[name]) for name in texts if name in answer}
+    reports = {name: _report(findings, name, answer[name], agents) for name in REPORTS if name in answer}
+    return Reflection(
+        said.get("reasoning", ""),
+        said.get("summary_last_turn", ""),
+        said.get("history_summary", ""),
+        said.get("memory", ""),
+        reports.get("keeps_word_report", {}),
+        reports.get("aggressor_report", {}),
+    )
+
+
+def _text(findings: Findings, name: str, value: Json) -> str:
+    """Give a text field, bounded and clean; what is no text is dropped."""
+    if not isinstance(value, str):
+        findings.drop("schema", "reflection/not-text", {name: value})
+        return ""
+    return clean_text(findings, "reflection", value)
+
+
+def _report(findings: Findings, name: str, value: Json, agents: Collection[str]) -> dict[str, int]:
+    """Give a report: a wrong type spoils the field, an unknown agent or a rating outside 1..10 its entry."""
+    if not isinstance(value, Mapping) or any(whole(rating) is None for rating in value.values()):
+        findings.drop("schema", "reflection/not-ratings", {name: value})
+        return {}
+    report: dict[str, int] = {}
+    for agent, said in value.items():
+        rating = whole(said)
+        if agent not in agents:
+            findings.drop("rule", "reflection/unknown-agent", {name: {agent: said}})
+        elif rating is None or not LOWEST <= rating <= HIGHEST:
+            findings.drop("rule", "reflection/rating-out-of-range", {name: {agent: said}})
+        else:
+            report[agent] = rating
+    return report

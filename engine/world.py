@@ -1,0 +1,176 @@
+"""The contract that every world keeps.
+
+A world is a value of plain functions over frozen dataclasses; there is no base class to inherit. Everything
+outside `engine` speaks of worlds through this value only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from engine.policy import Policies
+from engine.record import Draw, Drop, Event, Json, JsonObject, Mend
+from engine.reflection import Reflection
+
+
+class Config(BaseModel):
+    """What every world's config has; a world adds its own rules. Unknown names are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    rounds: int = Field(ge=1, le=100_000, description="turns to play")
+    on_failure: Literal["default", "halt"] = Field(
+        "default", description="a call that gave no decision: take the default action, or stop the run"
+    )
+    taint_share: float = Field(
+        0.05, ge=0, le=1, description="share of decisions that were nobody's past which a run is tainted"
+    )
+
+
+class Intent(Protocol):
+    """What an answer came to: the world's own moves, and the agent's reflection."""
+
+    @property
+    def reflection(self) -> Reflection:
+        """What the agent says beside its moves."""
+
+
+C = TypeVar("C", bound=Config)
+S = TypeVar("S")
+I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, beside a config C and a state S
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[C]):
+    """What never changes in a run: the config, the agents sorted by name, the seed."""
+
+    config: C
+    agents: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Validated(Generic[I]):
+    """What became of an answer: what the agent intends, what was refused, what was changed."""
+
+    intent: I
+    drops: tuple[Drop, ...] = ()
+    mends: tuple[Mend, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved(Generic[S]):
+    """What a turn led to. `ledgers` are the phases' own books, for worlds that keep them."""
+
+    state: S
+    events: tuple[Event, ...] = ()
+    draws: tuple[Draw, ...] = ()
+    ledgers: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Played(Generic[S, I]):
+    """One turn of a history, as measures read it."""
+
+    before: S
+    intents: Mapping[str, I]
+    after: S
+    events: tuple[Event, ...]
+    draws: tuple[Draw, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure about a run. `scope` is `run`, `first-half`, `second-half` or `turn/N`; None = undefined."""
+
+    name: str
+    scope: str
+    value: float | None
+
+
+class Codec(Generic[S]):
+    """A frozen dataclass as plain JSON and back."""
+
+    def __init__(self, kind: type[S]) -> None:
+        self._adapter = TypeAdapter(kind)
+
+    def to_json(self, value: S) -> dict[str, Any]:
+        """Give plain JSON: objects, lists, strings, integers."""
+        dumped: dict[str, Any] = self._adapter.dump_python(value, mode="json")
+        return dumped
+
+    def from_json(self, data: JsonObject, **known: object) -> S:
+        """Give the value again, with `known` fields that are not in the JSON.
+
+        Raise ValueError, in one line, for data of another shape.
+        """
+        try:
+            return self._adapter.validate_python({**data, **known})
+        except ValidationError as error:
+            raise ValueError(in_one_line(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class World(Generic[C, S, I]):
+    """One world.
+
+    setup(config, agents, seed)      the first state
+    actors(state)                    who is asked this turn
+    observe(state, agent)            that agent's view: plain JSON of what it may know, no prose
+    validate(state, agent, answer)   intent, drops, mends; never raises on what an agent said (None: nothing)
+    resolve(state, intents)          next state, events, draws; pure; an actor without intent does nothing
+    over, scores, measures           the end, the score of each agent, the figures of a whole run
+    load(setting, data)              a state from its JSON; ValueError if it is no such state
+    names(n)                         the default names of n agents
+    prompts(config)                  the prompt variant that the config asks for
+    """
+
+    name: str
+    config: type[C]
+    action: type[BaseModel]
+    setup: Callable[[C, tuple[str, ...], int], S]
+    actors: Callable[[S], tuple[str, ...]]
+    observe: Callable[[S, str], JsonObject]
+    validate: Callable[[S, str, JsonObject | None], Validated[I]]
+    resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
+    over: Callable[[S], bool]
+    scores: Callable[[S], Mapping[str, int]]
+    measures: Callable[[Sequence[Played[S, I]]], tuple[Measure, ...]]
+    load: Callable[[Setting[C], JsonObject], S]
+    state: Codec[S]
+    intent: Codec[I]
+    policies: Policies
+    names: Callable[[int], tuple[str, ...]]
+    default_agents: int
+    prompts: Callable[[C], str]
+    events: Mapping[str, str]
+
+
+AnyWorld: TypeAlias = World[Any, Any, Any]
+
+
+def in_one_line(error: ValidationError) -> str:
+    """Say in one line for people what pydantic found: each place and what is wrong there."""
+    return "; ".join(
+        f"{'.'.join(map(str, problem['loc'])) or 'value'}: {problem['msg']}" for problem in error.errors()
+    )
+
+
+def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[str, Json]) -> Setting[Any]:
+    """Make a run's setting; ValueError, in one line, names the unknown names or values out of range.
+
+    Agents are sorted by name, since every rule that needs an order takes that one.
+    """
+    unknown = sorted(set(values) - set(world.config.model_fields))
+    if unknown:
+        names = " ".join(world.config.model_fields)
+        raise ValueError(f"{world.name} has no config named {', '.join(unknown)}; it has: {names}")
+    if not agents or len(set(agents)) != len(agents) or not all(agents):
+        raise ValueError("agents: give at least one name, no name twice, none empty")
+    try:
+        config = world.config.model_validate(values, strict=False)
+    except ValidationError as error:
+        raise ValueError(f"{world.name} config: {in_one_line(error)}") from error
+    return Setting(config, tuple(sorted(agents)), seed)

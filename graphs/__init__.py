@@ -1,0 +1,1 @@
+"""The turn as a LangGraph ring, and what is done with it: start, resume, replay."""

@@ -1,0 +1,1 @@
+"""One turn of any world, one file a phase, and what the phases stand on."""

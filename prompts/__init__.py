@@ -1,0 +1,1 @@
+"""Prompt texts that people edit: prompts/<world>/<variant>/{system,turn}.{en,zh}.md."""
