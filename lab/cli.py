@@ -404,7 +404,7 @@ def _found(told: Mapping[str, Any]) -> RenderableType:
 STEP_HELP = "\n\n".join(
     [
         "Play the engine alone: one JSON object a line in, one a line out.",
-        """Example: echo '{"agents": ["A", "B"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining""",
+        """Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining""",
         *(
             f"Events of {world.name}:\n\n\b\n"
             + "\n".join(f"{kind}: {told}" for kind, told in world.events.items())
@@ -416,6 +416,7 @@ STEP_HELP = "\n\n".join(
 
 @app.command(context_settings=ENV, help=STEP_HELP)
 def step(world: Annotated[str, typer.Argument(help=", ".join(WORLDS))]) -> None:
+    """Play the engine alone, JSON Lines in and out."""
     from lab.stepping import step_lines
 
     for line in step_lines(_world(world), sys.stdin):
