@@ -9,7 +9,7 @@ import httpx2
 import langsmith
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -107,7 +107,7 @@ class ChatMind:
         began = time.monotonic()
         try:
             message = await self._chat.ainvoke(
-                [("system", prompt.system), ("user", prompt.turn)],
+                [SystemMessage(prompt.system), HumanMessage(prompt.turn)],
                 extra_headers={ADDRESS_HEADER: str(address)},
             )
         except openai.APITimeoutError as error:

@@ -124,7 +124,7 @@ def approximate_tokens(text: str) -> int:
     token, so the characters a token that it is given are the text's own mean. JSON of numbers is denser than
     either: a view may take up to twice the estimate.
     """
-    wide = sum(east_asian_width(character) in "WF" for character in text)
+    wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
 

@@ -119,12 +119,19 @@ def _finite_or_text(digits: str) -> float | str:
 _NUMBERS: Any = {"parse_int": _whole_or_text, "parse_float": _finite_or_text, "parse_constant": str}
 
 
-def _too_deep(value: Any, depth: int = 0) -> bool:  # noqa: ANN401  any JSON
+def _too_deep(said: dict[str, Any]) -> bool:
     """Tell whether a value is nested deeper than anything an answer needs."""
-    if depth > DEEPEST:
-        return True
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_too_deep(element, depth + 1) for element in inner)
+    level: list[Any] = [said]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _embedded(text: str) -> Iterator[str]:
@@ -152,7 +159,9 @@ def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
     if begin == -1 or not re.match(r"\{\s*[\"'\w\u201c]", text[begin:]) or len(text) > LONGEST_REPAIR:
         return None
     try:
+        # json-repair spells out halves of surrogate pairs, which no file can hold.
         repaired = json_repair.repair_json(text[begin:], ensure_ascii=False)
+        repaired = repaired.encode("utf-8", "replace").decode()
         said = _object(findings, repaired)
     except (RecursionError, UnreadableError):
         return None

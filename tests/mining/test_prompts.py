@@ -103,7 +103,7 @@ class Land:
         deeds = self.state.deeds[agent]
         return deeds.claim + deeds.raid + deeds.defend + deeds.mine
 
-    def view(self, agent: str) -> Any:  # noqa: ANN401  plain JSON
+    def view(self, agent: str) -> Any:
         """Show what an agent sees."""
         return MINING.observe(self.state, agent)
 
@@ -111,7 +111,7 @@ class Land:
         """List all plots, as an answer names them."""
         return [list(cell) for cell in cells(self.config)]
 
-    def guided(self, agent: str) -> Any:  # noqa: ANN401  plain JSON
+    def guided(self, agent: str) -> Any:
         """Give the answer of the comparator that follows the prompt's advice."""
         return MINING.policies.by_name["guided"](self.view(agent), Luck(1, 10, agent))
 
