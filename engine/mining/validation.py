@@ -185,7 +185,7 @@ def _message(config: MiningConfig, findings: Findings, said: Json) -> str:
         findings.drop("rule", "mining/no-communication", {"message": said})
         return ""
     if not isinstance(said, str):
-        findings.drop("schema", "mining/bad-shape", {"message": said})
+        findings.drop("schema", "mining/message/not-text", {"message": said})
         return ""
     return clean_text(findings, "mining/message", said, config.message_limit)
 

@@ -35,7 +35,7 @@ def test_a_message_has_at_most_200_characters() -> None:
 
 def test_a_message_that_is_no_text_is_dropped_and_an_empty_one_is_none() -> None:
     state = board("AB.", communication=True)
-    assert play(state, A={"message": ["peace"]}).drops("A") == ["mining/bad-shape"]
+    assert play(state, A={"message": ["peace"]}).drops("A") == ["mining/message/not-text"]
     assert play(state, A={"message": ""}).drops("A") == []
 
 
