@@ -50,6 +50,7 @@ def half_life(history: History) -> float | None:
 
     The smallest age t at which the product over ages a <= t of (1 - ended at a / lasted at least a) is at
     most 1/2; None if it never is: more than half of the spells outlast what was seen.
+    A spell that was under way when the part of the run begins is counted from there.
     """
     ended, censored = _spells(history)
     at_risk, surviving = sum(ended.values()) + sum(censored.values()), 1.0

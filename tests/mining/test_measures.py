@@ -33,15 +33,13 @@ def test_turnover_of_a_board_without_owners_is_undefined() -> None:
 
 
 def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
-    """Four spells from the start; one ends after round 1, one after round 2, the rest outlast the end.
+    """B takes one of A's four plots in each of three rounds.
 
-    Survival: after 1 round 3/4; after 2 rounds 3/4 x 2/3 = 1/2, so the median is 2. The two spells that A
-    began by raiding are cut off after 2 rounds and after 1 round; the one cut off at 1 no longer counts at 2:
-    after 1 round 1 - 1/6 = 5/6, after 2 rounds 5/6 x 3/4 = 5/8, and no spell ended later: no median.
+    Spells that ended: 1, 2 and 3 rounds long. Cut off at the end: A's last at 3, B's three at 2, 1, 0.
+    Of those at risk 1 of 6 ends at 1, 1 of 4 at 2, 1 of 2 at 3: survival 5/6, 5/8, 5/16, so the median is 3.
     """
-    second = {"A": {"raid": [[1, 1]]}}
-    played = history(board("AB/AB"), RAID, second, QUIET)
-    assert metrics.half_life(played) is None
+    raids: list[dict[str, Answer]] = [{"B": {"raid": [[0, col]]}} for col in range(3)]
+    assert metrics.half_life(history(board("AAAA", agents="B"), *raids)) == 3
 
 
 def test_half_life_counts_a_spell_up_to_the_round_in_which_the_plot_was_lost() -> None:
@@ -58,8 +56,8 @@ def test_half_life_with_one_spell_that_lasted_three_rounds_is_three() -> None:
     assert metrics.half_life(history(board("A", agents="B"), QUIET, QUIET, taken)) == 3
 
 
-def test_half_life_censors_a_spell_that_lasts_to_the_end() -> None:
-    """Two spells begin; one ends at 1, the other is cut off at 2, as is A's new one at 1: 1 - 1/3."""
+def test_half_life_is_undefined_where_more_than_half_of_the_spells_outlast_the_end() -> None:
+    """One spell of three ends, at 1: survival stays at 2/3."""
     assert metrics.half_life(history(board("AB"), RAID, QUIET)) is None
 
 
