@@ -57,6 +57,11 @@ def test_a_plot_claimed_in_round_r_is_immune_in_rounds_r_to_r_plus_w_minus_1(
     assert refused == immune_rounds
 
 
+def test_a_capture_begins_no_immunity() -> None:
+    taken = play(board("ABC", immunity=3), A={"raid": [[0, 1]]}).after
+    assert play(taken, C={"raid": [[0, 1]]}).picture == "ACC"
+
+
 def test_in_the_baseline_what_is_claimed_this_round_cannot_be_raided_this_round() -> None:
     round_ = play(board("AB."), A={"claim": [[0, 2]]}, B={"raid": [[0, 2]]})
     assert (round_.picture, round_.drops("B"), round_.spends("B")) == ("ABA", ["mining/unowned"], 0)
@@ -156,6 +161,11 @@ def test_per_point_more_raids_than_points_take_the_plot_and_all_raiders_take_par
 
 def test_under_block_all_a_repeated_defend_is_a_repeat() -> None:
     assert play(board("AB."), B={"defend": [[0, 1], [0, 1]]}).drops("B") == ["mining/repeat"]
+
+
+def test_under_per_point_only_defends_may_be_repeated() -> None:
+    round_ = play(board("AB.", defense="per_point"), A={"claim": [[0, 2], [0, 2]], "raid": [[0, 1], [0, 1]]})
+    assert round_.drops("A") == ["mining/repeat", "mining/repeat"]
 
 
 def test_all_act_at_once_so_two_may_take_each_others_plot() -> None:

@@ -19,10 +19,11 @@ def test_rationalize_drops_what_was_removed_and_mends_it_by_a_legal_action() -> 
 
 def test_rationalize_draws_among_the_legal_actions_by_seed_round_agent_and_count() -> None:
     """A has one stamina; it could defend or mine its plot, raid B's, or claim the free one."""
-    round_ = play(board("AB.", fault_policy="rationalize", stamina=1), A={"claim": [[9, 9]]})
     legal = [{"defend": [0, 0]}, {"mine": {"cell": [0, 0], "s": 1}}, {"raid": [0, 1]}, {"claim": [0, 2]}]
-    digest = chance(SEED, NOW, "A", "rationalize/0")
-    assert round_.does("A") == [legal[int(digest, 16) % 4]]
+    for turn in range(NOW, NOW + 10):
+        state = board("AB.", fault_policy="rationalize", stamina=1, turn=turn)
+        digest = chance(SEED, turn, "A", "rationalize/0")
+        assert play(state, A={"claim": [[9, 9]]}).does("A") == [legal[int(digest, 16) % 4]]
 
 
 def test_rationalize_costs_no_more_than_what_was_removed() -> None:

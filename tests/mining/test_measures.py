@@ -42,6 +42,10 @@ def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
     assert metrics.half_life(history(board("AAAA", agents="B"), *raids)) == 3
 
 
+def test_half_life_is_reached_when_just_half_of_the_spells_have_ended() -> None:
+    assert metrics.half_life(history(board("AB"), RAID)) == 1
+
+
 def test_half_life_counts_a_spell_up_to_the_round_in_which_the_plot_was_lost() -> None:
     """One plot changes hands in every round but the last: spells of 1, 1, and one cut off after 1."""
     back = {"B": {"raid": [[0, 0]]}}

@@ -51,7 +51,7 @@ def test_an_agent_sees_its_gold_and_what_it_did_last_round() -> None:
 def test_an_agent_sees_what_happened_last_round_on_every_plot() -> None:
     claim = {"claim": [[1, 0]]}
     answers: dict[str, Answer] = {
-        "A": {**claim, "raid": [[0, 1], [0, 2]]},
+        "A": {"claim": [[1, 0], [1, 1]], "raid": [[0, 1], [0, 2]]},
         "B": {**claim, "defend": [[0, 1]]},
         "C": {},
     }
