@@ -1,1 +1,1 @@
-"""Speed, measured; no test asserts a time."""
+"""Speed, measured by hand: `python -m benchmarks`; no test asserts a time."""
