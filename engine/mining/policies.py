@@ -258,7 +258,6 @@ SAID_BESIDE: tuple[JsonObject, ...] = (
     {"build": [[0, 0]]},
     {"defend": "all that is mine"},
     {"plan": ["wait", {"dance": [0, 0]}]},
-    {"plan": [{"claim": [0, 0]}, {"raid": [0, 0]}]},
     {"message": "Let us all share, and nobody raids."},
     {"message": ["to all"]},
 )
