@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import json_repair
@@ -119,12 +120,17 @@ def _finite_or_text(digits: str) -> float | str:
 _NUMBERS: Any = {"parse_int": _whole_or_text, "parse_float": _finite_or_text, "parse_constant": str}
 
 
-def _too_deep(value: Any, depth: int = 0) -> bool:  # noqa: ANN401  any JSON
-    """Tell whether a value is nested deeper than anything an answer needs."""
-    if depth > DEEPEST:
-        return True
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_too_deep(element, depth + 1) for element in inner)
+def _too_deep(said: dict[str, Any]) -> bool:
+    """Tell whether an object is nested deeper than anything an answer needs; walked level by level."""
+    level: list[Any] = [said]
+    for _ in range(DEEPEST + 1):
+        inner = [value.values() if isinstance(value, dict) else value for value in level if _nests(value)]
+        level = list(chain.from_iterable(inner))
+    return bool(level)
+
+
+def _nests(value: object) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _embedded(text: str) -> Iterator[str]:
