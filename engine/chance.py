@@ -6,17 +6,20 @@ no other, and two runs with the same seed share all their luck (mining seed, `rn
 
 import json
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
+from hashlib import sha256, shake_256
+from struct import unpack
 from typing import TypeVar
 
 from engine.record import Draw, Json
 
 T = TypeVar("T")
 
+_text = json.JSONEncoder(separators=(",", ":")).encode
+
 
 def chance(seed: int, turn: int, subject: Json, event: str) -> str:
     """Give the digest (64 hexadecimal digits) that decides what has this name."""
-    return sha256(json.dumps([seed, turn, subject, event], separators=(",", ":")).encode()).hexdigest()
+    return sha256(_text([seed, turn, subject, event]).encode()).hexdigest()
 
 
 def draw(seed: int, turn: int, subject: Json, event: str, participants: Iterable[str]) -> Draw:
@@ -33,14 +36,18 @@ def happens(seed: int, turn: int, subject: Json, event: str, percent: int) -> Dr
 
 
 class Luck:
-    """One agent's own luck in one turn, for policies: each use names what it decides."""
+    """One agent's own luck in one turn: the draws whose subject is the agent, each named by its event."""
 
     def __init__(self, seed: int, turn: int, agent: str) -> None:
-        self._prefix = f"{seed}/{turn}/{agent}/"
+        # The canonical text of a name up to its event, written once.
+        self._stem = _text([seed, turn, agent])[:-1] + ","
+
+    def _name(self, event: str) -> bytes:
+        return f"{self._stem}{_text(event)}]".encode()
 
     def below(self, bound: int, event: str) -> int:
-        """Give a whole number from 0 to bound - 1."""
-        return int.from_bytes(sha256((self._prefix + event).encode()).digest()[:8], "big") % bound
+        """Give a whole number from 0 to bound - 1: the digest of this name, as `chance` gives it, modulo."""
+        return int(sha256(self._name(event)).hexdigest(), 16) % bound
 
     def happens(self, share: float, event: str) -> bool:
         """Tell whether something with this probability happens."""
@@ -51,5 +58,7 @@ class Luck:
         return options[self.below(len(options), event)]
 
     def shuffled(self, items: Sequence[T], event: str) -> list[T]:
-        """Give the items in an order of their own."""
-        return [items[i] for i in sorted(range(len(items)), key=lambda i: self.below(2**62, f"{event}/{i}"))]
+        """Give the items in an order of their own: one digest, as long as needed, gives each its place."""
+        digest = shake_256(self._name(event)).digest(8 * len(items))
+        places = unpack(f">{len(items)}Q", digest)
+        return [items[i] for i in sorted(range(len(items)), key=places.__getitem__)]

@@ -17,6 +17,9 @@ Stage: TypeAlias = Literal["read", "schema", "rule", "budget"]
 EXCERPT = 500
 """Characters of what was said that a drop or mend carries; the whole answer is in the ledger of answers."""
 
+UNWRITABLE = "(cannot be written as JSON)"
+"""Stands for what was said when it is infinite, not a number, half a character, or nested too deeply."""
+
 
 @dataclass(frozen=True, slots=True)
 class Drop:
@@ -97,6 +100,9 @@ class Draw:
         }
 
 
+_as_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 class Findings:
     """The drops and mends of one agent's answer, collected while it is validated."""
 
@@ -126,7 +132,9 @@ def sha256(text: str) -> str:
 
 def excerpt(said: Json) -> Json:
     """Give `said` itself if it is short, else the beginning of its text: records stay bounded."""
-    if said is None or isinstance(said, bool | int | float):
-        return said
-    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    try:
+        text = said if isinstance(said, str) else _as_text(said)
+        text.encode()
+    except (ValueError, RecursionError):
+        return UNWRITABLE
     return said if len(text) <= EXCERPT else text[:EXCERPT] + "…"

@@ -6,7 +6,7 @@ they become the agent's mind.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -53,16 +53,13 @@ def reflect(
     findings: Findings, answer: JsonObject, agents: Collection[str], texts: tuple[str, ...] = TEXTS
 ) -> Reflection:
     """Read the reflection fields of an answer; what does not fit becomes a drop or a mend."""
-    said = {name: _text(findings, name, answer[name]) for name in texts if name in answer}
-    reports = {name: _report(findings, name, answer[name], agents) for name in REPORTS if name in answer}
-    return Reflection(
-        said.get("reasoning", ""),
-        said.get("summary_last_turn", ""),
-        said.get("history_summary", ""),
-        said.get("memory", ""),
-        reports.get("keeps_word_report", {}),
-        reports.get("aggressor_report", {}),
-    )
+    given: dict[str, Any] = {}
+    for name, value in answer.items():
+        if name in texts:
+            given[name] = _text(findings, name, value)
+        elif name in REPORTS:
+            given[name] = _report(findings, name, value, agents)
+    return Reflection(**given)
 
 
 def _text(findings: Findings, name: str, value: Json) -> str:

@@ -4,7 +4,7 @@ The same ring serves our own runs, which stop after each `log` for one checkpoin
 which runs it to its end.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
@@ -21,7 +21,7 @@ from nodes.resolve import resolve
 from nodes.state import CHANNELS, TurnState, Update
 from nodes.validate import validate
 
-Node: TypeAlias = Callable[[TurnState], Awaitable[Update]]
+Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
 Ring: TypeAlias = "CompiledStateGraph[TurnState, Any, TurnState, TurnState]"
 
 LAST = "log"

@@ -427,7 +427,7 @@ def step(world: Annotated[str, typer.Argument(help=", ".join(WORLDS))]) -> None:
 def serve(
     host: Annotated[str, typer.Option(help="the address to listen at")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 takes a free one")] = 8765,
-    delay: Annotated[float, typer.Option(min=0, help="seconds to wait before each answer")] = 0.0,
+    delay: Annotated[float, typer.Option(min=0, help="seconds that each answer takes")] = 0.0,
 ) -> None:
     """Serve chat completions with the policies behind them.
 

@@ -33,8 +33,8 @@ class RunJournal:
     def keep(self, call: Call) -> None:
         """Write a call down in a transaction of its own."""
         reply, address = call.reply, call.address
-        with self._records.db.atomic():
-            self._records.db.conn.execute(
+        with self._records.db.conn as connection:
+            connection.execute(
                 f"insert or replace into calls values ({', '.join('?' * 16)})",  # noqa: S608  only marks
                 (
                     self._run,
@@ -95,14 +95,14 @@ class RunJournal:
             ],
             "minds": [(agent, _json(mind)) for agent, mind in record["minds"].items()],
         }
-        with self._records.db.atomic():
+        with self._records.db.conn as connection:
             for table, values in ((table, values) for table, values in rows.items() if values):
                 marks = ", ".join("?" * (2 + len(values[0])))
-                self._records.db.conn.executemany(
+                connection.executemany(
                     f"insert or replace into {table} values ({marks})",  # noqa: S608  table names are ours
                     [(self._run, turn.turn, *value) for value in values],
                 )
-            self._records.db.conn.execute(
+            connection.execute(
                 "update runs set turns = max(turns, ?), digest = ? where id = ?",
                 (turn.turn + 1, turn.digest, self._run),
             )

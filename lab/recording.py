@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 
 from lab.cassettes import meta_of, playing, recording
 from lab.playing import Request, begin, go_on
@@ -29,10 +30,10 @@ STAND_IN = "hobbes serve, the rule-based stand-in server"
 
 
 @contextmanager
-def served(delay: float = 0.0) -> Iterator[str]:
-    """Serve the stand-in in this process; give its base URL."""
+def in_thread(app: Starlette) -> Iterator[str]:
+    """Serve an application in a thread of this process; give its base URL."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(stand_in(delay), log_level="warning", timeout_keep_alive=300))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_keep_alive=300))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -40,6 +41,7 @@ def served(delay: float = 0.0) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
+        listener.close()
 
 
 @contextmanager
@@ -111,7 +113,7 @@ def main() -> None:
     """Record every run's file of cassettes/, or those named."""
     names = [Path(name) for name in sys.argv[1:]] or sorted(Path("cassettes").glob("*.toml"))
     base_url = os.environ.get("OPENAI_BASE_URL")
-    with nullcontext(base_url) if base_url else served() as url:
+    with nullcontext(base_url) if base_url else in_thread(stand_in()) as url:
         for file in names:
             began = time.monotonic()
             meta = record(file, str(url), base_url or STAND_IN, os.environ.get("MODEL"))

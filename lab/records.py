@@ -385,7 +385,9 @@ def records(home: Path) -> Iterator[Records]:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug of ours
-        raise LabError(f"the run database {path} cannot be used: {error}; what it holds is kept") from error
+        raise LabError(
+            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; try another --home"
+        ) from error
     finally:
         connection.close()
 

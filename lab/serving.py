@@ -32,18 +32,19 @@ class BadRequestError(ValueError):
 
 
 def stand_in(delay: float = 0.0) -> Starlette:
-    """Make the server; it waits `delay` seconds before each answer, as a model would."""
+    """Make the server; each answer takes `delay` seconds, as a model would take them."""
     asked: Counter[str] = Counter()
 
     async def completions(request: Request) -> JSONResponse:
+        began = time.monotonic()
         try:
             body = await _body(request)
-            text = _answer(body)
+            completion = _completion(body, _answer(body))
         except BadRequestError as error:
             return _refusal(str(error), 400)
         asked[request.headers.get(ADDRESS_HEADER, "")] += 1
-        await asyncio.sleep(delay)
-        return JSONResponse(_completion(body, text))
+        await asyncio.sleep(began + delay - time.monotonic())
+        return JSONResponse(completion)
 
     async def models(_: Request) -> JSONResponse:
         names = sorted({f"policy/{name}" for world in WORLDS.values() for name in world.policies.by_name})
@@ -111,7 +112,7 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
     return {
         "id": f"chatcmpl-{call}",
         "object": "chat.completion",
-        "created": int(time.time()),
+        "created": 0,
         "model": body["model"],
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         "usage": {

@@ -2,14 +2,14 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx2
 import langsmith
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -28,7 +28,7 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 
 class LeanChat(ChatOpenAI):
-    """ChatOpenAI that keeps what the model thought, and posts its payload with less ado.
+    """ChatOpenAI that keeps what the model thought or refused, and posts its payload with less ado.
 
     Through the same openai client, with its headers, timeouts, connections and errors. ChatOpenAI walks every
     message against openai's types, makes a pydantic model of the response, dumps it again and hops to a
@@ -53,7 +53,8 @@ class LeanChat(ChatOpenAI):
         completion = _completion(response)
         result = self._create_chat_result(completion)
         for generation, choice in zip(result.generations, completion["choices"], strict=True):
-            generation.message.additional_kwargs["reasoning"] = _thought(choice["message"])
+            kept = {"reasoning": _thought(choice["message"]), "refusal": choice["message"].get("refusal")}
+            generation.message.additional_kwargs.update(kept)
         return result
 
 
@@ -107,18 +108,18 @@ class ChatMind:
         began = time.monotonic()
         try:
             message = await self._chat.ainvoke(
-                [("system", prompt.system), ("user", prompt.turn)],
+                [SystemMessage(prompt.system), HumanMessage(prompt.turn)],
                 extra_headers={ADDRESS_HEADER: str(address)},
             )
-        except openai.APITimeoutError as error:
-            return self._failed("timed-out", error, began)
         except openai.OpenAIError as error:
-            return self._failed("provider-error", error, began)
+            return self._failed(error, began)
         return self._answered(message, began)
 
-    def _failed(self, failure: str, error: Exception, began: float) -> Reply:
+    def _failed(self, error: openai.OpenAIError, began: float) -> Reply:
         """Give the reply of a call that failed."""
-        return Reply("", self._model, failure=failure, error=str(error)[:500], milliseconds=_since(began))
+        failure = "timed-out" if _timed_out(error) else "provider-error"
+        told = _storable(": ".join(dict.fromkeys(str(cause) for cause in _causes(error))))[:500]
+        return Reply("", self._model, failure=failure, error=told, milliseconds=_since(began))
 
     def _answered(self, message: AIMessage, began: float) -> Reply:
         """Give the reply of a call that came back."""
@@ -143,6 +144,19 @@ def _failure(finish_reason: str | None, refusal: object) -> str:
     if refusal or finish_reason == "content_filter":
         return "refused"
     return "truncated" if finish_reason == "length" else ""
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Give an error and what caused it, from the outside in."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _timed_out(error: openai.OpenAIError) -> bool:
+    """Tell whether a call took too long; the transport says so of refused connections, too."""
+    refused = any(isinstance(cause, ConnectionError) for cause in _causes(error))
+    return isinstance(error, openai.APITimeoutError) and not refused
 
 
 def _storable(text: str) -> str:

@@ -38,8 +38,6 @@ _RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 # What JSON leaves as it is, yet some reader takes for the end of a line, or cannot encode.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
-_ASCII = re.compile("[\x00-\x7f]+")
-
 
 class PromptError(ValueError):
     """A prompt that cannot be used; the message is one line for the person who edits it."""
@@ -126,7 +124,7 @@ def approximate_tokens(text: str) -> int:
     token, so the characters a token that it is given are the text's own mean. JSON of numbers is denser than
     either: a view may take up to twice the estimate.
     """
-    wide = sum(east_asian_width(character) in "WF" for character in _ASCII.sub("", text))
+    wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
 

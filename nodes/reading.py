@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import json_repair
@@ -121,16 +120,18 @@ _NUMBERS: Any = {"parse_int": _whole_or_text, "parse_float": _finite_or_text, "p
 
 
 def _too_deep(said: dict[str, Any]) -> bool:
-    """Tell whether an object is nested deeper than anything an answer needs; walked level by level."""
+    """Tell whether a value is nested deeper than anything an answer needs."""
     level: list[Any] = [said]
-    for _ in range(DEEPEST + 1):
-        inner = [value.values() if isinstance(value, dict) else value for value in level if _nests(value)]
-        level = list(chain.from_iterable(inner))
-    return bool(level)
-
-
-def _nests(value: object) -> bool:
-    return isinstance(value, dict | list)
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _embedded(text: str) -> Iterator[str]:
@@ -158,7 +159,9 @@ def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
     if begin == -1 or not re.match(r"\{\s*[\"'\w\u201c]", text[begin:]) or len(text) > LONGEST_REPAIR:
         return None
     try:
+        # json-repair spells out halves of surrogate pairs, which no file can hold.
         repaired = json_repair.repair_json(text[begin:], ensure_ascii=False)
+        repaired = repaired.encode("utf-8", "replace").decode()
         said = _object(findings, repaired)
     except (RecursionError, UnreadableError):
         return None

@@ -58,7 +58,7 @@ def refusal(variant: str = "plain", lang: str = "en") -> str:
     return message
 
 
-def system(text: str, **values: Any) -> str:  # noqa: ANN401  any config value
+def system(text: str, **values: Any) -> str:
     """Render a system template."""
     return system_text(replace(PROMPTS, system=text), settle(MINING, ["ann", "bob"], 1, values))
 
@@ -319,7 +319,7 @@ texts = st.text(st.characters())
         texts | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(texts, inner)
     )
 )
-def test_whatever_others_say_the_last_line_is_the_view_again(said: Any) -> None:  # noqa: ANN401  any JSON
+def test_whatever_others_say_the_last_line_is_the_view_again(said: Any) -> None:
     instructions, last = turn_text(PROMPTS, {"messages": said}).splitlines()
     assert instructions == "Decide."
     assert json.loads(last.encode().decode()) == {"messages": said}

@@ -3,8 +3,9 @@
 Source: seed `agent_output_contract_json_fields`; decisions page, "What an agent may say".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -42,6 +43,12 @@ class MiningAction(ReflectionFields):
     message: str = Field("", description="to all miners, read next round; only where talk is allowed")
 
 
+FIELDS = frozenset(MiningAction.model_fields)
+"""What an answer may have."""
+
+MINE_FIELDS = frozenset(MineOrder.model_fields)
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One action on one plot; its stamina is its cost."""
@@ -65,7 +72,7 @@ def spoken(findings: Findings, answer: JsonObject) -> Iterator[Said]:
                 yield from ((key, element) for element in value)
             else:
                 findings.drop("schema", "mining/not-a-list", {key: value})
-        elif key not in MiningAction.model_fields:
+        elif key not in FIELDS:
             findings.drop("schema", "mining/unknown-field", {key: value})
 
 
@@ -75,7 +82,7 @@ def _planned(findings: Findings, plan: Json) -> Iterator[Said]:
         findings.drop("schema", "mining/not-a-list", {"plan": plan})
         return
     for step in plan:
-        if not isinstance(step, Mapping) or not step:
+        if not isinstance(step, dict) or not step:
             findings.drop("schema", "mining/not-a-step", step)
             continue
         for key, element in step.items():
@@ -89,16 +96,20 @@ def as_action(kind: Kind, element: Json) -> Action | None:
     """Give the action of an element of the right shape and type, else None."""
     if kind != "mine":
         cell = _as_cell(element)
-        return None if cell is None else Action(kind, cell)
-    if not isinstance(element, Mapping) or element.keys() != {"cell", "s"}:
+        return None if cell is None else _action(kind, cell)
+    if not isinstance(element, dict) or element.keys() != MINE_FIELDS:
         return None
     cell, stamina = _as_cell(element["cell"]), whole(element["s"])
-    return None if cell is None or stamina is None else Action(kind, cell, stamina)
+    return None if cell is None or stamina is None else _action(kind, cell, stamina)
+
+
+# The same few hundred actions are said again and again: one value of each is enough.
+_action = lru_cache(maxsize=4096)(Action)
 
 
 def _as_cell(value: Json) -> Cell | None:
     """Give the plot of a list of two whole numbers."""
-    if isinstance(value, list | tuple) and len(value) == 2:  # noqa: PLR2004  [row, col]
+    if isinstance(value, list) and len(value) == 2:  # noqa: PLR2004  [row, col]
         row, col = whole(value[0]), whole(value[1])
         if row is not None and col is not None:
             return (row, col)

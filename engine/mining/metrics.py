@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from engine.mining.actions import KINDS
-from engine.mining.state import Cell, State, cells
+from engine.mining.state import Cell, State
 from engine.mining.validation import Intent
 from engine.world import Measure, Played
 
@@ -39,10 +39,9 @@ def turnover(history: History) -> float | None:
     """Plots that went from one owner to another / plots owned at the start of the round."""
     moved = owned = 0
     for played in history:
-        for cell in cells(played.before.config):
-            before = played.before.owner(cell)
-            owned += before is not None
-            moved += before is not None and played.after.owner(cell) != before
+        for cell, owner in played.before.owner.items():
+            owned += owner is not None
+            moved += owner is not None and played.after.owner[cell] != owner
     return _ratio(moved, owned)
 
 
@@ -51,6 +50,7 @@ def half_life(history: History) -> float | None:
 
     The smallest age t at which the product over ages a <= t of (1 - ended at a / lasted at least a) is at
     most 1/2; None if it never is: more than half of the spells outlast what was seen.
+    A spell that was under way when the part of the run begins is counted from there.
     """
     ended, censored = _spells(history)
     at_risk, surviving = sum(ended.values()) + sum(censored.values()), 1.0
@@ -65,13 +65,10 @@ def half_life(history: History) -> float | None:
 def _spells(history: History) -> tuple[Counter[int], Counter[int]]:
     """Count ownership spells by their length in rounds: those that ended, and those cut by the end."""
     ended: Counter[int] = Counter()
-    began: dict[Cell, int] = {
-        cell: 0 for cell in cells(history[0].before.config) if history[0].before.owner(cell) is not None
-    }
+    began: dict[Cell, int] = {cell: 0 for cell, owner in history[0].before.owner.items() if owner is not None}
     for k, played in enumerate(history, start=1):
-        for cell in cells(played.before.config):
-            before, after = played.before.owner(cell), played.after.owner(cell)
-            if before != after:
+        for cell, before in played.before.owner.items():
+            if before != played.after.owner[cell]:
                 if before is not None:
                     ended[k - began[cell]] += 1
                 began[cell] = k
@@ -131,8 +128,7 @@ def first_possession(history: History) -> float | None:
     raided = still = 0
     for played in history:
         targets = {raid.cell for raid in played.after.news.raids}
-        for cell in cells(played.before.config):
-            owner = played.before.owner(cell)
+        for cell, owner in played.before.owner.items():
             if owner is not None and owner == played.before.first_owner[cell[0]][cell[1]]:
                 still += 1
                 raided += cell in targets

@@ -6,13 +6,13 @@ Source: seed `baseline_and_comparator_policies`, `thought_constraints_and_policy
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from engine.chance import Luck
 from engine.mining.actions import KINDS
 from engine.mining.state import Cell
-from engine.mining.view import UNOWNED
+from engine.mining.view import UNOWNED, map_codes
 from engine.policy import Policies
 from engine.record import JsonObject
 
@@ -38,35 +38,40 @@ class Sight:
         """Own plots, row-major."""
         return [(r, c) for r, c, _ in self.view["your_plots"]]
 
-    @cached_property
-    def codes(self) -> dict[str, str]:
-        """The agent of each code on the map."""
-        width = max(2, len(str(len(self.view["plots_held"]))))
-        return {str(k).zfill(width): agent for k, agent in enumerate(self.view["plots_held"], start=1)}
-
-    @cached_property
-    def plots(self) -> list[tuple[Cell, str]]:
-        """Every plot with its code, row-major."""
-        return [
-            ((r, c), code) for r, row in enumerate(self.view["map"]) for c, code in enumerate(row.split(" "))
-        ]
+    @property
+    def plots(self) -> list[Cell]:
+        """Every plot."""
+        return self._coded(self._by_code)
 
     @property
     def unowned(self) -> list[Cell]:
         """Plots that nobody has."""
-        return [cell for cell, code in self.plots if code == UNOWNED]
+        return self._coded([UNOWNED])
 
     @property
     def others(self) -> list[Cell]:
         """Plots that somebody else has."""
-        return [cell for cell, code in self.plots if code != UNOWNED and self.codes[code] != self.view["you"]]
+        return self._coded([code for agent, code in self._code_of.items() if agent != self.view["you"]])
 
-    def held_by(self, agents: Iterable[str]) -> list[Cell]:
-        """Plots of these agents."""
-        wanted = set(agents)
-        return [cell for cell, code in self.plots if code != UNOWNED and self.codes[code] in wanted]
+    def held_by(self, agent: str) -> list[Cell]:
+        """Plots of this agent."""
+        return self._coded([self._code_of[agent]])
 
-    @property
+    @cached_property
+    def _by_code(self) -> Mapping[str, list[Cell]]:
+        """The plots under each code of the map."""
+        return _read_map(tuple(self.view["map"]))
+
+    @cached_property
+    def _code_of(self) -> dict[str, str]:
+        """The code of each agent on the map."""
+        return map_codes(self.view["plots_held"])
+
+    def _coded(self, codes: Iterable[str]) -> list[Cell]:
+        """Plots with these codes, one code after the other."""
+        return [cell for code in codes for cell in self._by_code.get(code, ())]
+
+    @cached_property
     def raided_me(self) -> dict[str, list[Cell]]:
         """Who raided which of my plots last round."""
         found: dict[str, list[Cell]] = {}
@@ -75,6 +80,16 @@ class Sight:
                 for raider in raid["by"]:
                     found.setdefault(raider, []).append((raid["plot"][0], raid["plot"][1]))
         return found
+
+
+@lru_cache(maxsize=2)
+def _read_map(rows: tuple[str, ...]) -> Mapping[str, list[Cell]]:
+    """Give the plots under each code of a map, row-major; read once a round, since all see the same map."""
+    found: dict[str, list[Cell]] = {}
+    for r, row in enumerate(rows):
+        for c, code in enumerate(row.split(" ")):
+            found.setdefault(code, []).append((r, c))
+    return found
 
 
 @dataclass
@@ -110,20 +125,20 @@ class Plan:
 
 
 def random(view: JsonObject, luck: Luck) -> JsonObject:
-    """Spend stamina on actions drawn at random, each kind as likely as another where it is possible."""
+    """Spend stamina on actions drawn at random, each kind as likely as another while it is possible."""
     sight = Sight(view)
     plan = Plan(sight.stamina)
     fields = {"claim": sight.unowned, "raid": sight.others, "defend": sight.mine, "mine": sight.mine}
-    kinds = [kind for kind, cells in fields.items() if cells]
-    k = 0
-    while plan.left > 0 and kinds:
-        kind = luck.pick(kinds, f"kind/{k}")
-        cell = luck.pick(fields[kind], f"cell/{k}")
+    decks = {kind: luck.shuffled(cells, kind) for kind, cells in fields.items() if cells}
+    while plan.left > 0 and decks:
+        kind = luck.pick(list(decks), f"kind/{plan.left}")
+        cell = decks[kind].pop()
         if kind == "mine":
-            plan.mine([cell], 1 + luck.below(sight.cap, f"stamina/{k}"))
+            plan.mine([cell], 1 + luck.below(sight.cap, f"stamina/{plan.left}"))
         else:
             plan.add(kind, [cell])
-        k += 1
+        if not decks[kind]:
+            del decks[kind]
     return {"plan": [{kind: element} for kind, element in plan.steps], "reasoning": "I act at random."}
 
 
@@ -152,7 +167,7 @@ def tit_for_tat_raid(view: JsonObject, luck: Luck) -> JsonObject:
     sight = Sight(view)
     plan = Plan(sight.stamina)
     for raider, raided in sorted(sight.raided_me.items()):
-        plan.add("raid", luck.shuffled(sight.held_by([raider]), f"raid/{raider}")[: len(raided)])
+        plan.add("raid", luck.shuffled(sight.held_by(raider), f"raid/{raider}")[: len(raided)])
     plan.mine(sight.mine, sight.cap)
     plan.add("claim", luck.shuffled(sight.unowned, "claim"))
     raiders = ", ".join(sorted(sight.raided_me))
@@ -162,14 +177,14 @@ def tit_for_tat_raid(view: JsonObject, luck: Luck) -> JsonObject:
 
 
 def guided(view: JsonObject, luck: Luck) -> JsonObject:
-    """Follow the prompt's heuristics, with a fair share of plots / N.
+    """Follow the prompt's heuristics, with a fair share of plots / N, at least one.
 
     When challenged, defend core plots and raided plots first; below the fair share, claim unowned plots;
     if there are none, raid border plots of the largest landholder; then mine.
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    share = len(sight.plots) // len(view["plots_held"])  # type: ignore[arg-type]
+    share = max(1, len(sight.plots) // len(sight.view["plots_held"]))
     missing = max(0, share - len(sight.mine))
     if sight.raided_me:
         plan.add("defend", _to_defend(sight))
@@ -190,13 +205,16 @@ def _to_defend(sight: Sight) -> list[Cell]:
 
 
 def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
-    """List the border plots of the largest landholder, if it has more than its share and is not me."""
+    """List the border plots of the largest landholder, if it has more than its share and is not me.
+
+    One that has the whole board has no border: then all its plots.
+    """
     largest = sight.view["largest"]
     if largest is None or largest["agent"] == sight.view["you"]:
         return []
     if sight.view["plots_held"][largest["agent"]] <= share:
         return []
-    return [(r, c) for r, c in largest["border"]]
+    return [(r, c) for r, c in largest["border"]] or sight.held_by(largest["agent"])
 
 
 def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
@@ -246,7 +264,7 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
 def _spoil_element(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa: ANN401  any JSON
     """Spoil one element in one of three ways."""
     off_grid = [len(sight.view["map"]) + 2, -1]
-    anywhere = list(luck.pick(sight.plots, f"noise/cell/{name}")[0])
+    anywhere = list(luck.pick(sight.plots, f"noise/cell/{name}"))
     cell = luck.pick((off_grid, anywhere), f"noise/kind/{name}")
     if isinstance(element, list):
         return cell

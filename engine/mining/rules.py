@@ -54,6 +54,10 @@ class Authority:
     draws: tuple[Draw, ...] = ()
 
 
+Orders: TypeAlias = Mapping[Kind, Mapping[Cell, tuple[str, ...]]]
+"""The agents that act on each plot, by kind, plots row-major, agents by name; one that defends twice stands
+twice."""
+
 Mined: TypeAlias = Mapping[tuple[str, Cell], int]
 """Step 3: the gold of each order to mine, by (agent, plot)."""
 
@@ -64,6 +68,7 @@ T = TypeVar("T")
 class Books:
     """What all steps of a round found."""
 
+    orders: Orders
     claims: Claims
     raids: Raids
     mined: Mined
@@ -73,11 +78,12 @@ class Books:
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """Play one round: claims, then raids, then mining, then the end of the round."""
     acting = {agent: intents.get(agent, IDLE) for agent in state.setting.agents}
-    claims = resolve_claims(state, acting)
-    raids = resolve_raids(state, acting, claims)
+    orders = gather(acting)
+    claims = resolve_claims(state, orders)
+    raids = resolve_raids(state, orders, claims)
     mined = resolve_mining(state, acting, raids)
     authority = resolve_authority(state, raids, _earned(state, mined))
-    books = Books(claims, raids, mined, authority)
+    books = Books(orders, claims, raids, mined, authority)
     return Resolved(
         end_round(state, acting, books),
         tuple(_events(state, acting, books)),
@@ -85,10 +91,20 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     )
 
 
-def resolve_claims(state: State, intents: Mapping[str, Intent]) -> Claims:
+def gather(intents: Mapping[str, Intent]) -> Orders:
+    """Gather what was intended by kind and plot."""
+    found: dict[Kind, dict[Cell, tuple[str, ...]]] = {kind: {} for kind in KINDS}
+    for agent, intent in intents.items():
+        for action in intent.actions:
+            plots = found[action.kind]
+            plots[action.cell] = (*plots.get(action.cell, ()), agent)
+    return {kind: {cell: plots[cell] for cell in sorted(plots)} for kind, plots in found.items()}
+
+
+def resolve_claims(state: State, orders: Orders) -> Claims:
     """Give each claimed plot to its one claimant, or to one of several by a draw."""
     news, draws = [], []
-    for cell, claimants in sorted(_by_plot("claim", intents).items()):
+    for cell, claimants in orders["claim"].items():
         winner = claimants[0]
         if len(claimants) > 1:
             decided = draw(state.setting.seed, state.turn, list(cell), "claim", claimants)
@@ -98,13 +114,13 @@ def resolve_claims(state: State, intents: Mapping[str, Intent]) -> Claims:
     return Claims(tuple(news), tuple(draws))
 
 
-def resolve_raids(state: State, intents: Mapping[str, Intent], claims: Claims) -> Raids:
+def resolve_raids(state: State, orders: Orders, claims: Claims) -> Raids:
     """Let each raid strike, fail at a defence, or fizzle where there is nothing to take."""
-    defence, claimed = _by_plot("defend", intents), claims.winners
+    defence, claimed = orders["defend"], claims.winners
     news, fizzled, draws = [], [], []
-    for cell, raiders in sorted(_by_plot("raid", intents).items()):
-        owner = state.owner(cell) or claimed.get(cell)
-        striking = tuple(raider for raider in raiders if owner not in (None, raider))
+    for cell, raiders in orders["raid"].items():
+        owner = state.owner[cell] or claimed.get(cell)
+        striking = () if owner is None else tuple([raider for raider in raiders if raider != owner])
         fizzled += [(raider, cell) for raider in raiders if raider not in striking]
         if owner is None or not striking:
             continue
@@ -159,11 +175,15 @@ def _raids_made(raids: Raids) -> list[tuple[str, Cell, str | None]]:
 
 
 def _tax_raids(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
-    """Take the tax for each raid, at most what the raider has, and give it to the victim or to nobody."""
-    purse, events = dict(gold), []
+    """Take the tax for each raid and give it to the victim or to nobody.
+
+    A raider pays at most what it had before any tax, so that no order of raiders matters.
+    """
+    payable, purse, events = dict(gold), dict(gold), []
     for raider, cell, victim in _raids_made(raids):
-        amount = min(state.config.raid_tax, purse[raider])
+        amount = min(state.config.raid_tax, payable[raider])
         receiver = victim if state.config.raid_tax_to == "victim" else None
+        payable[raider] -= amount
         purse[raider] -= amount
         if receiver is not None:
             purse[receiver] += amount
@@ -198,7 +218,7 @@ def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> Stat
     claimed = books.claims.winners
     captured = {c: who for c, who in books.raids.captures.items() if c not in books.authority.returned}
     changed = claimed | captured
-    news = News(books.claims.news, books.raids.news, tuple(sorted(_by_plot("defend", intents))))
+    news = News(books.claims.news, books.raids.news, tuple(books.orders["defend"]))
     return replace(
         state,
         turn=state.turn + 1,
@@ -213,16 +233,6 @@ def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> Stat
         deeds=_deeds(intents, books.mined),
         messages=tuple((agent, intent.message) for agent, intent in intents.items() if intent.message),
     )
-
-
-def _by_plot(kind: Kind, intents: Mapping[str, Intent]) -> dict[Cell, tuple[str, ...]]:
-    """Give the agents that act so on each plot, by name; one that defends twice stands twice."""
-    found: dict[Cell, tuple[str, ...]] = {}
-    for agent, intent in intents.items():
-        for action in intent.actions:
-            if action.kind == kind:
-                found[action.cell] = (*found.get(action.cell, ()), agent)
-    return found
 
 
 def _earned(state: State, mined: Mined) -> dict[str, int]:
@@ -268,13 +278,14 @@ def _remembered(state: State, tally: Tally) -> tuple[Tally, ...]:
 
 def _deeds(intents: Mapping[str, Intent], mined: Mined) -> dict[str, Deeds]:
     """Sum up what each agent did: its own action history."""
-    done = {agent: dict.fromkeys((*KINDS, "gold"), 0) for agent in intents}
+    deeds = {}
     for agent, intent in intents.items():
+        spent = dict.fromkeys(KINDS, 0)
         for action in intent.actions:
-            done[agent][action.kind] += action.stamina
-    for (agent, _), gold in mined.items():
-        done[agent]["gold"] += gold
-    return {agent: Deeds(**sums) for agent, sums in done.items()}
+            spent[action.kind] += action.stamina
+        gold = sum(mined[agent, action.cell] for action in intent.actions if action.kind == "mine")
+        deeds[agent] = Deeds(**spent, gold=gold)
+    return deeds
 
 
 def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterator[Event]:
@@ -282,14 +293,14 @@ def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterat
     for claim in books.claims.news:
         for agent in claim.claimants:
             yield Event("claim", agent, {"plot": list(claim.cell), "won": agent == claim.winner})
-    for cell, defenders in sorted(_by_plot("defend", intents).items()):
+    for cell, defenders in books.orders["defend"].items():
         yield Event("defend", defenders[0], {"plot": list(cell), "points": len(defenders)})
     for raid in books.raids.news:
         for agent in raid.raiders:
             result = _result(raid, agent)
             yield Event("raid", agent, {"plot": list(raid.cell), "owner": raid.owner, "result": result})
     for agent, cell in books.raids.fizzled:
-        yield Event("raid", agent, {"plot": list(cell), "owner": state.owner(cell), "result": "fizzled"})
+        yield Event("raid", agent, {"plot": list(cell), "owner": state.owner[cell], "result": "fizzled"})
     for (agent, cell), gold in books.mined.items():
         yield Event("mine", agent, {"plot": list(cell), "gold": gold})
     for agent, intent in intents.items():

@@ -74,10 +74,7 @@ class MiningConfig(Config):
 
     @model_validator(mode="after")
     def _alpha_fits_the_grid(self) -> "MiningConfig":
-        if isinstance(self.alpha, tuple) and {len(row) for row in self.alpha} | {len(self.alpha)} != {
-            self.cols,
-            self.rows,
-        }:
+        if isinstance(self.alpha, tuple) and [len(row) for row in self.alpha] != [self.cols] * self.rows:
             raise ValueError(f"alpha: give {self.rows} rows of {self.cols} numbers")
         if isinstance(self.alpha, GoldMines) and self.alpha.plots > self.rows * self.cols:
             raise ValueError(
@@ -167,18 +164,18 @@ class State:
         return self.setting.config
 
     @cached_property
+    def owner(self) -> Mapping[Cell, str | None]:
+        """Who owns each plot of the grid at the start of this round, row-major."""
+        return {(r, c): owner for r, row in enumerate(self.owners) for c, owner in enumerate(row)}
+
+    @cached_property
     def holdings(self) -> Mapping[str, tuple[Cell, ...]]:
         """Each agent's plots, row-major."""
         held: dict[str, list[Cell]] = {agent: [] for agent in self.setting.agents}
-        for r, row in enumerate(self.owners):
-            for c, owner in enumerate(row):
-                if owner is not None:
-                    held[owner].append((r, c))
+        for cell, owner in self.owner.items():
+            if owner is not None:
+                held[owner].append(cell)
         return {agent: tuple(cells) for agent, cells in held.items()}
-
-    def owner(self, cell: Cell) -> str | None:
-        """Tell who owns a plot at the start of this round."""
-        return self.owners[cell[0]][cell[1]]
 
     def stamina(self, agent: str) -> int:
         """Tell what an agent may spend this round: its S, less a punishment."""

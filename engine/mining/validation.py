@@ -4,12 +4,13 @@ Source: seed `decision_algorithms` (Step 0), `platform_cleaning_and_pruning_poli
 `fault_tolerance_and_random_rationalization_policy`; decisions page, "Step 0, in this order".
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
-from engine.chance import Luck
+from engine.chance import chance
 from engine.mining.actions import Action, Kind, Said, as_action, spoken
-from engine.mining.state import Cell, MiningConfig, State, cells
+from engine.mining.state import Cell, MiningConfig, State
 from engine.record import Findings, Json, JsonObject
 from engine.reflection import Reflection, reflect
 from engine.said import clean_text
@@ -29,6 +30,24 @@ CODEC = Codec(Intent)
 
 IDLE = Intent()
 """What an agent intends that said nothing: it does nothing and spends nothing."""
+
+
+Whose: TypeAlias = Literal["own", "another's", "nobody's", "off-grid"]
+
+REFUSALS: Mapping[tuple[Kind, Whose], str] = {
+    ("claim", "off-grid"): "mining/off-grid",
+    ("claim", "own"): "mining/already-owned",
+    ("claim", "another's"): "mining/already-owned",
+    ("raid", "off-grid"): "mining/off-grid",
+    ("raid", "own"): "mining/own-plot",
+    ("defend", "off-grid"): "mining/off-grid",
+    ("defend", "nobody's"): "mining/not-yours",
+    ("defend", "another's"): "mining/not-yours",
+    ("mine", "off-grid"): "mining/off-grid",
+    ("mine", "nobody's"): "mining/not-yours",
+    ("mine", "another's"): "mining/not-yours",
+}
+"""Claim what is unowned at the start of the round, raid what is another's, defend and mine one's own."""
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
@@ -61,6 +80,7 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
             removed.append((kind, element))
             continue
         refusal = _refusal(state, agent, action, seen)
+        seen.add((kind, action.cell))
         if refusal is not None:
             findings.drop("rule", refusal, {kind: element})
             removed.append((kind, element))
@@ -74,55 +94,39 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
 
 
 def _refusal(state: State, agent: str, action: Action, seen: set[tuple[Kind, Cell]]) -> str | None:
-    """Say why an action is not allowed, in the order of step 0, or None."""
+    """Say why an action is not allowed, by the first rule of step 0 that it breaks, or None."""
+    kind, cell = action.kind, action.cell
     return (
-        _off_grid(state.config, action)
-        or _wrong_owner(state, agent, action)
-        or _immune_target(state, action)
-        or _repeated(state.config, action, seen)
-        or _without_stamina(action)
+        REFUSALS.get((kind, _whose(state, agent, cell)))
+        or (_unraidable(state, cell) if kind == "raid" else None)
+        or (_repeat(state.config, kind) if (kind, cell) in seen else None)
+        or ("mining/no-stamina" if action.stamina < 1 else None)
     )
 
 
-def _off_grid(config: MiningConfig, action: Action) -> str | None:
-    """The plot must lie on the grid."""
-    row, col = action.cell
-    return None if 0 <= row < config.rows and 0 <= col < config.cols else "mining/off-grid"
+def _whose(state: State, agent: str, cell: Cell) -> Whose:
+    """Tell whose a plot is, for an agent, at the start of the round."""
+    if cell not in state.owner:
+        return "off-grid"
+    owner = state.owner[cell]
+    if owner is None:
+        return "nobody's"
+    return "own" if owner == agent else "another's"
 
 
-def _wrong_owner(state: State, agent: str, action: Action) -> str | None:
-    """Claim what is unowned at the start of the round, raid what is another's, defend and mine one's own."""
-    owner = state.owner(action.cell)
-    match action.kind:
-        case "claim":
-            return None if owner is None else "mining/already-owned"
-        case "raid" if owner is None:
-            # Without an immunity window a raid may strike what is claimed this very round.
-            return None if state.config.immunity == 0 else "mining/unowned"
-        case "raid":
-            return "mining/own-plot" if owner == agent else None
-        case _:
-            return None if owner == agent else "mining/not-yours"
+def _unraidable(state: State, cell: Cell) -> str | None:
+    """A plot in its immunity window cannot be raided, nor, where there is a window, one that nobody has.
+
+    Without a window a raid may strike what is claimed this very round.
+    """
+    if state.owner[cell] is None:
+        return None if state.config.immunity == 0 else "mining/unowned"
+    return "mining/immune" if state.immune(cell) else None
 
 
-def _immune_target(state: State, action: Action) -> str | None:
-    """A plot in its immunity window cannot be raided."""
-    return "mining/immune" if action.kind == "raid" and state.immune(action.cell) else None
-
-
-def _repeated(config: MiningConfig, action: Action, seen: set[tuple[Kind, Cell]]) -> str | None:
+def _repeat(config: MiningConfig, kind: Kind) -> str | None:
     """Of the same kind on the same plot the first stands; but under `per_point` each defend is a point."""
-    if action.kind == "defend" and config.defense == "per_point":
-        return None
-    if (action.kind, action.cell) in seen:
-        return "mining/repeat"
-    seen.add((action.kind, action.cell))
-    return None
-
-
-def _without_stamina(action: Action) -> str | None:
-    """Mining takes at least one stamina."""
-    return "mining/no-stamina" if action.stamina < 1 else None
+    return None if kind == "defend" and config.defense == "per_point" else "mining/repeat"
 
 
 def _within_stamina(
@@ -142,14 +146,14 @@ def _within_stamina(
 def _rationalize(state: State, findings: Findings, kept: list[Action], removed: list[Said]) -> list[Action]:
     """Replace each removed action by a random legal one of its cost or less, while stamina is left."""
     agent = findings.agent
-    luck = Luck(state.setting.seed, state.turn, agent)
     left = state.stamina(agent) - sum(action.stamina for action in kept)
     actions = list(kept)
     for k, (kind, element) in enumerate(removed):
         options = list(_legal(state, agent, min(_cost(kind, element), left), actions))
         if not options:
             continue
-        chosen = luck.pick(options, f"rationalize/{k}")
+        digest = chance(state.setting.seed, state.turn, agent, f"rationalize/{k}")
+        chosen = options[int(digest, 16) % len(options)]
         actions.append(chosen)
         left -= chosen.stamina
         findings.mend("rule", "mining/rationalized", {kind: element}, as_said(chosen))
@@ -159,7 +163,7 @@ def _rationalize(state: State, findings: Findings, kept: list[Action], removed: 
 def _cost(kind: Kind, element: Json) -> int:
     """Tell what a removed action would have cost; one that cannot be read, 1."""
     action = as_action(kind, element)
-    return 1 if action is None else max(1, action.stamina)
+    return 1 if action is None else action.stamina
 
 
 def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterator[Action]:
@@ -167,10 +171,10 @@ def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterat
     seen = {(action.kind, action.cell) for action in taken}
     if budget < 1:
         return
-    for cell in cells(state.config):
+    for cell in state.owner:
         options = [Action("claim", cell), Action("raid", cell), Action("defend", cell)]
         options += [Action("mine", cell, s) for s in range(1, min(budget, state.config.mine_cap) + 1)]
-        yield from (option for option in options if _refusal(state, agent, option, set(seen)) is None)
+        yield from (option for option in options if _refusal(state, agent, option, seen) is None)
 
 
 def _message(config: MiningConfig, findings: Findings, said: Json) -> str:
@@ -181,7 +185,7 @@ def _message(config: MiningConfig, findings: Findings, said: Json) -> str:
         findings.drop("rule", "mining/no-communication", {"message": said})
         return ""
     if not isinstance(said, str):
-        findings.drop("schema", "mining/bad-shape", {"message": said})
+        findings.drop("schema", "mining/message/not-text", {"message": said})
         return ""
     return clean_text(findings, "mining/message", said, config.message_limit)
 

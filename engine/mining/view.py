@@ -4,11 +4,11 @@ Source: seed `public_observables_and_memory`, `border_targeting_and_core_defense
 "What an agent sees". Never another's gold, reasoning or present decision.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
-from engine.mining.state import Cell, State
+from engine.mining.state import Cell, Deeds, State
 from engine.record import Json, JsonObject
 
 UNOWNED = ".."
@@ -26,11 +26,17 @@ def observe(state: State, agent: str) -> JsonObject:
         "your_plots": [[r, c, _age(state, (r, c))] for r, c in mine],
         "your_core": [list(cell) for cell in core_plots(state, agent)],
         "gold": state.gold[agent],
-        "your_last_round": asdict(state.deeds[agent]) if agent in state.deeds else {},
+        "your_last_round": _own_deeds(state, agent),
     }
     if state.config.communication:
         view["messages"] = [{"from": author, "text": text} for author, text in state.messages]
     return view
+
+
+def _own_deeds(state: State, agent: str) -> Mapping[str, int]:
+    """Tell an agent what it did last round: stamina by kind of action, and gold; nothing before round 0."""
+    deeds = state.deeds.get(agent)
+    return {} if deeds is None else {name: getattr(deeds, name) for name in Deeds.__slots__}
 
 
 @lru_cache(maxsize=2)
@@ -59,10 +65,15 @@ def _rules(state: State) -> JsonObject:
     return rules
 
 
+def map_codes(agents: Collection[str]) -> dict[str, str]:
+    """Give each agent's code on the map: its place among the agents, from 01."""
+    width = max(2, len(str(len(agents))))
+    return {agent: str(k).zfill(width) for k, agent in enumerate(agents, start=1)}
+
+
 def draw_map(state: State) -> list[str]:
     """Draw the map as compact rows: an owner is its place in `plots_held`, from 01; `..` is unowned."""
-    width = len(str(len(state.setting.agents)))
-    codes = {agent: str(k).zfill(max(2, width)) for k, agent in enumerate(state.setting.agents, start=1)}
+    codes = map_codes(state.setting.agents)
     return [" ".join(UNOWNED if owner is None else codes[owner] for owner in row) for row in state.owners]
 
 
@@ -72,25 +83,21 @@ def _age(state: State, cell: Cell) -> int:
     return 0 if since is None else state.turn - since
 
 
-def _neighbours(state: State, cell: Cell) -> Iterator[Cell]:
-    """List the up to four neighbours of a plot on the grid."""
-    for r, c in (
-        (cell[0] - 1, cell[1]),
-        (cell[0], cell[1] - 1),
-        (cell[0], cell[1] + 1),
-        (cell[0] + 1, cell[1]),
-    ):
-        if 0 <= r < state.config.rows and 0 <= c < state.config.cols:
-            yield (r, c)
+@lru_cache(maxsize=8)
+def neighbours(rows: int, cols: int) -> Mapping[Cell, tuple[Cell, ...]]:
+    """Give the up to four neighbours of each plot of a grid."""
+    grid = {(r, c) for r in range(rows) for c in range(cols)}
+    return {
+        (r, c): tuple(near for near in ((r - 1, c), (r, c - 1), (r, c + 1), (r + 1, c)) if near in grid)
+        for r, c in grid
+    }
 
 
 def border_plots(state: State, agent: str) -> tuple[Cell, ...]:
     """List an agent's plots that have a 4-neighbour which is not its own."""
-    return tuple(
-        cell
-        for cell in state.holdings[agent]
-        if any(state.owner(neighbour) != agent for neighbour in _neighbours(state, cell))
-    )
+    near = neighbours(state.config.rows, state.config.cols)
+    own = set(state.holdings[agent])
+    return tuple(cell for cell in state.holdings[agent] if not own.issuperset(near[cell]))
 
 
 def core_plots(state: State, agent: str) -> tuple[Cell, ...]:

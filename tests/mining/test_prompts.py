@@ -96,14 +96,14 @@ class Land:
 
     def owner(self, *cell: int) -> str | None:
         """Tell who owns a plot."""
-        return self.state.owner((cell[0], cell[1]))
+        return self.state.owner[cell[0], cell[1]]
 
     def spent(self, agent: str) -> int:
         """Tell what an agent spent in the last round."""
         deeds = self.state.deeds[agent]
         return deeds.claim + deeds.raid + deeds.defend + deeds.mine
 
-    def view(self, agent: str) -> Any:  # noqa: ANN401  plain JSON
+    def view(self, agent: str) -> Any:
         """Show what an agent sees."""
         return MINING.observe(self.state, agent)
 
@@ -111,7 +111,7 @@ class Land:
         """List all plots, as an answer names them."""
         return [list(cell) for cell in cells(self.config)]
 
-    def guided(self, agent: str) -> Any:  # noqa: ANN401  plain JSON
+    def guided(self, agent: str) -> Any:
         """Give the answer of the comparator that follows the prompt's advice."""
         return MINING.policies.by_name["guided"](self.view(agent), Luck(1, 10, agent))
 
@@ -171,7 +171,7 @@ def plots_beyond_the_last_row_and_column_do_not_exist(land: Land) -> Told:
 
 @plays("start")
 def the_land_begins_unowned_and_a_plot_has_one_owner(land: Land) -> Told:
-    assert {land.state.owner(cell) for cell in cells(land.config)} == {None}
+    assert {land.state.owner[cell] for cell in cells(land.config)} == {None}
     land.round(ann={"claim": [[0, 0]]}, bob={"claim": [[0, 0]]})
     assert sum(held.count((0, 0)) for held in land.state.holdings.values()) == 1
     return set()

@@ -1,0 +1,280 @@
+"""The commands, as people and scripts meet them."""
+
+import json
+import re
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lab.cli import app
+from lab.errors import LabError, UsageError
+from lab.records import Records, records
+from tests.conftest import Hobbes
+from tests.lab.play import mining
+
+COMMANDS = ["run", "resume", "replay", "verify", "runs", "trace", "step", "serve", "doctor"]
+PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
+SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]
+
+Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def cli(home: Path) -> Cli:
+    """The command in this process; what it raises for people is left to the test."""
+
+    def run(*arguments: str, env: dict[str, str] | None = None) -> Result:
+        return CliRunner().invoke(app, arguments, env={"HOBBES_HOME": str(home), **(env or {})})
+
+    return run
+
+
+def refused(cli: Cli, *arguments: str, env: dict[str, str] | None = None) -> LabError:
+    """What a command says that cannot do what was asked, in one line."""
+    found = cli(*arguments, env=env).exception
+    assert isinstance(found, LabError)
+    assert "\n" not in str(found)
+    return found
+
+
+@pytest.mark.parametrize("command", [[c] for c in COMMANDS] + [["prompts", c] for c in PROMPT_COMMANDS])
+def test_every_command_has_help_with_an_example(cli: Cli, command: list[str]) -> None:
+    assert "Example:" in cli(*command, "--help").output
+
+
+def test_run_ends_with_one_document_on_stdout_and_nothing_else(cli: Cli) -> None:
+    done = cli(*SMALL, "--json")
+    assert json.loads(done.stdout).keys() == {
+        "run", "world", "turns", "digest", "over", "scores", "calls", "outcomes", "drops", "mends",
+        "tokens", "seconds", "tainted",
+    }  # fmt: skip
+
+
+def test_a_run_is_named_by_id_prefix_name_or_last(cli: Cli) -> None:
+    first = json.loads(cli(*SMALL, "--name", "one", "--json").stdout)["run"]
+    last = json.loads(cli(*SMALL, "--json").stdout)["run"]
+    for reference, run in (("one", first), (first, first), (last[:-1], last), ("last", last)):
+        assert json.loads(cli("verify", reference, "--json").stdout)["run"] == run
+    assert "begins several runs" in str(refused(cli, "verify", first[:4]))
+
+
+def test_every_option_is_also_a_variable(cli: Cli) -> None:
+    done = cli(
+        "run", "mining", "--json", env={"HOBBES_ROUNDS": "3", "HOBBES_AGENTS": "2", "HOBBES_SEED": "9"}
+    )
+    told = json.loads(done.stdout)
+    assert (told["turns"], len(told["scores"])) == (3, 2)
+    assert json.loads(cli("runs", "--json").stdout)[0]["seed"] == 9
+
+
+def test_a_file_is_a_run_and_the_command_line_says_the_last_word(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(
+        'world = "mining"\nagents = 2\nrounds = 3\nmodel = "policy:random"\n[config]\nstamina = 4\n'
+    )
+    cli("run", str(file), "--rounds", "2", "--set", "mine_cap=2", "--json")
+    (run,) = json.loads(cli("runs", "--json").stdout)
+    assert (run["config"]["rounds"], run["config"]["stamina"], run["config"]["mine_cap"]) == (2, 4, 2)
+    assert set(run["models"].values()) == {"policy:random"}
+
+
+def test_a_mix_deals_models_in_order(cli: Cli) -> None:
+    cli(
+        "run",
+        "mining",
+        "--rounds",
+        "1",
+        "--agents",
+        "3",
+        "--model",
+        "policy:random*2,policy:guided?noise=0.1",
+    )
+    (run,) = json.loads(cli("runs", "--json").stdout)
+    assert list(run["models"].values()) == ["policy:random", "policy:random", "policy:guided?noise=0.1"]
+
+
+def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
+    cli(*SMALL)
+    for arguments in ([], ["1"], ["1", "miner-02"]):
+        assert cli("trace", "last", *arguments).exit_code == 0
+    card = json.loads(cli("trace", "last", "1", "miner-02", "--json").stdout)
+    assert card["saw"]["you"] == "miner-02"
+    assert json.loads(card["prompt"]) == {**card["saw"], "mind": card["mind_before"]}
+    assert json.loads(card["answer"])["reasoning"] == card["intent"]["reflection"]["reasoning"]
+    assert card["outcome"] == "answered"
+    assert {event["agent"] for event in card["events"]} == {"miner-02"}
+    assert card["mind_after"]["last_summary"] == "I mined 0 gold."
+
+
+def test_trace_of_a_model_shows_the_prompt_that_was_sent_tokens_and_time(
+    opened: Records, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lab.recording import in_thread  # noqa: PLC0415
+    from lab.serving import stand_in  # noqa: PLC0415
+
+    with in_thread(stand_in()) as base:
+        monkeypatch.setenv("OPENAI_BASE_URL", base)
+        mining(opened, models="openai:policy/guided")
+    card = json.loads(cli("trace", "last", "1", "miner-01", "--json").stdout)
+    rendered = json.loads(
+        cli(
+            "prompts", "render", "mining", "--run", "last", "--turn", "1", "--agent", "miner-01", "--json"
+        ).stdout
+    )
+    assert (card["system"], card["prompt"]) == (rendered["system"], rendered["turn"])
+    assert card["tokens"]["in"] > card["tokens"]["out"] > 0
+
+
+def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Records, cli: Cli) -> None:
+    run = mining(opened)
+    evil = "\x1b[2J\x1b]0;owned\x07[red]not red[/red]\u202etxet\r"
+    opened.db.table("calls").update((run.id, 0, "miner-01", 1), {"answer": evil, "reasoning": evil})
+    shown = cli("trace", "last", "0", "miner-01").output
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", shown)
+    assert "[red]not red[/red]" in shown
+
+
+WRONG: list[tuple[list[str], str]] = [
+    (["run", "atlantis"], "worlds: mining"),
+    (["run", "mining", "--set", "staminaa=3"], "it has: rounds"),
+    (["run", "mining", "--set", "stamina=-3"], "stamina"),
+    (["run", "mining", "--set", "stamina=[1,2,3]"], "one an agent"),
+    (["run", "mining", "--set", "defense=walls"], "block_all"),
+    (["run", "mining", "--set", "rows"], "key=value"),
+    (["run", "mining", "--model", "gpt-5"], "openai:NAME"),
+    (["run", "mining", "--model", "policy:nobody"], "guided"),
+    (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
+    (["run", "mining", "--model", "policy:guided*3"], "does not come to 10 agents"),
+    (["run", "mining", "--prompts", "nope"], "guided, unguided"),
+    (["run", "mining", "--lang", "fr"], "en, zh"),
+    (["run", "missing.toml"], "missing.toml"),
+    (["resume", "nobody"], "hobbes runs"),
+    (["replay", "nobody"], "hobbes runs"),
+    (["replay", "missing.json.gz"], "no cassette"),
+    (["verify", "nobody"], "hobbes runs"),
+    (["trace", "nobody"], "hobbes runs"),
+    (["step", "atlantis"], "worlds: mining"),
+    (["prompts", "show", "mining", "nope"], "guided, unguided"),
+    (["prompts", "render", "mining", "--agent", "nobody"], "miner-01"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "hint"), WRONG, ids=[" ".join(arguments) for arguments, _ in WRONG])
+def test_wrong_usage_is_one_line_that_says_what_to_do(cli: Cli, arguments: list[str], hint: str) -> None:
+    error = refused(cli, *arguments)
+    assert isinstance(error, UsageError)
+    assert hint in str(error)
+
+
+def test_a_turn_or_agent_that_is_not_there_is_said(cli: Cli) -> None:
+    cli(*SMALL)
+    assert "turns 0 to 1" in str(refused(cli, "trace", "last", "7"))
+    assert "miner-01, miner-02" in str(refused(cli, "trace", "last", "0", "nobody"))
+
+
+def test_a_real_process_says_it_on_stderr_with_its_exit_code(hobbes: Hobbes, home: Path) -> None:
+    wrong = hobbes("run", "atlantis")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == "hobbes: there is no world 'atlantis'; worlds: mining\n"
+    (home / "runs.db").write_bytes(b"this is no database, and it is long enough" * 100)
+    broken = hobbes("runs")
+    assert broken.returncode == 1
+    assert re.fullmatch(r"hobbes: .*/runs.db .* file is not a database.*\n", broken.stderr)
+    assert (home / "runs.db").read_bytes().startswith(b"this is no database")
+
+
+def test_a_home_that_cannot_be_is_said(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "choose another folder with --home" in str(
+        refused(cli, "runs", "--home", str(tmp_path / "file" / "home"))
+    )
+
+
+def test_corrupt_checkpoints_are_said_and_the_answers_are_kept(cli: Cli, home: Path) -> None:
+    cli(*SMALL)
+    (home / "checkpoints.db").write_bytes(b"\x00garbage" * 1000)
+    for leftover in home.glob("checkpoints.db-*"):
+        leftover.unlink()
+    assert "checkpoints.db" in str(refused(cli, *SMALL))
+    assert len(json.loads(cli("runs", "--json").stdout)) == 2
+
+
+def test_a_busy_port_is_said(cli: Cli) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        error = refused(cli, "serve", "--port", str(taken.getsockname()[1]))
+    assert "choose another --port" in str(error)
+
+
+def test_a_run_that_is_being_played_is_not_played_twice(opened: Records, cli: Cli) -> None:
+    run = mining(opened)
+    with opened.playing(run.id):
+        assert "another process" in str(refused(cli, "resume", run.id))
+
+
+def test_a_name_is_given_once(cli: Cli) -> None:
+    cli(*SMALL, "--name", "twin")
+    assert "--name" in str(refused(cli, *SMALL, "--name", "twin"))
+
+
+def test_doctor_never_tells_the_key(cli: Cli) -> None:
+    told = cli(
+        "doctor", "--json", env={"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    )
+    assert "canary" not in told.output
+    found = json.loads(told.stdout)
+    assert found["OPENAI_API_KEY"] == "seen"
+    assert found["server"].startswith("does not answer")
+    assert told.exit_code == 1
+
+
+TABLES: dict[str, set[str]] = {
+    "runs": {"id", "name", "world", "config", "agents", "seed", "models", "status", "digest"},
+    "turns": {"run", "turn", "state", "record", "digest"},
+    "calls": {
+        "run", "turn", "agent", "attempt", "outcome", "model", "system", "prompt", "tokens_in", "tokens_out",
+        "milliseconds", "answer", "reasoning",
+    },
+    "texts": {"hash", "text"},
+    "intents": {"run", "turn", "agent", "intent"},
+    "drops": {"run", "turn", "agent", "stage", "code", "said", "detail"},
+    "mends": {"run", "turn", "agent", "stage", "code", "said", "kept"},
+    "events": {"run", "turn", "type", "agent", "event"},
+    "draws": {"run", "turn", "event", "subject", "participants", "digest", "winner"},
+    "reports": {"run", "turn", "rater", "ratee", "kind", "score"},
+    "messages": {"run", "turn", "sender", "receiver", "text"},
+    "minds": {"run", "turn", "agent", "mind"},
+    "measures": {"run", "name", "scope", "value"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def database(opened: Records, home: Path) -> Iterator[sqlite3.Connection]:
+    """A database with a run in which everything happens, opened with sqlite3 alone."""
+    values = {"rounds": 30, "rows": 3, "cols": 3, "communication": True}
+    mining(opened, models="policy:tit-for-tat-raid*1,policy:random*1,policy:guided?noise=0.3", values=values)
+    with sqlite3.connect(home / "runs.db") as connection:
+        yield connection
+
+
+def test_the_run_database_has_what_others_script_against(database: sqlite3.Connection) -> None:
+    for table, columns in TABLES.items():
+        found = {row[1] for row in database.execute(f"pragma table_info({table})")}
+        assert columns <= found, table
+    assert database.execute("pragma foreign_key_check").fetchall() == []
+    for table in TABLES.keys() - {"runs", "texts"}:
+        assert database.execute(f"pragma foreign_key_list({table})").fetchall(), table
+    counted = {t: database.execute(f"select count(*) from {t}").fetchone()[0] for t in TABLES}  # noqa: S608
+    assert [table for table, count in counted.items() if count == 0] == ["messages"]
+
+
+def test_migrating_twice_changes_nothing(home: Path) -> None:
+    def schema() -> Any:
+        with records(home) as found:
+            return found.db.schema
+
+    assert schema() == schema()

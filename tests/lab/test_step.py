@@ -1,0 +1,99 @@
+"""`hobbes step`: the engine alone, as interfaces.md has it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from engine.worlds import WORLDS
+from lab.stepping import step_lines
+from tests.conftest import Hobbes
+
+KEYS = {"state", "views", "intents", "drops", "mends", "events", "draws", "ledgers", "over", "scores"}
+SMALL = {"config": {"rows": 2, "cols": 2, "rounds": 2}, "agents": ["A", "B"], "seed": 1}
+
+
+def step(**request: Any) -> Any:
+    (line,) = step_lines(WORLDS["mining"], [json.dumps({**SMALL, **request})])
+    return json.loads(line)
+
+
+def test_without_a_state_it_starts_and_without_answers_it_only_shows() -> None:
+    shown = step(state=None)
+    assert shown.keys() == KEYS
+    assert shown["state"]["turn"] == 0
+    assert shown["state"]["owners"] == [[None, None], [None, None]]
+    assert shown["views"]["A"]["you"] == "A"
+    assert (shown["events"], shown["over"], shown["scores"]) == ([], False, {"A": 0, "B": 0})
+
+
+def test_an_answer_is_an_object_or_the_text_of_one() -> None:
+    by_text = step(answers={"A": '{"claim": [[0, 0]]}', "B": "```{}```"})
+    by_object = step(answers={"A": {"claim": [[0, 0]]}, "B": {}})
+    assert by_text["state"] == by_object["state"]
+    assert by_text["state"]["owners"][0][0] == "A"
+    assert by_text["events"] == [{"type": "claim", "agent": "A", "plot": [0, 0], "won": True}]
+
+
+def test_what_is_refused_is_told() -> None:
+    told = step(answers={"A": {"claim": [[9, 9]]}, "B": "I pass."})
+    assert [(drop["agent"], drop["stage"], drop["code"]) for drop in told["drops"]] == [
+        ("A", "rule", "mining/off-grid"),
+        ("B", "read", "read/unreadable"),
+    ]
+    assert told["drops"][0].keys() == {"agent", "stage", "code", "said", "detail"}
+
+
+def test_a_contest_is_a_draw() -> None:
+    (draw,) = step(answers={"A": {"claim": [[0, 0]]}, "B": {"claim": [[0, 0]]}})["draws"]
+    assert draw.keys() == {"event", "subject", "participants", "digest", "winner"}
+    assert (draw["event"], draw["subject"], draw["participants"]) == ("claim", [0, 0], ["A", "B"])
+
+
+def test_a_state_given_back_needs_the_named_fields_only() -> None:
+    state = {
+        "turn": 1,
+        "owners": [["A", None], [None, "B"]],
+        "first_owner": [["A", None], [None, "B"]],
+        "since": [[0, None], [None, 0]],
+        "gold": {"A": 5, "B": 0},
+    }
+    told = step(state=state, answers={"A": {"raid": [[1, 1]]}, "B": {"mine": [{"cell": [1, 1], "s": 2}]}})
+    assert told["state"]["owners"] == [["A", None], [None, "A"]]
+    assert (told["over"], told["scores"]) == (True, {"A": 5, "B": 0})
+
+
+def test_playing_step_by_step_from_the_state_given_back_is_playing_at_once() -> None:
+    first = step(answers={"A": {"claim": [[0, 0], [0, 1]]}, "B": {"claim": [[1, 1]]}})
+    second = step(state=first["state"], answers={"B": {"raid": [[0, 0]]}})
+    assert second["state"]["turn"] == 2
+    assert second["state"]["owners"] == [["B", "A"], [None, "B"]]
+
+
+def test_a_line_that_is_no_request_gives_an_error_and_the_next_is_read() -> None:
+    lines = [
+        "no JSON",
+        "[]",
+        '{"confg": {}}',
+        '{"config": {"rows": -1}}',
+        '{"agents": []}',
+        '{"agents": ["A", "A"]}',
+        '{"seed": "x"}',
+        '{"state": {"turn": 0}}',
+        '{"state": []}',
+        '{"answers": {"stranger": {}}}',
+        '{"answers": []}',
+        "[" * 100_000,
+        '{"config": {"nope": 1}}',
+        json.dumps(SMALL),
+    ]
+    told = [json.loads(line) for line in step_lines(WORLDS["mining"], lines)]
+    assert all(line.keys() == {"error"} and "\n" not in line["error"] for line in told[:-1])
+    assert told[-1].keys() == KEYS
+    assert "it has: rounds" in told[-2]["error"]
+
+
+def test_it_touches_no_file(hobbes: Hobbes, home: Path) -> None:
+    done = hobbes("step", "mining", input=json.dumps(SMALL) + "\n\n" + json.dumps(SMALL) + "\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 2
+    assert not home.exists()

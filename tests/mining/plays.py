@@ -1,0 +1,124 @@
+"""Boards as pictures and rounds as plays.
+
+A picture is one line: rows from the top, parted by `/`; a letter owns the plot, `.` is unowned. So
+`board("AA./B.C")` is two rows of three plots, held by the agents A, B and C.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from engine.mining.rules import resolve
+from engine.mining.state import MiningConfig, State, setup
+from engine.mining.validation import Intent, as_said, validate
+from engine.record import Json, JsonObject
+from engine.world import Played, Resolved, Validated
+
+Answer: TypeAlias = Mapping[str, Any]
+
+LONG_AGO = 0
+NOW = 10
+SEED = 1
+
+
+def board(
+    picture: str,
+    *,
+    agents: str = "",
+    gold: Mapping[str, int] | None = None,
+    turn: int = NOW,
+    **config: object,
+) -> State:
+    """Set up a board; every owner has held its plots since round 0, and `agents` names those without land."""
+    rows = picture.split("/")
+    names = tuple(sorted((set(picture) | set(agents)) - {"/", "."}))
+    rules = MiningConfig.model_validate({"rows": len(rows), "cols": len(rows[0]), **config})
+    state = setup(rules, names, SEED)
+    owners = tuple(tuple(None if plot == "." else plot for plot in row) for row in rows)
+    ages = tuple(tuple(None if plot == "." else LONG_AGO for plot in row) for row in rows)
+    return replace(
+        state,
+        turn=turn,
+        owners=owners,
+        first_owner=owners,
+        since=ages,
+        claimed=ages,
+        gold={**state.gold, **(gold or {})},
+    )
+
+
+def picture(state: State) -> str:
+    """Draw a board as `board` reads it."""
+    return "/".join("".join(owner or "." for owner in row) for row in state.owners)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round came to."""
+
+    before: State
+    validated: Mapping[str, Validated[Intent]]
+    resolved: Resolved[State]
+
+    @property
+    def after(self) -> State:
+        return self.resolved.state
+
+    @property
+    def picture(self) -> str:
+        return picture(self.after)
+
+    @property
+    def gold(self) -> dict[str, int]:
+        return dict(self.after.gold)
+
+    @property
+    def drawn(self) -> list[tuple[str, Json, tuple[str, ...]]]:
+        return [(draw.event, draw.subject, draw.participants) for draw in self.resolved.draws]
+
+    @property
+    def played(self) -> Played[State, Intent]:
+        intents = {agent: validated.intent for agent, validated in self.validated.items()}
+        return Played(self.before, intents, self.after, self.resolved.events, self.resolved.draws)
+
+    def does(self, agent: str) -> list[dict[str, Json]]:
+        """What is left of an answer, as an agent would say it."""
+        return [as_said(action) for action in self.validated[agent].intent.actions]
+
+    def spends(self, agent: str) -> int:
+        return sum(action.stamina for action in self.validated[agent].intent.actions)
+
+    def drops(self, agent: str) -> list[str]:
+        return [drop.code for drop in self.validated[agent].drops]
+
+    def mends(self, agent: str) -> list[str]:
+        return [mend.code for mend in self.validated[agent].mends]
+
+    def events(self, kind: str) -> list[JsonObject]:
+        return [event.to_json() for event in self.resolved.events if event.type == kind]
+
+    def results(self, kind: str = "raid") -> dict[str, Json]:
+        """What each raider's raid came to."""
+        return {event.agent: event.facts["result"] for event in self.resolved.events if event.type == kind}
+
+
+def play(state: State, **answers: Answer) -> Round:
+    """Play a round: each agent says its answer, who is not named says nothing."""
+    validated = {agent: validate(state, agent, answers.get(agent)) for agent in state.setting.agents}
+    intents = {agent: found.intent for agent, found in validated.items()}
+    return Round(state, validated, resolve(state, intents))
+
+
+def history(state: State, *rounds: Mapping[str, Answer]) -> list[Played[State, Intent]]:
+    """Play rounds one after the other and give what measures read."""
+    played: list[Played[State, Intent]] = []
+    for answers in rounds:
+        one = play(state, **answers)
+        played.append(one.played)
+        state = one.after
+    return played
+
+
+def mine(*orders: tuple[int, int, int]) -> Sequence[Json]:
+    """Orders to mine: (row, column, stamina)."""
+    return [{"cell": [row, col], "s": stamina} for row, col, stamina in orders]

@@ -1,0 +1,256 @@
+"""The comparators, each as the seed describes it, and the noise that spoils their answers."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.chance import Luck
+from engine.mining.policies import POLICIES, spoil
+from engine.mining.state import State
+from engine.mining.view import observe
+from engine.policy import speak
+from tests.mining.plays import board, picture, play
+
+KINDS = ("claim", "raid", "defend", "mine")
+
+
+def answer(name: str, state: State, agent: str = "A") -> dict[str, Any]:
+    """What a comparator says, its moves only."""
+    said = POLICIES.by_name[name](observe(state, agent), Luck(1, state.turn, agent))
+    return {key: value for key, value in said.items() if key in (*KINDS, "plan")}
+
+
+def rounds(state: State, policies: dict[str, str], count: int) -> Iterator[State]:
+    """Let comparators play."""
+    for _ in range(count):
+        answers = {agent: answer(name, state, agent) for agent, name in policies.items()}
+        state = play(state, **answers).after
+        yield state
+
+
+@pytest.mark.parametrize("name", POLICIES.by_name)
+def test_no_comparator_says_anything_that_is_refused(name: str) -> None:
+    state = board("AAB/.CB/C..", agents="ABC", stamina=5)
+    for _ in range(10):
+        round_ = play(state, **{agent: answer(name, state, agent) for agent in "ABC"})
+        assert [round_.drops(agent) + round_.mends(agent) for agent in "ABC"] == [[], [], []]
+        state = round_.after
+
+
+@pytest.mark.parametrize("name", POLICIES.by_name)
+def test_a_comparator_says_the_same_to_the_same_view(name: str) -> None:
+    state = board("AB./..C")
+    assert answer(name, state) == answer(name, state)
+
+
+# random
+
+
+def test_random_spends_its_stamina_on_actions_of_every_kind_and_repeats_none() -> None:
+    kinds: Counter[str] = Counter()
+    for turn in range(10, 60):
+        said = answer("random", board("AAAABBBB/AAAABBBB/........", turn=turn))["plan"]
+        kinds.update(kind for step in said for kind in step)
+        assert play(board("AAAABBBB/AAAABBBB/........"), A={"plan": said}).spends("A") == 10
+    # Each kind is as likely as another, in actions.
+    assert all(0.2 < kinds[kind] / kinds.total() < 0.3 for kind in KINDS)
+
+
+def test_random_does_only_what_is_possible() -> None:
+    assert answer("random", board("B", agents="A"))["plan"] == [{"raid": [0, 0]}]
+    assert answer("random", board("A", stamina=1, agents="A"))["plan"][0].keys() <= {"defend", "mine"}
+
+
+# greedy-mine
+
+
+def test_greedy_mine_mines_first_then_claims_then_raids() -> None:
+    said = answer("greedy-mine", board("AB."))
+    assert list(said) == ["mine", "claim", "raid"]
+    assert said == {"mine": [{"cell": [0, 0], "s": 3}], "claim": [[0, 2]], "raid": [[0, 1]]}
+
+
+def test_greedy_mine_without_land_claims_or_raids() -> None:
+    assert answer("greedy-mine", board("B.", agents="A", stamina=2)) == {"claim": [[0, 1]], "raid": [[0, 0]]}
+
+
+def test_greedy_mine_with_much_land_only_mines() -> None:
+    said = answer("greedy-mine", board("AAAAAB."))
+    assert said == {"mine": [{"cell": [0, c], "s": s} for c, s in ((0, 3), (1, 3), (2, 3), (3, 1))]}
+
+
+# defend-then-mine
+
+
+def test_defend_then_mine_defends_all_it_has_then_mines_then_claims() -> None:
+    said = answer("defend-then-mine", board("AAB.", stamina=9))
+    assert list(said) == ["defend", "mine", "claim"]
+    assert said["defend"] == [[0, 0], [0, 1]]
+    assert said["mine"] == [{"cell": [0, 0], "s": 3}, {"cell": [0, 1], "s": 3}]
+    assert said["claim"] == [[0, 3]]
+
+
+def test_defend_then_mine_defends_even_if_nothing_is_left_to_mine() -> None:
+    assert answer("defend-then-mine", board("AAAB", stamina=3)) == {"defend": [[0, 0], [0, 1], [0, 2]]}
+
+
+# tit-for-tat-raid
+
+
+def test_tit_for_tat_raids_those_who_just_raided_it_plot_for_plot() -> None:
+    after = play(board("AAC/BBB"), B={"raid": [[0, 0], [0, 1]]}, A={"defend": [[0, 0]]}).after
+    said = answer("tit-for-tat-raid", after)
+    assert next(iter(said)) == "raid"
+    assert len(said["raid"]) == 2
+    assert all(after.owner[row, col] == "B" for row, col in said["raid"])
+
+
+def test_tit_for_tat_raids_back_a_raid_that_failed() -> None:
+    after = play(board("AB"), B={"raid": [[0, 0]]}, A={"defend": [[0, 0]]}).after
+    assert answer("tit-for-tat-raid", after)["raid"] == [[0, 1]]
+
+
+def test_tit_for_tat_forgives_after_one_round_and_never_raids_first() -> None:
+    raided = play(board("AAB"), B={"raid": [[0, 0]]}).after
+    quiet = play(raided).after
+    assert "raid" in answer("tit-for-tat-raid", raided)
+    assert "raid" not in answer("tit-for-tat-raid", quiet)
+
+
+def test_tit_for_tat_against_itself_keeps_the_peace() -> None:
+    policies = dict.fromkeys("ABC", "tit-for-tat-raid")
+    for state in rounds(board("A../B../C.."), policies, 20):
+        assert state.news.raids == ()
+
+
+# guided
+
+
+def test_guided_claims_first_while_it_has_less_than_its_fair_share_of_plots_by_n() -> None:
+    said = answer("guided", board("AB./B../..."))
+    assert list(said) == ["claim", "mine"]
+    # 9 plots for 2 agents: the share is 4, and A holds 1.
+    assert len(said["claim"]) == 3
+
+
+def test_guided_with_enough_plots_mines() -> None:
+    assert list(answer("guided", board("AAA/B.."))) == ["mine"]
+
+
+def test_guided_raids_the_border_of_the_largest_landholder_only_if_nothing_is_unowned() -> None:
+    said = answer("guided", board("BBB/BBB/BBA"))
+    assert sorted(said["raid"]) == [[1, 2], [2, 1]]
+    assert "raid" not in answer("guided", board("BBB/BBB/BA."))
+
+
+def test_guided_never_raids_a_largest_landholder_with_no_more_than_a_fair_share() -> None:
+    assert "raid" not in answer("guided", board("BC", agents="A"))
+
+
+def test_guided_raids_any_plot_of_one_that_has_the_whole_board_and_so_no_border() -> None:
+    assert answer("guided", board("BB", agents="A"))["raid"] in ([[0, 0]], [[0, 1]])
+
+
+def test_guided_when_challenged_defends_what_was_raided_and_its_core_first() -> None:
+    state = board(".A./AAA/BAB", stamina=20)
+    after = play(state, B={"raid": [[1, 0]]}, A={"defend": [[1, 0]]}).after
+    said = answer("guided", after)
+    assert next(iter(said)) == "defend"
+    assert said["defend"] == [[1, 0], [1, 1]]
+
+
+def test_guided_does_not_defend_when_nobody_came() -> None:
+    assert "defend" not in answer("guided", board(".A./AAA/BAB"))
+
+
+def test_guided_wants_at_least_one_plot_where_there_are_more_agents_than_plots() -> None:
+    assert len(answer("guided", board("..", agents="ABC"))["claim"]) == 1
+
+
+def test_guided_agents_divide_the_land_equally_and_stop_raiding() -> None:
+    policies = dict.fromkeys("ABC", "guided")
+    *_, last = rounds(board("......./......./.......", agents="ABC"), policies, 12)
+    assert Counter(picture(last).replace("/", "")) == {"A": 7, "B": 7, "C": 7}
+    assert last.news.raids == ()
+
+
+# Noise
+
+
+def spoiled(noise: float, count: int = 200) -> Iterator[tuple[State, str]]:
+    """What the noisy `guided` says on a board where it mines, claims and defends."""
+    state = board("AA./AB./...", stamina=8)
+    state = play(state, B={"raid": [[0, 1]]}, A={"defend": [[0, 1]]}).after
+    for turn in range(count):
+        at = replace(state, turn=turn)
+        yield at, speak(POLICIES, "guided", noise, observe(at, "A"), Luck(1, turn, "A"))
+
+
+def test_without_noise_the_answer_is_the_comparators_json() -> None:
+    for state, text in spoiled(0, count=5):
+        moves = {key: value for key, value in json.loads(text).items() if key in KINDS}
+        assert moves == answer("guided", state)
+
+
+def test_noise_reaches_every_way_of_spoiling_an_item() -> None:
+    codes: Counter[str] = Counter()
+    for state, text in spoiled(0.3):
+        try:
+            round_ = play(state, A=json.loads(text))
+        except json.JSONDecodeError:
+            continue
+        codes.update([*round_.drops("A"), *round_.mends("A")])
+    for reached in (
+        "mining/off-grid",
+        "mining/not-yours",
+        "mining/already-owned",
+        "mining/cut-to-cap",
+        "mining/over-budget",
+        "mining/repeat",
+    ):
+        assert codes[reached], reached
+
+
+def test_noise_reaches_every_way_of_spoiling_the_text() -> None:
+    found: Counter[str] = Counter()
+    for _, text in spoiled(0.5):
+        if text.startswith("```json\n") and text.endswith("\n```"):
+            found["fences"] += 1
+        elif text.startswith("Here is") and "{" in text:
+            found["prose"] += 1
+        elif text.endswith("}"):
+            found["whole"] += 1
+        else:
+            found["cut off"] += 1
+    assert set(found) == {"fences", "prose", "whole", "cut off"}
+    # Half of the answers are spoiled, a third of them in each way.
+    assert 70 < found["whole"] < 130
+    assert all(15 < found[way] < 55 for way in ("fences", "prose", "cut off"))
+
+
+def test_noise_spoils_each_item_with_its_probability() -> None:
+    state = board("AAAA", stamina=12)
+    view = observe(state, "A")
+    plain = POLICIES.by_name["greedy-mine"](view, Luck(1, 0, "A"))
+    changed = 0
+    for turn in range(250):
+        noisy = spoil(view, plain, Luck(1, turn, "A"), 0.25)
+        changed += sum(one != other for one, other in zip(plain["mine"], noisy["mine"], strict=True))  # type: ignore[arg-type]
+    # 1,000 items; a spoiled cell falls on the same plot one time in sixteen.
+    assert 200 < changed < 290
+
+
+def test_noise_is_drawn_by_name_so_it_is_the_same_again() -> None:
+    assert [text for _, text in spoiled(0.4, 20)] == [text for _, text in spoiled(0.4, 20)]
+
+
+@pytest.mark.parametrize("name", POLICIES.by_name)
+def test_every_comparator_takes_noise(name: str) -> None:
+    state = board("AAB/.CB/C..")
+    view = observe(state, "A")
+    said = {speak(POLICIES, name, 0.9, view, Luck(1, turn, "A")) for turn in range(10)}
+    assert len(said) > 5

@@ -1,0 +1,100 @@
+"""The seed's claim: even with noise the mechanism tends to an equal share.
+
+Played by the comparator `guided` on the baseline board. With noise 0.2 a fifth of all items and a fifth of
+all texts are spoiled, and a text that is not plain JSON counts as no answer: a worse reader than any. In the
+runs of seeds 1 to 4 the holdings of the second half were exactly equal; the bound leaves other seeds room.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from engine.chance import Luck
+from engine.mining.policies import POLICIES
+from engine.mining.state import MiningConfig, State, setup
+from engine.mining.view import observe
+from engine.mining.world import MINING
+from engine.policy import speak
+from engine.record import JsonObject
+from tests.mining.plays import play
+
+ROUNDS = 100
+NOISE = 0.2
+EQUAL = 0.05
+"""A Gini that is nearly none: with ten miners, two plots in the wrong hands give 0.02."""
+
+
+def gini(state: State) -> float:
+    """How unequal the holdings are: 0 if all are alike."""
+    held = sorted(map(len, state.holdings.values()))
+    weighted = sum((2 * k - len(held) - 1) * plots for k, plots in enumerate(held, start=1))
+    return weighted / (len(held) * sum(held))
+
+
+def heard(text: str) -> JsonObject | None:
+    """Read an answer, or none."""
+    try:
+        answer: JsonObject = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    return answer
+
+
+def games(state: State, name: str) -> Iterator[State]:
+    """Play on with noise."""
+    seed = state.setting.seed
+    for _ in range(ROUNDS):
+        said = {
+            agent: speak(POLICIES, name, NOISE, observe(state, agent), Luck(seed, state.turn, agent))
+            for agent in state.setting.agents
+        }
+        state = play(state, **{agent: heard(text) or {} for agent, text in said.items()}).after
+        yield state
+
+
+def start(agents: int, seed: int) -> State:
+    return setup(MiningConfig(), MINING.names(agents), seed)
+
+
+def landlord(agents: int, seed: int) -> State:
+    """The last miner has the upper six rows, nobody the rest."""
+    state = start(agents, seed)
+    lord = state.setting.agents[-1]
+    upper = tuple(tuple(lord if row < 6 else None for _ in range(10)) for row in range(10))
+    ages = tuple(tuple(0 if row < 6 else None for _ in range(10)) for row in range(10))
+    return replace(state, turn=1, owners=upper, first_owner=upper, since=ages, claimed=ages)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("agents", [10, 20])
+def test_even_with_noise_free_land_is_shared_equally(agents: int, seed: int) -> None:
+    states = list(games(start(agents, seed), "guided"))
+    assert max(map(gini, states[ROUNDS // 2 :])) <= EQUAL
+    assert sum(map(len, states[-1].holdings.values())) == 100
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("agents", [10, 20])
+def test_even_with_noise_a_landlords_land_comes_to_be_shared_equally(agents: int, seed: int) -> None:
+    states = list(games(landlord(agents, seed), "guided"))
+    assert gini(states[0]) > 0.5
+    assert max(map(gini, states[ROUNDS // 2 :])) <= EQUAL
+
+
+def test_it_is_the_heuristics_that_do_it_not_the_rules_alone() -> None:
+    """With the same noise and the same luck, random miners stay unequal."""
+    states = list(games(start(10, 1), "random"))
+    second_half = [gini(state) for state in states[ROUNDS // 2 :]]
+    assert sum(second_half) / len(second_half) > 0.1
+
+
+def test_turnover_and_raids_fall_in_the_second_half() -> None:
+    states = list(games(landlord(10, 1), "guided"))
+    taken = [sum(raid.taken_by is not None for raid in state.news.raids) for state in states]
+    raided = [len(state.news.raids) for state in states]
+    half = ROUNDS // 2
+    assert sum(taken[:half]) > 20
+    assert sum(taken[half:]) == 0
+    assert sum(raided[half:]) < sum(raided[:half]) / 10

@@ -1,0 +1,192 @@
+"""Each measure's formula, by hand on a small history."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.mining import metrics
+from engine.mining.metrics import History, measures
+from engine.mining.state import State
+from tests.mining.plays import Answer, board, history, mine, play
+
+QUIET: dict[str, Answer] = {}
+
+RAID = {"A": {"raid": [[0, 1]]}}
+"""A raids the second plot."""
+
+ABC = "ABC/ABC"
+
+
+def one(state: State, **answers: Answer) -> History:
+    return history(state, answers)
+
+
+def test_turnover_is_plots_that_changed_owner_by_plots_owned_at_the_start() -> None:
+    played = one(board("AB./AB."), A={"raid": [[0, 1]]}, B={"claim": [[0, 2]]})
+    # One of four owned plots changed hands; a claim of free land is no change from one owner to another.
+    assert metrics.turnover(played) == 1 / 4
+    assert metrics.turnover(history(board("AB./AB."), RAID, QUIET)) == 1 / 8
+
+
+def test_turnover_of_a_board_without_owners_is_undefined() -> None:
+    assert metrics.turnover(one(board("...", agents="A"), A={"claim": [[0, 0]]})) is None
+
+
+def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
+    """B takes one of A's four plots in each of three rounds.
+
+    Spells that ended: 1, 2 and 3 rounds long. Cut off at the end: A's last at 3, B's three at 2, 1, 0.
+    Of those at risk 1 of 6 ends at 1, 1 of 4 at 2, 1 of 2 at 3: survival 5/6, 5/8, 5/16, so the median is 3.
+    """
+    raids: list[dict[str, Answer]] = [{"B": {"raid": [[0, col]]}} for col in range(3)]
+    assert metrics.half_life(history(board("AAAA", agents="B"), *raids)) == 3
+
+
+def test_half_life_is_reached_when_just_half_of_the_spells_have_ended() -> None:
+    assert metrics.half_life(history(board("AB"), RAID)) == 1
+
+
+def test_half_life_counts_a_spell_up_to_the_round_in_which_the_plot_was_lost() -> None:
+    """One plot changes hands in every round but the last: spells of 1, 1, and one cut off after 1."""
+    back = {"B": {"raid": [[0, 0]]}}
+    forth = {"A": {"raid": [[0, 0]]}}
+    played = history(board("A", agents="B"), back, forth, QUIET)
+    # At risk at age 1: all three; two ended: survival 1/3.
+    assert metrics.half_life(played) == 1
+
+
+def test_half_life_with_one_spell_that_lasted_three_rounds_is_three() -> None:
+    taken = {"B": {"raid": [[0, 0]]}}
+    assert metrics.half_life(history(board("A", agents="B"), QUIET, QUIET, taken)) == 3
+
+
+def test_half_life_is_undefined_where_more_than_half_of_the_spells_outlast_the_end() -> None:
+    """One spell of three ends, at 1: survival stays at 2/3."""
+    assert metrics.half_life(history(board("AB"), RAID, QUIET)) is None
+
+
+def test_half_life_without_any_owner_is_undefined() -> None:
+    assert metrics.half_life(one(board("...", agents="A"))) is None
+
+
+def test_raid_rate_is_raids_by_agents_times_rounds() -> None:
+    raids = {"A": {"raid": [[0, 1], [1, 1]]}, "C": {"raid": [[0, 1]]}}
+    assert metrics.raid_rate(history(board(ABC), raids, QUIET)) == 3 / (3 * 2)
+
+
+def test_a_raid_that_fizzled_is_a_raid() -> None:
+    assert metrics.raid_rate(one(board("AB.", immunity=0), A={"raid": [[0, 2]]})) == 1 / 2
+
+
+def test_defense_trigger_rate_is_raided_defended_plots_by_defended_plots() -> None:
+    answers: dict[str, Answer] = {
+        "A": {"raid": [[0, 1]]},
+        "B": {"defend": [[0, 1], [1, 1]]},
+        "C": {"raid": [[0, 1]]},
+    }
+    assert metrics.defense_trigger_rate(one(board(ABC), **answers)) == 1 / 2
+    assert metrics.defense_trigger_rate(one(board(ABC))) is None
+
+
+def test_raid_success_is_captures_by_raided_plots() -> None:
+    answers: dict[str, Answer] = {
+        "A": {"raid": [[0, 1], [1, 1]]},
+        "B": {"defend": [[0, 1]]},
+        "C": {"raid": [[1, 1]]},
+    }
+    assert metrics.raid_success(one(board(ABC), **answers)) == 1 / 2
+    assert metrics.raid_success(one(board(ABC))) is None
+
+
+def test_efficiency_is_output_by_plots_times_cap_times_alpha() -> None:
+    answers: dict[str, Answer] = {"A": {"mine": mine((0, 0, 3), (1, 0, 1))}}
+    played = one(board("AB./AB."), **answers)
+    assert metrics.output(played) == 4
+    assert metrics.efficiency(played) == 4 / (6 * 3)
+    rich = one(board("AB./AB.", alpha=((2, 0, 0), (4, 0, 1))), **answers)
+    assert metrics.output(rich) == 3 * 2 + 1 * 4
+    assert metrics.efficiency(rich) == 10 / (3 * (2 + 4 + 1))
+    assert metrics.efficiency(one(board("A", alpha=0))) is None
+
+
+def test_the_baselines_bound_is_300_gold_a_round() -> None:
+    owned = "/".join(["AAAAABBBBB"] * 10)
+    played = one(board(owned), A={"mine": mine((0, 0, 3), (0, 1, 3))})
+    assert metrics.efficiency(played) == 6 / 300
+
+
+def test_idle_stamina_is_unspent_by_budget() -> None:
+    state = board("AB.", stamina=(10, 4))
+    assert metrics.idle_stamina(one(state, A={"mine": mine((0, 0, 3))}, B={"claim": [[0, 2]]})) == 10 / 14
+    assert metrics.idle_stamina(one(board("AB.", stamina=0))) is None
+
+
+def test_the_budget_of_a_punished_raider_is_what_it_was_left_with() -> None:
+    state = board("AB.", authority="punishment", punishment=10)
+    played = history(state, RAID, QUIET)
+    assert metrics.idle_stamina(played[1:]) == 10 / 10
+
+
+@pytest.mark.parametrize(
+    ("gold", "gini"),
+    [
+        ({"A": 5, "B": 5, "C": 5}, 0),
+        ({"A": 0, "B": 0, "C": 9}, 2 / 3),
+        # Differences 1, 2, 1, each counted both ways: 8 / (2 x 3 x 6).
+        ({"A": 1, "B": 2, "C": 3}, 2 / 9),
+        ({"A": 0, "B": 0, "C": 0}, None),
+    ],
+)
+def test_gold_gini_is_the_mean_difference_by_twice_the_mean(gold: dict[str, int], gini: float | None) -> None:
+    found = metrics.gold_gini(one(board("ABC", gold=gold)))
+    assert found == (None if gini is None else pytest.approx(gini))
+
+
+def test_plots_hhi_is_the_sum_of_squared_shares_of_plots() -> None:
+    assert metrics.plots_hhi(one(board("AAB./A..."))) == pytest.approx((3 / 4) ** 2 + (1 / 4) ** 2)
+    assert metrics.plots_hhi(one(board("..", agents="AB"))) is None
+
+
+def test_shares_of_stamina_by_kind_are_of_what_was_spent() -> None:
+    answers: dict[str, Answer] = {
+        "A": {"mine": mine((0, 0, 3)), "claim": [[0, 2]]},
+        "B": {"defend": [[0, 1]], "raid": [[0, 0]]},
+    }
+    played = one(board("AB."), **answers)
+    shares = {kind: metrics.FORMULAS[f"share_{kind}"](played) for kind in ("claim", "raid", "defend", "mine")}
+    assert shares == {"claim": 1 / 6, "raid": 1 / 6, "defend": 1 / 6, "mine": 3 / 6}
+    assert metrics.FORMULAS["share_mine"](one(board("AB."))) is None
+
+
+def test_respect_for_first_possession_is_1_less_the_share_of_first_owners_plots_that_were_raided() -> None:
+    played = history(board("AB./AB."), RAID, {"B": {"raid": [[0, 1]]}})
+    # Round one: four plots with their first owner, one raided. Round two: three, and the raided one is A's.
+    assert metrics.first_possession(played) == pytest.approx(1 - 1 / 7)
+    assert metrics.first_possession(one(board("...", agents="A"))) is None
+
+
+def test_every_figure_is_given_for_the_run_each_half_and_each_round() -> None:
+    played = history(board("AB."), RAID, QUIET, QUIET)
+    found = {(measure.name, measure.scope): measure.value for measure in measures(played)}
+    assert {scope for _, scope in found} == {
+        "run",
+        "first-half",
+        "second-half",
+        "turn/10",
+        "turn/11",
+        "turn/12",
+    }
+    assert found["raid_rate", "run"] == 1 / 6
+    assert (found["raid_rate", "first-half"], found["raid_rate", "second-half"]) == (1 / 2, 0)
+    assert (found["raid_rate", "turn/10"], found["raid_rate", "turn/11"]) == (1 / 2, 0)
+    assert ("half_life", "second-half") in found
+
+
+def test_a_run_of_one_round_has_no_halves_and_one_of_none_no_measures() -> None:
+    assert {measure.scope for measure in measures(one(board("AB.")))} == {"run", "turn/10"}
+    assert measures([]) == ()
+
+
+def test_measures_read_a_history_in_which_an_agent_said_nothing() -> None:
+    silent = replace(play(board("AB.")).played, intents={})
+    assert metrics.idle_stamina([silent]) == 1

@@ -1,0 +1,108 @@
+"""Records: bounded, writable, canonical; and names of luck."""
+
+import json
+from hashlib import sha256
+
+import pytest
+
+from engine.chance import Luck, chance, happens
+from engine.record import EXCERPT, UNWRITABLE, Draw, Drop, Event, Findings, Json, Mend, canonical, excerpt
+
+
+@pytest.mark.parametrize("said", [None, True, 7, "short", [1, [2]], {"claim": [0, 1]}, "矿工", "x" * EXCERPT])
+def test_what_is_short_is_recorded_as_it_was_said(said: Json) -> None:
+    assert excerpt(said) == said
+
+
+@pytest.mark.parametrize("said", ["x" * 9999, ["x" * 9999], {"x" * 9999: 1}, list(range(9999)), 10**999])
+def test_what_is_long_is_recorded_by_its_beginning(said: Json) -> None:
+    found = excerpt(said)
+    text = said if isinstance(said, str) else json.dumps(said)
+    assert found == text[:EXCERPT] + "…"
+
+
+@pytest.mark.parametrize("said", [float("nan"), [float("inf")], "\ud800", {"\udfff": 1}, [["\ud83d"]]])
+def test_what_no_json_file_can_hold_is_recorded_by_a_note(said: Json) -> None:
+    assert excerpt(said) == UNWRITABLE
+
+
+def test_a_drop_and_a_mend_carry_agent_stage_code_and_what_was_said() -> None:
+    findings = Findings("A")
+    findings.drop("rule", "mining/not-yours", {"mine": 1}, "because")
+    findings.mend("budget", "mining/cut", {"s": 4}, {"s": 3})
+    assert findings.drops == [Drop("A", "rule", "mining/not-yours", {"mine": 1}, "because")]
+    assert findings.drops[0].to_json() == {
+        "agent": "A",
+        "stage": "rule",
+        "code": "mining/not-yours",
+        "said": {"mine": 1},
+        "detail": "because",
+    }
+    assert findings.mends == [Mend("A", "budget", "mining/cut", {"s": 4}, {"s": 3})]
+    assert findings.mends[0].to_json() == {
+        "agent": "A",
+        "stage": "budget",
+        "code": "mining/cut",
+        "said": {"s": 4},
+        "kept": {"s": 3},
+    }
+
+
+def test_an_event_is_one_flat_object() -> None:
+    event = Event("miss", "A", {"target": [1, 2]})
+    assert event.to_json() == {"type": "miss", "agent": "A", "target": [1, 2]}
+
+
+def test_a_draw_names_participants_digest_and_winner() -> None:
+    assert Draw("raid", [0, 1], ("A", "B"), "ff", "B").to_json() == {
+        "event": "raid",
+        "subject": [0, 1],
+        "participants": ["A", "B"],
+        "digest": "ff",
+        "winner": "B",
+    }
+
+
+def test_the_canonical_text_is_the_same_for_the_same_value() -> None:
+    assert (
+        canonical({"b": [1, 2], "a": "矿"}) == canonical({"a": "矿", "b": [1, 2]}) == '{"a":"矿","b":[1,2]}'
+    )
+
+
+def test_a_digest_is_the_sha256_of_the_canonical_text_of_its_name() -> None:
+    assert chance(1, 2, [3, 4], "raid") == sha256(b'[1,2,[3,4],"raid"]').hexdigest()
+
+
+def test_an_agents_luck_is_chance_with_the_agent_as_subject() -> None:
+    for event in ("kind/1", 'odd "name"', "矿"):
+        assert Luck(1, 2, "A").below(1000, event) == int(chance(1, 2, "A", event), 16) % 1000
+
+
+def test_a_shuffle_keeps_every_item_and_depends_on_its_name_only() -> None:
+    items = list(range(50))
+    one = Luck(1, 2, "A").shuffled(items, "claim")
+    assert sorted(one) == items != one
+    assert one == Luck(1, 2, "A").shuffled(items, "claim") != Luck(1, 2, "A").shuffled(items, "raid")
+    assert Luck(1, 2, "A").shuffled([], "claim") == []
+
+
+def test_a_shuffle_puts_any_item_first_equally_often() -> None:
+    first = [Luck(1, turn, "A").shuffled("abcd", "claim")[0] for turn in range(400)]
+    assert all(70 < first.count(item) < 130 for item in "abcd")
+
+
+@pytest.mark.parametrize(("percent", "least", "most"), [(0, 0, 0), (25, 200, 300), (100, 1000, 1000)])
+def test_something_happens_as_often_as_its_probability(percent: int, least: int, most: int) -> None:
+    drawn = [happens(1, turn, "A", "return", percent).winner for turn in range(1000)]
+    assert least <= drawn.count("yes") <= most
+
+
+def test_luck_happens_as_often_as_its_share() -> None:
+    luck = Luck(1, 2, "A")
+    assert 150 < sum(luck.happens(0.2, str(k)) for k in range(1000)) < 250
+    assert not any(luck.happens(0, str(k)) for k in range(100))
+    assert all(luck.happens(1, str(k)) for k in range(100))
+
+
+def test_luck_picks_one_of_the_options() -> None:
+    assert {Luck(1, turn, "A").pick("abc", "which") for turn in range(50)} == {"a", "b", "c"}

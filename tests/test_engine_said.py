@@ -1,0 +1,105 @@
+"""What an agent says beside its moves: made safe, bounded, and read field by field."""
+
+import pytest
+
+from engine.record import Findings, Json
+from engine.reflection import Reflection, ReflectionFields, reflect
+from engine.said import TEXT_LIMIT, clean_text, whole
+
+AGENTS = ("A", "B")
+
+
+def codes(findings: Findings) -> list[str]:
+    return [drop.code for drop in findings.drops] + [mend.code for mend in findings.mends]
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        *[(5, 5), (5.0, 5), (-1, -1), (5.5, None), (True, None), ("5", None), (None, None), ([5], None)],
+        *[(float("nan"), None), (float("inf"), None), (1e308, int(1e308))],
+    ],
+)
+def test_integral_floats_are_whole_numbers_and_booleans_are_not(said: Json, number: int | None) -> None:
+    assert whole(said) == number
+
+
+def test_a_plain_text_is_kept_as_it_is() -> None:
+    findings = Findings("A")
+    text = "Zeile eins\n\t矿工 👩‍🌾"
+    assert clean_text(findings, "reflection", text) == text
+    assert codes(findings) == []
+
+
+def test_characters_that_control_hide_or_turn_around_are_taken_out_and_shown_in_the_mend() -> None:
+    findings = Findings("A")
+    assert clean_text(findings, "reflection", "a\x1b[31mb\u202ec\ud800d") == "a[31mbcd"
+    (mend,) = findings.mends
+    assert mend.code == "reflection/unsafe-characters"
+    assert mend.said == "a\\u001b[31mb\\u202ec\\ud800d"
+
+
+def test_a_text_is_cut_to_its_limit() -> None:
+    findings = Findings("A")
+    assert clean_text(findings, "reflection", "x" * (TEXT_LIMIT + 1)) == "x" * TEXT_LIMIT
+    assert codes(findings) == ["reflection/too-long"]
+    assert clean_text(findings, "mining/message", "x" * 11, limit=10) == "x" * 10
+
+
+def test_a_text_is_cleaned_before_it_is_cut() -> None:
+    findings = Findings("A")
+    assert clean_text(findings, "reflection", "\x00" * 5 + "x" * 10, limit=10) == "x" * 10
+    assert codes(findings) == ["reflection/unsafe-characters"]
+
+
+def test_every_reflection_field_is_read() -> None:
+    findings = Findings("A")
+    answer: dict[str, Json] = {
+        "memory": "m",
+        "reasoning": "r",
+        "summary_last_turn": "s",
+        "history_summary": "h",
+        "keeps_word_report": {"A": 10, "B": 1.0},
+        "aggressor_report": {"B": 5},
+    }
+    assert reflect(findings, answer, AGENTS) == Reflection("r", "s", "h", "m", {"A": 10, "B": 1}, {"B": 5})
+    assert codes(findings) == []
+    assert set(answer) == set(ReflectionFields.model_fields)
+
+
+def test_a_field_that_was_not_given_is_empty_and_others_are_not_looked_at() -> None:
+    findings = Findings("A")
+    assert reflect(findings, {"claim": "x"}, AGENTS) == Reflection()
+    assert codes(findings) == []
+
+
+def test_a_world_may_read_fewer_texts() -> None:
+    findings = Findings("A")
+    said = {"memory": "m", "reasoning": "r"}
+    assert reflect(findings, said, AGENTS, texts=("reasoning",)) == Reflection(reasoning="r")
+
+
+@pytest.mark.parametrize("said", [None, 5, ["a"], {"a": "b"}])
+def test_a_text_field_that_is_no_text_is_dropped(said: Json) -> None:
+    findings = Findings("A")
+    assert reflect(findings, {"memory": said}, AGENTS) == Reflection()
+    assert codes(findings) == ["reflection/not-text"]
+
+
+@pytest.mark.parametrize("said", [None, [1], "A: 5", {"A": "5"}, {"A": 5, "B": True}, {"A": 5.5}])
+def test_a_report_of_another_type_is_dropped_whole(said: Json) -> None:
+    findings = Findings("A")
+    assert reflect(findings, {"aggressor_report": said}, AGENTS) == Reflection()
+    assert codes(findings) == ["reflection/not-ratings"]
+
+
+def test_entries_of_unknown_agents_or_outside_1_to_10_are_dropped_one_by_one() -> None:
+    findings = Findings("A")
+    report = {"A": 11, "B": 3, "X": 5}
+    assert reflect(findings, {"keeps_word_report": report}, AGENTS).keeps_word_report == {"B": 3}
+    assert codes(findings) == ["reflection/rating-out-of-range", "reflection/unknown-agent"]
+
+
+def test_rating_oneself_is_allowed() -> None:
+    findings = Findings("A")
+    assert reflect(findings, {"aggressor_report": {"A": 1}}, AGENTS).aggressor_report == {"A": 1}
