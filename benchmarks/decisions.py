@@ -23,16 +23,18 @@ PARTS = (
     ("SQLite: answers, turns, checkpoints", ("sqlite",)),
     ("waiting for the checkpoint's thread", ("select.",)),
     ("JSON", ("json",)),
-    ("LangGraph", ("langgraph", "langchain", "asyncio", "contextvars")),
+    ("LangGraph and the event loop", ("langgraph", "langchain", "asyncio", "contextvars")),
     ("policies and their luck", ("polic", "engine/chance")),
     ("engine", ("/engine/", "pydantic", "dataclasses")),
     ("nodes", ("/nodes/", "/graphs/")),
     ("run database", ("/lab/",)),
 )
-"""The parts of the program, each known by marks in a function's file or name; the first that fits counts."""
+"""The parts of the program, each known by marks in a file's path or a C function's name; the first counts."""
+
+IN_C = "~"
 
 Function: TypeAlias = tuple[str, int, str]
-"""A function as the profiler names it: file (`~` for one in C), line, name."""
+"""A function as the profiler names it: file (`~` for one written in C), line, name."""
 
 
 def measure() -> list[tuple[str, str, str]]:
@@ -61,7 +63,7 @@ def _shares() -> list[tuple[str, float]]:
     spent: Counter[str] = Counter()
     functions: dict[Function, Any] = pstats.Stats(profile).stats  # type: ignore[attr-defined]  # typeshed lacks it
     for function, (_, _, own, _, callers) in functions.items():
-        if function[0] == "~" and _part(function) == "the rest":
+        if function[0] == IN_C and _part(function) == "the rest":
             # What is written in C is its callers' time.
             for caller, (_, _, share, _) in callers.items():
                 spent[_part(caller)] += share
@@ -72,5 +74,5 @@ def _shares() -> list[tuple[str, float]]:
 
 def _part(function: Function) -> str:
     """Name the part of the program that a function belongs to."""
-    place = f"{function[0]} {function[2]}"
+    place = function[2] if function[0] == IN_C else function[0]
     return next((part for part, marks in PARTS if any(mark in place for mark in marks)), "the rest")
