@@ -93,7 +93,8 @@ def _played(home: Records, request: Request) -> dict[str, Any]:
     told = {
         name: result[name] for name in ("turns", "digest", "calls", "outcomes", "drops", "mends", "scores")
     }
-    return told | {"digests": [turn.digest for turn in home.turns(run.id)]}
+    stages = home.counts(run.id, "calls", "stage")
+    return told | {"stages": stages, "digests": [turn.digest for turn in home.turns(run.id)]}
 
 
 @contextmanager
