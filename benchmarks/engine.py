@@ -34,6 +34,18 @@ LINES = 15
 Answers = Mapping[str, JsonObject]
 
 
+def measure() -> list[tuple[str, str, str]]:
+    """Give rounds a second of each comparator."""
+    return [
+        (
+            f"rounds a second, the engine alone: {AGENTS} agents x {ROUNDS} rounds, {name}",
+            f"{_speed(partial(play, policy)):,.0f}",
+            "",
+        )
+        for name, policy in MINING.policies.by_name.items()
+    ]
+
+
 def main() -> None:
     """Measure the comparators that are named, or all."""
     names = sys.argv[1:] or list(MINING.policies.by_name)
