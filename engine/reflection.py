@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.record import Findings, Json, JsonObject
-from engine.said import clean_text, whole
+from engine.said import clean_text, cut_to_words, whole
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary", "memory")
 REPORTS = ("keeps_word_report", "aggressor_report")
@@ -50,10 +50,16 @@ class Reflection:
 
 
 def reflect(
-    findings: Findings, answer: JsonObject, agents: Collection[str], texts: tuple[str, ...] = TEXTS
+    findings: Findings,
+    answer: JsonObject,
+    agents: Collection[str],
+    texts: tuple[str, ...] = TEXTS,
+    reasoning_words: int | None = None,
 ) -> Reflection:
     """Read the reflection fields of an answer; what does not fit becomes a drop or a mend."""
     said = {name: _text(findings, name, answer[name]) for name in texts if name in answer}
+    if reasoning_words is not None and "reasoning" in said:
+        said["reasoning"] = cut_to_words(findings, "reflection", said["reasoning"], reasoning_words)
     reports = {name: _report(findings, name, answer[name], agents) for name in REPORTS if name in answer}
     return Reflection(
         said.get("reasoning", ""),
