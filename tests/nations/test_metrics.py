@@ -68,6 +68,12 @@ def test_there_is_a_figure_for_the_run_each_half_and_each_turn() -> None:
     assert gained == {"run": 61, "first-half": 46, "second-half": 15, "turn/0": 46, "turn/1": 15}
 
 
+def test_reciprocity_of_a_half_is_of_what_was_granted_in_it() -> None:
+    figures = measured(story(board(army=8), {A: {"money_grants": {B: 5}}}, {B: {"money_grants": {A: 5}}}))
+    scopes = ("run", "first-half", "second-half")
+    assert [figures["reciprocity", scope] for scope in scopes] == [1.0, 0.0, 0.0]
+
+
 def test_damage_beyond_the_income_is_carried_and_not_suffered() -> None:
     figures = measured(story(board(army=12), {A: {"attacks": {B: 12}}}))
     assert figures["attack_share", "run"] == pytest.approx(60 / 150)

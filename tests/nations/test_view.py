@@ -180,6 +180,20 @@ def test_a_state_read_back_shows_every_agent_the_same_to_the_last_byte(observabi
                 )
 
 
+def test_the_order_of_an_answer_is_not_seen_where_it_does_not_count() -> None:
+    answer = {
+        "money_grants": {C: 1, B: 2},
+        "attacks": {C: 1, B: 2},
+        "messages": {C: "Hello.", B: "Hello."},
+        "cede_territories": {C: ["T1"], B: ["T2"]},
+        "aggressor_report": {C: 1, B: 2},
+    }
+    after = turn(board(), {A: answer}).after
+    again = NATIONS.load(setting(3), json.loads(canonical(NATIONS.state.to_json(after))))
+    for agent in (A, B, C):
+        assert json.dumps(NATIONS.observe(again, agent)) == json.dumps(NATIONS.observe(after, agent))
+
+
 def test_what_an_agent_sees_does_not_grow_with_the_turns() -> None:
     played = run(board(4), ["pacifist-trader"], turns=60)
     sizes = [len(json.dumps(NATIONS.observe(done.after, A))) for done in played]
