@@ -62,7 +62,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     said = _declared(findings, answer, action_model(state.config).model_fields)
     intent = Intent(
         purchase_mils=_count(findings, said, "purchase_mils"),
-        attacks=dict(_toward_others(state, findings, said, "attacks")),
+        attacks=_toward_others(state, findings, said, "attacks"),
         cede_territories=_cessions(state, findings, said),
         money_grants=tuple(_toward_others(state, findings, said, "money_grants").items()),
         messages=_messages(state, findings, said),
