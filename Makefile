@@ -1,4 +1,4 @@
-.PHONY: help demo test check record bench soak setup
+.PHONY: help demo test check record bench setup
 .DEFAULT_GOAL := help
 
 PY ?= python3
@@ -26,3 +26,12 @@ check: $(READY) ## lint, types, floors, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
+
+demo: $(READY) ## play a mining run, watched, with the rule-based default
+	@$(BIN)/hobbes run mining --agents 10 --rounds 60 --model 'policy:guided?noise=0.05*7,policy:tit-for-tat-raid*2,policy:random'
+
+record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BASE_URL and MODEL
+	@$(BIN)/python -m lab.recording
+
+bench: $(READY) ## measure speed, and say where the time goes
+	@$(BIN)/python -m benchmarks

@@ -129,6 +129,7 @@ class World(Generic[C, S, I]):
     over, scores, measures           the end, the score of each agent, the figures of a whole run
     load(setting, data)              a state from its JSON; ValueError if it is no such state
     names(n)                         the default names of n agents
+    picture(state)                   the state for people: rows of short words
     prompts(config)                  the prompt variant that the config asks for
     """
 
@@ -149,6 +150,7 @@ class World(Generic[C, S, I]):
     policies: Policies
     names: Callable[[int], tuple[str, ...]]
     default_agents: int
+    picture: Callable[[S], Sequence[Sequence[str]]]
     prompts: Callable[[C], str]
     events: Mapping[str, str]
 
@@ -157,10 +159,12 @@ AnyWorld: TypeAlias = World[Any, Any, Any]
 
 
 def in_one_line(error: ValidationError) -> str:
-    """Say in one line for people what pydantic found: each place and what is wrong there."""
-    return "; ".join(
-        f"{'.'.join(map(str, problem['loc'])) or 'value'}: {problem['msg']}" for problem in error.errors()
-    )
+    """Say in one line for people what pydantic found: each field, and what it should be, or else."""
+    problems: dict[str, dict[str, None]] = {}
+    for problem in error.errors():
+        field = str(problem["loc"][0]) if problem["loc"] else "value"
+        problems.setdefault(field, {})[problem["msg"]] = None
+    return "; ".join(f"{field}: {', or: '.join(messages)}" for field, messages in problems.items())
 
 
 def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[str, Json]) -> Setting[Any]:

@@ -37,7 +37,7 @@ def observe(state: State, agent: str) -> JsonObject:
 def _public(state: State) -> JsonObject:
     """Give what every agent sees alike; worked out once a round."""
     return {
-        "map": _map(state),
+        "map": draw_map(state),
         "plots_held": {name: len(held) for name, held in state.holdings.items()},
         "largest": _largest(state),
         "last_round": _last_round(state),
@@ -59,7 +59,7 @@ def _rules(state: State) -> JsonObject:
     return rules
 
 
-def _map(state: State) -> list[str]:
+def draw_map(state: State) -> list[str]:
     """Draw the map as compact rows: an owner is its place in `plots_held`, from 01; `..` is unowned."""
     width = len(str(len(state.setting.agents)))
     codes = {agent: str(k).zfill(max(2, width)) for k, agent in enumerate(state.setting.agents, start=1)}

@@ -7,7 +7,7 @@ from engine.mining.policies import POLICIES
 from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
 from engine.mining.validation import Intent, validate
-from engine.mining.view import observe
+from engine.mining.view import draw_map, observe
 from engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
@@ -28,6 +28,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     policies=POLICIES,
     names=lambda n: tuple(f"miner-{k:02}" for k in range(1, n + 1)),
     default_agents=10,
+    picture=lambda state: [row.split(" ") for row in draw_map(state)],
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
 )

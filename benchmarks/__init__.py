@@ -1,0 +1,1 @@
+"""Speed, measured; no test asserts a time."""

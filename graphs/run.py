@@ -1,0 +1,68 @@
+"""Playing runs: start, resume, replay.
+
+A run stops after `log` every turn, with durability "exit": one checkpoint a turn, at its boundary, durable
+before the next turn begins. Killed anywhere, it goes on from that boundary, and the journal has the answers
+that had arrived since.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from graphs.turn import LAST, Node, build
+from nodes.state import TurnState
+
+BUSY_SECONDS = 30.0
+"""How long to wait while another process writes."""
+
+
+@asynccontextmanager
+async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+    """Open the checkpoints; they must be closed, since the connection's thread keeps a process alive."""
+    async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
+        await connection.execute("PRAGMA journal_mode=WAL")
+        await connection.execute("PRAGMA synchronous=NORMAL")
+        # Plain JSON is all that the state holds; nothing else shall be made from a file.
+        saver = AsyncSqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+        await saver.setup()
+        yield saver
+
+
+async def play(
+    nodes: dict[str, Node], saver: BaseCheckpointSaver[str], run: str, first: TurnState
+) -> AsyncIterator[TurnState]:
+    """Play a run turn by turn, from `first` or from its last checkpoint; give the state after each turn.
+
+    The first state given is the one it starts from. The state has been checkpointed when it is given.
+    """
+    graph = build(nodes).compile(checkpointer=saver, name="turn")
+    config: RunnableConfig = {"configurable": {"thread_id": run}}
+    snapshot = await graph.aget_state(config)
+    begun = snapshot.created_at is not None
+    state = cast("TurnState", snapshot.values) if begun else first
+    step: TurnState | None = None if begun else first
+    yield state
+    while not state["over"]:
+        after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
+        state, step = cast("TurnState", after), None
+        yield state
+
+
+async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:
+    """Play turns once more from the first state, without checkpoints; the journal has all answers."""
+    steps = len(nodes) * turns
+    if not turns:
+        return first
+    graph = build(nodes).compile(name="replay")
+    last: dict[str, Any] = {}
+    async for last in graph.astream(first, {"recursion_limit": steps + 1}, stream_mode="values"):
+        if last["turn"] >= turns:
+            break
+    return cast("TurnState", last)

@@ -1,0 +1,59 @@
+"""A world's ring for `langgraph dev`, which brings checkpoints of its own and runs a thread to its end."""
+
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import get_runtime
+from typing_extensions import TypedDict
+
+from engine.world import AnyWorld, settle
+from graphs.turn import build, ring
+from nodes.agent_reason import agent_reason
+from nodes.journal import NoJournal
+from nodes.minds import Company, deal
+from nodes.observe import observe
+from nodes.prompting import load_prompts, variants
+from nodes.state import TurnState, Update, first_state, setting_of
+
+ROUNDS = 3
+"""Rounds of a run of which nothing was said: a thread of the studio keeps every step."""
+
+
+class StudioContext(TypedDict, total=False):
+    """What a run is played with; everything has a default."""
+
+    agents: int
+    seed: int
+    models: str
+    """A mix such as `openai:gpt-5-mini*2,policy:random*2`."""
+    config: dict[str, Any]
+    """The world's config, by its names."""
+
+
+def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnState, TurnState]":
+    """Give the ring of a world; `{}` as input plays a few rounds with the world's default policy."""
+    prompts = {variant: load_prompts(world, variant, "en") for variant in variants(world.name)}
+
+    async def observing(state: TurnState) -> Update:
+        begun = state if "run" in state else _begin(world, get_runtime(StudioContext).context or {})
+        return {**begun, **observe(world, begun)}
+
+    async def reasoning(state: TurnState) -> Update:
+        setting = setting_of(world, state["run"])
+        company = Company(world, setting, prompts[world.prompts(setting.config)])
+        try:
+            return await agent_reason(company, NoJournal(), state)
+        finally:
+            await company.close()
+
+    nodes = {**ring(world, reasoning, NoJournal()), "observe": observing}
+    return build(nodes, StudioContext).compile(name=world.name)
+
+
+def _begin(world: AnyWorld, context: StudioContext) -> TurnState:
+    """Give the first state of what the context asks for."""
+    agents = world.names(context.get("agents", world.default_agents))
+    values = {"rounds": ROUNDS, **context.get("config", {})}
+    setting = settle(world, agents, context.get("seed", 1), values)
+    models = deal(world, context.get("models", f"policy:{world.policies.default}"), setting.agents)
+    return first_state(world, setting, models)

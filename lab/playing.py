@@ -1,0 +1,97 @@
+"""Starting a run and going on with one: what `hobbes run` and `hobbes resume` do."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.record import Json
+from engine.world import AnyWorld, Setting, settle
+from engine.worlds import world_named
+from graphs.run import checkpoints, play
+from graphs.turn import asking, ring
+from lab.errors import LabError, UsageError
+from lab.history import history
+from lab.journal import RunJournal
+from lab.records import Records, Run
+from nodes.agent_reason import HaltedError
+from nodes.minds import Company, deal
+from nodes.prompting import load_prompts
+from nodes.reading import DECISIONS
+from nodes.state import TurnState, first_state
+
+OnTurn = Callable[[TurnState], None]
+"""Told the state a run starts from, and the state after each turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What somebody asked to play. What is not said is the world's own default."""
+
+    world: str
+    agents: int | None = None
+    seed: int = 1
+    models: str | None = None
+    prompts: str | None = None
+    lang: str = "en"
+    values: dict[str, Json] = field(default_factory=dict)
+    name: str | None = None
+
+
+def settle_request(request: Request) -> tuple[AnyWorld, Setting[Any]]:
+    """Give the world and the setting that a request comes to; ValueError says what is wrong with it."""
+    world = world_named(request.world)
+    agents = world.names(world.default_agents if request.agents is None else request.agents)
+    setting = settle(world, agents, request.seed, request.values)
+    world.setup(setting.config, setting.agents, setting.seed)
+    return world, setting
+
+
+def begin(records: Records, request: Request) -> Run:
+    """Write a new run down, ready to be played; UsageError says what was asked for wrongly."""
+    try:
+        world, setting = settle_request(request)
+        models = deal(world, request.models or f"policy:{world.policies.default}", setting.agents)
+        prompts = load_prompts(world, request.prompts or world.prompts(setting.config), request.lang)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return records.find(records.new_run(world, setting, models, prompts, request.name))
+
+
+async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
+    """Play a run to its end from wherever it stands, and write down how it ended."""
+    began = time.monotonic()
+    with records.playing(run.id):
+        records.update(run.id, status="unfinished", error=None)
+        try:
+            state = await _play_to_the_end(records, run, on_turn)
+        except HaltedError as error:
+            records.update(run.id, status="halted", error=str(error))
+            raise LabError(f"run {run.id} halted: {error}; `hobbes resume {run.id}` asks again") from error
+        finally:
+            records.update(run.id, seconds=run.seconds + time.monotonic() - began)
+        records.keep_measures(run.id, run.world.measures(history(records, run)))
+        present = run.world.load(run.setting, state["world"])
+        records.end_run(run.id, state["outcomes"], run.world.scores(present), tainted=_tainted(run, state))
+
+
+async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn) -> TurnState:
+    """Play until the world is over."""
+    company = Company(run.world, run.setting, run.prompts)
+    journal = RunJournal(records, run)
+    nodes = ring(run.world, asking(company, journal), journal)
+    last = first_state(run.world, run.setting, run.models)
+    try:
+        async with checkpoints(records.home / "checkpoints.db") as saver:
+            async for last in play(nodes, saver, run.id, last):  # noqa: B020  from the first to the last
+                on_turn(last)
+    finally:
+        await company.close()
+    return last
+
+
+def _tainted(run: Run, state: TurnState) -> bool:
+    """Tell whether more decisions were nobody's than the run allows."""
+    asked = sum(state["outcomes"].values())
+    nobodys = asked - sum(state["outcomes"].get(outcome, 0) for outcome in DECISIONS)
+    return nobodys > asked * float(run.setting.config.taint_share)

@@ -1,0 +1,402 @@
+"""The run database: one SQLite file that anyone can open (Datasette, pandas, DuckDB).
+
+Everything is addressed by run, turn, agent and attempt. Tables are made and migrated with sqlite-utils; the
+rows of a turn are written in one transaction.
+"""
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from sqlite_utils import Database, Migrations
+
+from engine.record import sha256
+from engine.world import AnyWorld, Measure, Setting, settle
+from engine.worlds import world_named
+from lab.errors import LabError, UsageError
+from nodes.journal import Address, Call, Prompt, Reply
+from nodes.prompting import PromptSet
+
+BUSY_SECONDS = 30.0
+"""How long to wait while another process writes."""
+
+TEMPLATES = ("system_template", "turn_template", "answer_schema")
+"""The texts that a run's prompts are made of, frozen at its start."""
+
+BROKEN = {
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+}
+"""What can be wrong with a database that is no mistake of ours."""
+
+migrations = Migrations("hobbes")
+
+
+@migrations()
+def m001_runs_turns_and_their_rows(db: Database) -> None:
+    """Make the tables of the first version."""
+    db.table("texts").create({"hash": str, "text": str}, pk="hash")
+    db.table("runs").create(
+        {
+            "id": str,
+            "name": str,
+            "world": str,
+            "config": str,
+            "agents": str,
+            "seed": int,
+            "models": str,
+            "prompts": str,
+            "lang": str,
+            "system_template": str,
+            "turn_template": str,
+            "answer_schema": str,
+            "status": str,
+            "started": str,
+            "ended": str,
+            "turns": int,
+            "digest": str,
+            "outcomes": str,
+            "scores": str,
+            "tainted": int,
+            "seconds": float,
+            "error": str,
+        },
+        pk="id",
+        foreign_keys=[(column, "texts", "hash") for column in TEMPLATES],
+        defaults={"turns": 0, "seconds": 0},
+    )
+    db.table("runs").create_index(["name"], unique=True)
+    for table, columns, key in (
+        ("turns", {"state": str, "record": str, "digest": str, "ledgers": str, "ended": str}, ()),
+        (
+            "calls",
+            {
+                "agent": str,
+                "attempt": int,
+                "outcome": str,
+                "stage": str,
+                "model": str,
+                "system": str,
+                "prompt": str,
+                "answer": str,
+                "reasoning": str,
+                "error": str,
+                "tokens_in": int,
+                "tokens_out": int,
+                "milliseconds": int,
+                "arrived": str,
+            },
+            ("agent", "attempt"),
+        ),
+        ("intents", {"agent": str, "intent": str}, ("agent",)),
+        ("drops", {"n": int, "agent": str, "stage": str, "code": str, "said": str, "detail": str}, ("n",)),
+        ("mends", {"n": int, "agent": str, "stage": str, "code": str, "said": str, "kept": str}, ("n",)),
+        ("events", {"n": int, "type": str, "agent": str, "event": str}, ("n",)),
+        (
+            "draws",
+            {
+                "n": int,
+                "event": str,
+                "subject": str,
+                "participants": str,
+                "digest": str,
+                "winner": str,
+            },
+            ("n",),
+        ),
+        (
+            "reports",
+            {"rater": str, "ratee": str, "kind": str, "score": int},
+            ("rater", "ratee", "kind"),
+        ),
+        ("messages", {"n": int, "sender": str, "receiver": str, "text": str}, ("n",)),
+        ("minds", {"agent": str, "mind": str}, ("agent",)),
+        ("measures", {"name": str, "scope": str, "value": float}, ("name", "scope")),
+    ):
+        address = {"run": str} if table == "measures" else {"run": str, "turn": int}
+        keys: list[Any] = [("run", "runs", "id")]
+        if table == "calls":
+            keys += [("system", "texts", "hash"), ("prompt", "texts", "hash")]
+        db.table(table).create(address | columns, pk=(*address, *key), foreign_keys=keys)
+    for table in ("drops", "mends"):
+        db.table(table).create_index(["run", "code"])
+    db.table("events").create_index(["run", "type"])
+    db.table("calls").create_index(["run", "outcome"])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as the database has it; see `Records.find`."""
+
+    id: str
+    name: str | None
+    world: AnyWorld
+    setting: Setting[Any]
+    models: dict[str, str]
+    prompts: PromptSet
+    status: str
+    turns: int
+    digest: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A logged turn: its record, which is what was hashed, and its link."""
+
+    turn: int
+    record: dict[str, Any]
+    digest: str
+    ledgers: dict[str, Any]
+
+
+class Records:
+    """The run database of a home folder."""
+
+    def __init__(self, home: Path, db: Database) -> None:
+        self.home = home
+        self.db = db
+
+    def new_run(
+        self,
+        world: AnyWorld,
+        setting: Setting[Any],
+        models: Mapping[str, str],
+        prompts: PromptSet,
+        name: str | None,
+    ) -> str:
+        """Write down that a run begins, with the very texts of its prompts; give its id."""
+        if name and next(self.db.table("runs").rows_where("name = ? or id = ?", [name, name]), None):
+            raise UsageError(f"there is a run named {name!r} already; take another --name")
+        run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
+        with self.db.atomic():
+            self.db.table("runs").insert(
+                {
+                    "id": run,
+                    "name": name,
+                    "world": world.name,
+                    "config": setting.config.model_dump_json(),
+                    "agents": json.dumps(setting.agents),
+                    "seed": setting.seed,
+                    "models": json.dumps(models),
+                    "prompts": prompts.variant,
+                    "lang": prompts.lang,
+                    "system_template": self.text_hash(prompts.system),
+                    "turn_template": self.text_hash(prompts.turn),
+                    "answer_schema": self.text_hash(prompts.schema),
+                    "status": "unfinished",
+                    "started": _now(),
+                }
+            )
+        return run
+
+    def text_hash(self, text: str) -> str:
+        """Keep a text once; give its hash."""
+        name = sha256(text)
+        self.db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
+        return name
+
+    def text(self, name: str) -> str:
+        """Give the text of a hash."""
+        found: str = self.db.table("texts").get(name)["text"]
+        return found
+
+    def find(self, reference: str) -> Run:
+        """Give the run of this id, unique prefix of an id, name, or `last`."""
+        if reference == "last":
+            rows = list(self.db.table("runs").rows_where(order_by="started desc, rowid desc", limit=1))
+        else:
+            rows = list(self.db.table("runs").rows_where("id = ?1 or name = ?1", [reference])) or list(
+                self.db.table("runs").rows_where("substr(id, 1, length(?1)) = ?1", [reference])
+            )
+        if not rows:
+            raise UsageError(f"there is no run {reference!r} in {self.home}; `hobbes runs` lists them")
+        if len(rows) > 1:
+            raise UsageError(f"{reference!r} begins several runs: {', '.join(row['id'] for row in rows)}")
+        return self._as_run(rows[0])
+
+    def _as_run(self, row: Mapping[str, Any]) -> Run:
+        """Give a run from its row."""
+        world = world_named(row["world"])
+        return Run(
+            row["id"],
+            row["name"],
+            world,
+            settle(world, json.loads(row["agents"]), row["seed"], json.loads(row["config"])),
+            json.loads(row["models"]),
+            PromptSet(
+                world.name, row["prompts"], row["lang"], *(self.text(row[column]) for column in TEMPLATES)
+            ),
+            row["status"],
+            row["turns"],
+            row["digest"],
+            row["seconds"],
+        )
+
+    def turns(self, run: str, first: int = 0) -> Iterator[Turn]:
+        """Give the logged turns of a run in order."""
+        for row in self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn"):
+            yield Turn(row["turn"], json.loads(row["record"]), row["digest"], json.loads(row["ledgers"]))
+
+    def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
+        """Give the last call of each agent in a turn."""
+        rows = self.db.table("calls").rows_where(
+            "run = ? and turn = ? and agent = coalesce(?, agent)",
+            [run, turn, agent],
+            order_by="agent, attempt",
+        )
+        return list({row["agent"]: self._as_call(row) for row in rows}.values())
+
+    def answered_since(self, run: str, turn: int) -> set[tuple[int, str]]:
+        """Name the turns and agents, from this turn on, for which calls were kept.
+
+        The turn before is named too: it may have been logged and yet not checkpointed.
+        """
+        sql = "select turn, agent from calls where run = ? and turn >= ?"
+        return set(self.db.conn.execute(sql, [run, turn - 1]).fetchall())
+
+    def _as_call(self, row: Mapping[str, Any]) -> Call:
+        """Give a call from its row."""
+        failure = "" if row["outcome"] in {"answered", "repaired", "unreadable"} else row["outcome"]
+        return Call(
+            Address(row["turn"], row["agent"], row["attempt"]),
+            Prompt(self.text(row["system"]), self.text(row["prompt"])),
+            Reply(
+                row["answer"],
+                row["model"],
+                row["reasoning"],
+                failure,
+                row["error"],
+                row["tokens_in"],
+                row["tokens_out"],
+                row["milliseconds"],
+            ),
+            row["outcome"],
+            row["stage"],
+        )
+
+    def runs(self) -> list[dict[str, Any]]:
+        """List the runs, the newest first, as scripts read them."""
+        rows = self.db.table("runs").rows_where(order_by="started desc, rowid desc")
+        return [{c: _told(c, row[c]) for c in row if c not in TEMPLATES} for row in rows]
+
+    def result(self, run: Run) -> dict[str, Any]:
+        """Give what a run came to, as `run --json` ends with it."""
+        row = self.db.table("runs").get(run.id)
+        outcomes = self.counts(run.id, "calls", "outcome")
+        return {
+            "run": run.id,
+            "world": run.world.name,
+            "turns": run.turns,
+            "digest": run.digest,
+            "over": run.status == "finished",
+            "scores": json.loads(row["scores"] or "{}"),
+            "calls": sum(outcomes.values()),
+            "outcomes": outcomes,
+            "drops": self.counts(run.id, "drops", "code"),
+            "mends": self.counts(run.id, "mends", "code"),
+            "tokens": self.tokens(run.id),
+            "seconds": run.seconds,
+            "tainted": bool(row["tainted"]),
+        }
+
+    def measures(self, run: str) -> dict[str, float | None]:
+        """Give the measures of a whole run."""
+        rows = self.db.table("measures").rows_where("run = ? and scope = 'run'", [run], order_by="rowid")
+        return {row["name"]: row["value"] for row in rows}
+
+    def counts(self, run: str, table: str, column: str) -> dict[str, int]:
+        """Count a run's rows of a table by a column."""
+        sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours
+        return dict(self.db.conn.execute(sql, [run]).fetchall())
+
+    def tokens(self, run: str) -> dict[str, int | None]:
+        """Sum the tokens of a run's calls; None where no call told."""
+        row = self.db.conn.execute(
+            "select sum(tokens_in), sum(tokens_out) from calls where run = ?", [run]
+        ).fetchone()
+        return {"in": row[0], "out": row[1]}
+
+    def update(self, run: str, **values: str | float | None) -> None:
+        """Change what is known of a run."""
+        with self.db.atomic():
+            self.db.table("runs").update(run, values)
+
+    def end_run(
+        self, run: str, outcomes: Mapping[str, int], scores: Mapping[str, int], *, tainted: bool
+    ) -> None:
+        """Write down that a run came to its end, and how."""
+        self.update(
+            run,
+            status="finished",
+            ended=_now(),
+            outcomes=json.dumps(outcomes),
+            scores=json.dumps(scores),
+            tainted=int(tainted),
+        )
+
+    def keep_measures(self, run: str, measures: tuple[Measure, ...]) -> None:
+        """Write the measures of a run."""
+        with self.db.atomic():
+            self.db.conn.executemany(
+                "insert or replace into measures (run, name, scope, value) values (?, ?, ?, ?)",
+                [(run, measure.name, measure.scope, measure.value) for measure in measures],
+            )
+
+    @contextmanager
+    def playing(self, run: str) -> Iterator[None]:
+        """Hold a run, so that nobody else plays it; the system lets go of it when the process dies."""
+        lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
+        try:
+            with lock.acquire(timeout=0):
+                yield
+        except Timeout as error:
+            raise LabError(f"run {run} is being played by another process; wait for it to end") from error
+
+
+@contextmanager
+def records(home: Path) -> Iterator[Records]:
+    """Open the run database of a home folder, making or migrating it as needed."""
+    path = home / "runs.db"
+    try:
+        (home / "locks").mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
+    except (OSError, sqlite3.Error) as error:
+        raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
+    try:
+        db = Database(connection)
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        migrations.apply(db)
+        connection.execute("pragma foreign_keys = on")
+        yield Records(home, db)
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
+            raise  # a bug of ours
+        raise LabError(f"the run database {path} cannot be used: {error}; what it holds is kept") from error
+    finally:
+        connection.close()
+
+
+def _told(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
+    """Give a column of a run as scripts read it."""
+    if column in {"config", "agents", "models", "outcomes", "scores"}:
+        return json.loads(value) if value else None
+    return bool(value) if column == "tainted" and value is not None else value
+
+
+def _now() -> str:
+    """Give the time, for people: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,135 @@
+"""Replay: a run is played again from its recorded answers, and the first divergence is named.
+
+Replay is the run's own ring with a journal that answers from the record and compares what is to be written.
+"""
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from engine.record import canonical
+from graphs.run import replay
+from graphs.turn import asking, ring
+from lab.records import Records, Run, Turn
+from nodes.journal import Address, Call, Prompt, TurnRecord
+from nodes.minds import Company
+from nodes.prompting import load_prompts
+from nodes.state import TurnState, first_state
+
+Layer: TypeAlias = Literal["prompt", "answer", "reading", "validation", "engine"]
+
+LAYERS: tuple[tuple[Layer, tuple[str, ...]], ...] = (
+    ("validation", ("intents", "drops", "mends")),
+    ("engine", ("state", "events", "draws", "minds")),
+)
+"""The parts of a turn's record, by the layer that makes them, in the order in which they are made."""
+
+
+class DivergedError(Exception):
+    """The first place where a replay comes out otherwise than the record."""
+
+    def __init__(self, turn: int, agent: str, layer: Layer, diff: str) -> None:
+        super().__init__(f"turn {turn}, {agent or 'all agents'}, {layer}")
+        self.turn, self.agent, self.layer, self.diff = turn, agent, layer, diff
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay came to: the last digest, and the first divergence, if any."""
+
+    turns: int
+    digest: str
+    divergence: DivergedError | None
+
+
+class ReplayJournal:
+    """A journal that answers from a run's record, and raises DivergedError at the first difference.
+
+    With `reread` the answers are the recorded ones whatever the prompt says now, and nothing is compared.
+    """
+
+    def __init__(self, records: Records, run: Run, *, reread: bool) -> None:
+        self._records = records
+        self._run = run
+        self._reread = reread
+        self._turns: Mapping[int, Turn] = {turn.turn: turn for turn in records.turns(run.id)}
+        self._calls: dict[int, dict[str, Call]] = {}
+
+    def answered(self, address: Address, prompt: Prompt) -> Call | None:
+        """Give the recorded call, if it was asked with the same prompt."""
+        if address.turn not in self._calls:
+            calls = self._records.calls(self._run.id, address.turn)
+            self._calls = {address.turn: {call.address.agent: call for call in calls}}
+        call = self._calls[address.turn].get(address.agent)
+        if call is None:
+            raise DivergedError(address.turn, address.agent, "answer", "no answer was recorded\n")
+        if not self._reread and call.prompt != prompt:
+            diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
+            raise DivergedError(address.turn, address.agent, "prompt", diff)
+        return call
+
+    def keep(self, call: Call) -> None:
+        """Never happens: a replay asks nobody."""
+        raise AssertionError(f"a replay kept {call.address}")
+
+    def read(self, call: Call, outcome: str, stage: str) -> None:
+        """Compare how an answer was read."""
+        if not self._reread and (call.outcome, call.stage) != (outcome, stage):
+            diff = diff_of(f"{call.outcome} by {call.stage}", f"{outcome} by {stage}")
+            raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
+
+    def turn(self, turn: TurnRecord) -> None:
+        """Compare a turn's record."""
+        if self._reread:
+            return
+        recorded = self._turns[turn.turn].record
+        for layer, parts in LAYERS:
+            for part in parts:
+                if canonical(recorded[part]) != canonical(turn.record[part]):
+                    raise _divergence(turn.turn, layer, recorded[part], turn.record[part])
+
+
+def _divergence(turn: int, layer: Layer, recorded: Any, now: Any) -> DivergedError:  # noqa: ANN401  any JSON
+    """Name the first agent for which a part of a turn differs."""
+    agent = next((name for name, a, b in _by_agent(recorded, now) if canonical(a) != canonical(b)), "")
+    return DivergedError(turn, agent, layer, diff_of(_pretty(recorded), _pretty(now)))
+
+
+def _by_agent(recorded: Any, now: Any) -> list[tuple[str, Any, Any]]:  # noqa: ANN401  any JSON
+    """Pair what belongs to each agent: objects by agent, or lists whose elements name theirs."""
+    if isinstance(recorded, list):
+        recorded, now = _grouped(recorded), _grouped(now)
+    return [(name, recorded.get(name), now.get(name)) for name in sorted({*recorded, *now})]
+
+
+def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Group drops, mends or events by their agent."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for element in elements:
+        groups.setdefault(element.get("agent", ""), []).append(element)
+    return groups
+
+
+async def replay_run(records: Records, run: Run, *, reread: bool) -> Replayed:
+    """Play a run again from its record, with today's prompts, reading and rules."""
+    journal = ReplayJournal(records, run, reread=reread)
+    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang)
+    company = Company(run.world, run.setting, prompts)
+    first = first_state(run.world, run.setting, run.models)
+    try:
+        state: TurnState = await replay(ring(run.world, asking(company, journal), journal), first, run.turns)
+    except DivergedError as divergence:
+        return Replayed(divergence.turn, "", divergence)
+    return Replayed(state["turn"], state["digest"], None)
+
+
+def diff_of(recorded: str, now: str) -> str:
+    """Give a unified diff, empty if there is no difference."""
+    lines = difflib.unified_diff(recorded.splitlines(), now.splitlines(), "before", "now", lineterm="", n=1)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _pretty(value: Any) -> str:  # noqa: ANN401  any JSON
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

@@ -1,0 +1,143 @@
+"""The stand-in server: OpenAI's chat completions over HTTP, with the policies behind it.
+
+It exists to record cassettes and to test the wire. It knows nothing but the prompt that a model would read:
+the last line of the last message is the view. Models are `policy/NAME`, with `?noise=0.1` if wanted.
+"""
+
+import asyncio
+import hashlib
+import json
+import socket
+import time
+from collections import Counter
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from engine.chance import Luck
+from engine.policy import speak
+from engine.worlds import WORLDS, world_named
+from lab.errors import LabError
+from nodes.chat import ADDRESS_HEADER
+from nodes.minds import parse_spec
+from nodes.prompting import approximate_tokens
+
+
+class BadRequestError(ValueError):
+    """A request that a real server would refuse, too."""
+
+
+def stand_in(delay: float = 0.0) -> Starlette:
+    """Make the server; each answer takes `delay` seconds, as a model would take them."""
+    asked: Counter[str] = Counter()
+
+    async def completions(request: Request) -> JSONResponse:
+        began = time.monotonic()
+        try:
+            body = await _body(request)
+            completion = _completion(body, _answer(body))
+        except BadRequestError as error:
+            return _refusal(str(error), 400)
+        asked[request.headers.get(ADDRESS_HEADER, "")] += 1
+        await asyncio.sleep(began + delay - time.monotonic())
+        return JSONResponse(completion)
+
+    async def models(_: Request) -> JSONResponse:
+        names = sorted({f"policy/{name}" for world in WORLDS.values() for name in world.policies.by_name})
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in names]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def stats(_: Request) -> JSONResponse:
+        return JSONResponse({"calls": asked.total(), "addresses": dict(asked)})
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", completions, methods=["POST"]),
+            Route("/v1/models", models),
+            Route("/stats", stats),
+        ]
+    )
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Read a request's body as far as the protocol asks for it."""
+    try:
+        body = await request.json()
+    except ValueError as error:
+        raise BadRequestError("the body is not JSON") from error
+    if not isinstance(body, dict) or not isinstance(body.get("messages"), list) or not body["messages"]:
+        raise BadRequestError("messages: give a list of messages")
+    if body.get("stream"):
+        raise BadRequestError("stream: this server answers whole")
+    return body
+
+
+def _answer(body: dict[str, Any]) -> str:
+    """Answer as the policy that the model's name says, from what the prompt says."""
+    view = _view(body["messages"][-1])
+    try:
+        world = world_named(str(view.get("world")))
+        spec = parse_spec(world, str(body.get("model")).replace("policy/", "policy:", 1))
+    except ValueError as error:
+        raise BadRequestError(str(error)) from error
+    if spec.kind != "policy":
+        raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists them")
+    # A model has no seed: its luck is the prompt's own, so that the same prompt is answered alike.
+    seed = int(hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()[:12], 16)
+    return speak(world.policies, spec.name, spec.noise, view, Luck(seed, view["turn"], view["you"]))
+
+
+def _view(message: object) -> dict[str, Any]:
+    """Take the view out of the last message: its last line."""
+    content = message.get("content") if isinstance(message, dict) else None
+    lines = content.strip().splitlines() if isinstance(content, str) else []
+    try:
+        view = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        view = None
+    if not isinstance(view, dict) or not {"world", "turn", "you"} <= view.keys():
+        raise BadRequestError("the last line of the last message must be the view, as JSON")
+    return view
+
+
+def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
+    """Give a chat completion; its reasoning is the policy's own."""
+    asked = approximate_tokens("".join(str(message.get("content")) for message in body["messages"]))
+    answered = approximate_tokens(text)
+    call = hashlib.sha256(json.dumps([body, text]).encode()).hexdigest()[:24]
+    return {
+        "id": f"chatcmpl-{call}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": asked,
+            "completion_tokens": answered,
+            "total_tokens": asked + answered,
+        },
+    }
+
+
+def _refusal(message: str, status: int) -> JSONResponse:
+    """Give an error in the protocol's own shape."""
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return JSONResponse({"error": error}, status_code=status)
+
+
+def listen(host: str, port: int, delay: float) -> None:
+    """Serve until stopped; the first line on stdout says where."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise LabError(f"cannot listen at {host}:{port}: {error.strerror}; choose another --port") from error
+    print(f"http://{host}:{listener.getsockname()[1]}/v1", flush=True)  # noqa: T201  for people and scripts
+    config = uvicorn.Config(stand_in(delay), log_level="warning", access_log=False, timeout_keep_alive=300)
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,93 @@
+"""What people look at in a terminal: tables, cards, maps.
+
+Model text is foreign: it is printed as plain text, its control characters spelled out.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+OUT = Console(highlight=False)
+"""Results."""
+ERR = Console(stderr=True, highlight=False)
+"""Everything else."""
+
+# Okabe and Ito's eight colours, which colour-blind people can tell apart; the code in a cell tells the rest.
+PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(said: object) -> Text:
+    """Give foreign text as text: no markup, control characters spelled out."""
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return Text(_CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text))
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document on stdout."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201  the one place for scripts' output
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Give a table; numbers stand right."""
+    filled = [["" if cell is None else cell for cell in row] for row in rows]
+    made = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    for k, column in enumerate(columns):
+        numbers = all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
+        made.add_column(column, justify="right" if numbers and filled else "left", overflow="fold")
+    for row in filled:
+        made.add_row(*(cell if isinstance(cell, Text) else plain(_short(cell)) for cell in row))
+    return made
+
+
+def _short(cell: object) -> object:
+    """Round a figure for people."""
+    return round(cell, 3) if isinstance(cell, float) else cell
+
+
+def picture(rows: Sequence[Sequence[str]]) -> Text:
+    """Paint a world's picture: each word that stands in it more than once has a colour of its own."""
+    words = sorted({word for row in rows for word in row if word.strip(".")})
+    colours = {word: PALETTE[k % len(PALETTE)] for k, word in enumerate(words)}
+    width = max((len(word) for row in rows for word in row), default=0)
+    text = Text()
+    for row in rows:
+        for word in row:
+            text.append(f" {word:>{width}}", style=colours.get(word, "dim"))
+        text.append("\n")
+    return text
+
+
+def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> RenderableType:
+    """Give the end of a run for people: what it came to, and its measures."""
+    facts = Table.grid(padding=(0, 2))
+    for name in ("run", "world", "turns", "digest", "over", "calls"):
+        facts.add_row(Text(name, style="bold"), plain(result[name]))
+    for name in ("scores", "outcomes", "drops", "mends", "tokens"):
+        told = ", ".join(f"{key} {value}" for key, value in result[name].items())
+        facts.add_row(Text(name, style="bold"), plain(told or "none"))
+    facts.add_row(Text("seconds", style="bold"), plain(f"{result['seconds']:.1f}"))
+    verdict = "tainted: too many decisions were nobody's" if result["tainted"] else "no"
+    facts.add_row(Text("tainted", style="bold"), Text(verdict, style="bold red" if result["tainted"] else ""))
+    return Group(facts, Text(""), table("measures of the run", ("measure", "value"), measures.items()))
+
+
+def card(title: str, parts: Iterable[tuple[str, RenderableType]]) -> RenderableType:
+    """Give a card: a titled panel a part."""
+    panels = [Panel(body, title=name, title_align="left", border_style="dim") for name, body in parts]
+    return Group(Text(title, style="bold"), *panels)
+
+
+def json_text(value: object) -> Text:
+    """Give JSON to read: an object's fields a line each, what is in them in one line."""
+    if not isinstance(value, Mapping):
+        return plain(value)
+    lines = (f"{key}: {json.dumps(inner, ensure_ascii=False)}" for key, inner in value.items())
+    return plain("\n".join(lines))

@@ -1,0 +1,114 @@
+"""`hobbes trace`: a run, a turn, or one agent's turn as a card."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lab.errors import UsageError
+from lab.records import Records, Run, Turn
+from nodes.journal import Call
+from nodes.state import EMPTY_MIND
+
+Card = dict[str, Any]
+
+
+def overview(records: Records, run: Run) -> list[Card]:
+    """Give a line a turn: how its calls ended, what was refused or changed, what happened."""
+    return [
+        {
+            "turn": turn.turn,
+            "outcomes": dict(Counter(call.outcome for call in records.calls(run.id, turn.turn))),
+            "drops": dict(Counter(drop["code"] for drop in turn.record["drops"])),
+            "mends": dict(Counter(mend["code"] for mend in turn.record["mends"])),
+            "events": dict(Counter(event["type"] for event in turn.record["events"])),
+            "digest": turn.digest,
+        }
+        for turn in records.turns(run.id)
+    ]
+
+
+def turn_card(records: Records, run: Run, number: int) -> Card:
+    """Give a turn: each agent's card, then what happened to all."""
+    turn = logged(records, run, number)
+    return {
+        "run": run.id,
+        "turn": number,
+        "agents": [agent_card(records, run, number, agent) for agent in turn.record["intents"]],
+        "events": turn.record["events"],
+        "draws": turn.record["draws"],
+        "ledgers": turn.ledgers,
+        "digest": turn.digest,
+    }
+
+
+def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
+    """Give all that is known of one agent's turn."""
+    turn = logged(records, run, number)
+    if agent not in turn.record["intents"]:
+        raise UsageError(
+            f"{agent!r} did not act in turn {number}; these did: {', '.join(turn.record['intents'])}"
+        )
+    call = next(iter(records.calls(run.id, number, agent)))
+    before = _minds_before(records, run, number).get(agent, EMPTY_MIND)
+    return {
+        "run": run.id,
+        "turn": number,
+        "agent": agent,
+        **_told(call),
+        "saw": _view(records, run, turn, agent),
+        "intent": turn.record["intents"][agent],
+        **{part: [e for e in turn.record[part] if e["agent"] == agent] for part in ("drops", "mends")},
+        "events": list(_about(turn.record["events"], agent)),
+        "draws": [draw for draw in turn.record["draws"] if agent in draw["participants"]],
+        "mind_before": before,
+        "mind_after": turn.record["minds"][agent],
+    }
+
+
+def logged(records: Records, run: Run, number: int) -> Turn:
+    """Give a logged turn; UsageError says which there are."""
+    turn = next(records.turns(run.id, number), None)
+    if turn is None or turn.turn != number:
+        raise UsageError(f"run {run.id} has no turn {number}; it has turns 0 to {run.turns - 1}")
+    return turn
+
+
+def _told(call: Call) -> Card:
+    """Give what is known of a call."""
+    reply = call.reply
+    return {
+        "attempt": call.address.attempt,
+        "outcome": call.outcome,
+        "stage": call.stage,
+        "model": reply.model,
+        "system": call.prompt.system,
+        "prompt": call.prompt.turn,
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "error": reply.error,
+        "tokens": {"in": reply.tokens_in, "out": reply.tokens_out},
+        "milliseconds": reply.milliseconds,
+    }
+
+
+def state_before(records: Records, run: Run, number: int) -> Any:  # noqa: ANN401  a world's own state
+    """Give the world's state at the start of a turn."""
+    if number == 0:
+        return run.world.setup(run.setting.config, run.setting.agents, run.setting.seed)
+    return run.world.load(run.setting, logged(records, run, number - 1).record["state"])
+
+
+def _view(records: Records, run: Run, turn: Turn, agent: str) -> Mapping[str, Any]:
+    """Give what an agent saw; worked out again, since a view is a function of the state."""
+    return run.world.observe(state_before(records, run, turn.turn), agent)
+
+
+def _minds_before(records: Records, run: Run, number: int) -> Mapping[str, Any]:
+    """Give everyone's mind at the start of a turn."""
+    minds: Mapping[str, Any] = logged(records, run, number - 1).record["minds"] if number else {}
+    return minds
+
+
+def _about(events: list[dict[str, Any]], agent: str) -> Iterator[dict[str, Any]]:
+    """Pick the events that name an agent in any of their fields."""
+    return (event for event in events if agent in event.values())

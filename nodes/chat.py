@@ -1,0 +1,169 @@
+"""A chat model as a mind: any server that speaks OpenAI's chat completions, through langchain-openai."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx2
+import langsmith
+import openai
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import ChatResult
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from nodes.journal import Address, Prompt, Reply
+from nodes.prompting import PromptSet, turn_text
+
+ADDRESS_HEADER = "x-hobbes-address"
+"""The header that says which call this is: `turn/agent/attempt`."""
+
+TIMEOUT = 120.0
+"""Seconds after which a call has timed out."""
+
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+"""Where servers put what a model thought; ChatOpenAI drops both."""
+
+
+class LeanChat(ChatOpenAI):
+    """ChatOpenAI that keeps what the model thought or refused, and posts its payload with less ado.
+
+    Through the same openai client, with its headers, timeouts, connections and errors. ChatOpenAI walks every
+    message against openai's types, makes a pydantic model of the response, dumps it again and hops to a
+    thread to read it: two fifths of a call's processor time. No tools and no other response formats here.
+    """
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002  ChatOpenAI's signature
+        **kwargs: Any,  # noqa: ANN401  ChatOpenAI's signature
+    ) -> ChatResult:
+        payload = self._get_request_payload(messages, stop=stop, **kwargs)
+        headers, body = payload.pop("extra_headers"), payload.pop("extra_body")
+        response = await self.root_async_client.post(
+            "/chat/completions",
+            cast_to=httpx2.Response,
+            body={**payload, **body},
+            options={"headers": headers},
+        )
+        completion = _completion(response)
+        result = self._create_chat_result(completion)
+        for generation, choice in zip(result.generations, completion["choices"], strict=True):
+            kept = {"reasoning": _thought(choice["message"]), "refusal": choice["message"].get("refusal")}
+            generation.message.additional_kwargs.update(kept)
+        return result
+
+
+def _completion(response: httpx2.Response) -> dict[str, Any]:
+    """Give the completion that a response holds; servers answer 200 with pages and errors, too."""
+    try:
+        body = response.json()
+    except ValueError as error:
+        raise openai.APIResponseValidationError(response, response.text) from error
+    if not isinstance(body, dict) or not body.get("choices"):
+        raise openai.APIResponseValidationError(response, body)
+    return body
+
+
+def _thought(message: Mapping[str, Any]) -> str:
+    """Give the reasoning of a message, under whichever name it came."""
+    texts = (message.get(field) for field in REASONING_FIELDS)
+    return next((text for text in texts if isinstance(text, str) and text), "")
+
+
+class ChatMind:
+    """Asks a chat model. The key and the base URL are read from the environment by the client itself."""
+
+    def __init__(self, model: str, system: str, prompts: PromptSet) -> None:
+        self._model = model
+        self._system = system
+        self._prompts = prompts
+        langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
+        self._http = openai.DefaultAioHttpClient(
+            # The default pool closes a connection after 5 idle seconds; a turn may take longer.
+            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=1000, keepalive_expiry=300),
+            timeout=httpx2.Timeout(TIMEOUT, connect=10.0),
+        )
+        self._chat = LeanChat(
+            model=model,
+            api_key=SecretStr(os.environ.get("OPENAI_API_KEY") or "none"),
+            max_retries=0,
+            disable_streaming=True,
+            use_responses_api=False,
+            cache=False,
+            http_async_client=self._http,
+            extra_body={"response_format": {"type": "json_object"}},
+        )
+
+    def prompt(self, view: Mapping[str, Any]) -> Prompt:
+        """Give the run's system text and this agent's turn text."""
+        return Prompt(self._system, turn_text(self._prompts, view))
+
+    async def reply(self, address: Address, prompt: Prompt) -> Reply:
+        """Ask the model; whatever the server does, the reply says how the call ended."""
+        began = time.monotonic()
+        try:
+            message = await self._chat.ainvoke(
+                [SystemMessage(prompt.system), HumanMessage(prompt.turn)],
+                extra_headers={ADDRESS_HEADER: str(address)},
+            )
+        except openai.OpenAIError as error:
+            return self._failed(error, began)
+        return self._answered(message, began)
+
+    def _failed(self, error: openai.OpenAIError, began: float) -> Reply:
+        """Give the reply of a call that failed."""
+        failure = "timed-out" if _timed_out(error) else "provider-error"
+        told = _storable(": ".join(dict.fromkeys(str(cause) for cause in _causes(error))))[:500]
+        return Reply("", self._model, failure=failure, error=told, milliseconds=_since(began))
+
+    def _answered(self, message: AIMessage, began: float) -> Reply:
+        """Give the reply of a call that came back."""
+        metadata, usage = message.response_metadata, message.usage_metadata
+        return Reply(
+            _storable(message.text),
+            metadata.get("model_name") or self._model,
+            _storable(message.additional_kwargs.get("reasoning", "")),
+            _failure(metadata.get("finish_reason"), message.additional_kwargs.get("refusal")),
+            tokens_in=usage["input_tokens"] if usage else None,
+            tokens_out=usage["output_tokens"] if usage else None,
+            milliseconds=_since(began),
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+
+def _failure(finish_reason: str | None, refusal: object) -> str:
+    """Name what kept an answer from being one, or nothing."""
+    if refusal or finish_reason == "content_filter":
+        return "refused"
+    return "truncated" if finish_reason == "length" else ""
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Give an error and what caused it, from the outside in."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _timed_out(error: openai.OpenAIError) -> bool:
+    """Tell whether a call took too long; the transport says so of refused connections, too."""
+    refused = any(isinstance(cause, ConnectionError) for cause in _causes(error))
+    return isinstance(error, openai.APITimeoutError) and not refused
+
+
+def _storable(text: str) -> str:
+    """Replace halves of surrogate pairs, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _since(began: float) -> int:
+    """Give the milliseconds since then."""
+    return round((time.monotonic() - began) * 1000)

@@ -1,0 +1,131 @@
+"""Who answers: a chat model, or a policy in its place. Both give text that goes the same way."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from engine.chance import Luck
+from engine.policy import speak
+from engine.record import canonical
+from engine.world import AnyWorld, Setting
+from nodes.chat import ChatMind
+from nodes.journal import Address, Prompt, Reply
+from nodes.prompting import PromptSet, system_text
+
+SPEC = re.compile(r"(?P<kind>openai|policy):(?P<name>[^?*\s]+)(\?noise=(?P<noise>[0-9.]+))?")
+
+
+class Mind(Protocol):
+    """Somebody who answers for an agent."""
+
+    def prompt(self, view: Mapping[str, Any]) -> Prompt:
+        """Give the texts that this mind is asked with; nothing is sent."""
+
+    async def reply(self, address: Address, prompt: Prompt) -> Reply:
+        """Answer. A failed call is a Reply with its failure; only bugs raise."""
+
+
+class Minds(Protocol):
+    """Who answers for whom: gives the mind of a model's spec in a run."""
+
+    def named(self, spec: str) -> Mind:
+        """Give the mind of this spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A model's spec, taken apart: `openai:NAME`, or `policy:NAME?noise=0.1`."""
+
+    kind: str
+    name: str
+    noise: float = 0.0
+
+
+def parse_spec(world: AnyWorld, spec: str) -> Spec:
+    """Take a spec apart; ValueError says what it should look like, or which policies there are."""
+    found = SPEC.fullmatch(spec)
+    if found is None or (found["noise"] and found["kind"] != "policy"):
+        raise ValueError(f"no model spec: {spec!r}; write openai:NAME or policy:NAME?noise=0.1")
+    policies = world.policies.by_name
+    if found["kind"] == "policy" and found["name"] not in policies:
+        raise ValueError(f"{world.name} has no policy {found['name']!r}; it has: {', '.join(policies)}")
+    try:
+        noise = float(found["noise"] or 0)
+    except ValueError:
+        noise = -1.0
+    if not 0 <= noise <= 1:
+        raise ValueError(f"noise in {spec!r} must be a number from 0 to 1")
+    return Spec(found["kind"], found["name"], noise)
+
+
+def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
+    """Give each agent its model's spec, from a mix such as `openai:gpt-5-mini*4,policy:random*6`.
+
+    Agents are served in order. One part may go without its `*N`: it takes all agents that are left.
+    """
+    names = list(agents)
+    parts = [re.fullmatch(r"(.+?)(?:\*(\d+))?", part.strip()) for part in mix.split(",")]
+    counts = [(part[1], int(part[2]) if part[2] else None) for part in parts if part is not None]
+    open_ended = [spec for spec, count in counts if count is None]
+    left = len(names) - sum(count or 0 for _, count in counts)
+    if len(counts) != len(parts) or len(open_ended) > 1 or left < 0 or (left > 0 and not open_ended):
+        raise ValueError(f"model mix {mix!r} does not come to {len(names)} agents; write SPEC*N,SPEC*N")
+    dealt = [spec for spec, count in counts for _ in range(left if count is None else count)]
+    for spec in set(dealt):
+        parse_spec(world, spec)
+    return dict(zip(names, dealt, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyMind:
+    """A comparator as a mind. It reads the view as JSON and draws its luck by run seed, turn and agent."""
+
+    world: AnyWorld
+    spec: Spec
+    seed: int
+
+    def prompt(self, view: Mapping[str, Any]) -> Prompt:
+        """Give the view alone."""
+        return Prompt("", canonical(view))
+
+    async def reply(self, address: Address, prompt: Prompt) -> Reply:
+        """Answer as the comparator does."""
+        view = json.loads(prompt.turn)
+        luck = Luck(self.seed, address.turn, address.agent)
+        text = speak(self.world.policies, self.spec.name, self.spec.noise, view, luck)
+        return Reply(text, f"policy/{self.spec.name}")
+
+
+class Company:
+    """Who answers in one run. Each spec has one mind, for all the agents that it is dealt to."""
+
+    def __init__(self, world: AnyWorld, setting: Setting[Any], prompts: PromptSet) -> None:
+        self._world = world
+        self._setting = setting
+        self._prompts = prompts
+        self._minds: dict[str, PolicyMind | ChatMind] = {}
+
+    @cached_property
+    def _system(self) -> str:
+        """The system text, the same for all agents and turns."""
+        return system_text(self._prompts, self._setting)
+
+    def named(self, spec: str) -> Mind:
+        """Give the mind of this spec, made when it is first asked for."""
+        if spec not in self._minds:
+            parsed = parse_spec(self._world, spec)
+            self._minds[spec] = (
+                PolicyMind(self._world, parsed, self._setting.seed)
+                if parsed.kind == "policy"
+                else ChatMind(parsed.name, self._system, self._prompts)
+            )
+        return self._minds[spec]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for mind in self._minds.values():
+            if isinstance(mind, ChatMind):
+                await mind.close()

@@ -1,0 +1,307 @@
+"""Prompts: read the texts that people edit, check them, and render what a model is sent.
+
+Two laws. What the prompt says is what the engine does: numbers come from the config through placeholders,
+sentences through conditions on config values, and an unknown name is an error before the first turn. Text of
+others is foreign: it reaches a prompt only inside the view, as JSON on one line, the last.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, combinations, product
+from pathlib import Path
+from typing import Any
+from unicodedata import east_asian_width
+
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError
+from jinja2.meta import find_undeclared_variables
+from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from langchain_core.messages.utils import count_tokens_approximately
+
+from engine.record import Json, JsonObject
+from engine.world import AnyWorld, Setting, settle
+
+ROOT = Path(__file__).parents[1] / "prompts"
+"""The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md."""
+
+VIEW = frozenset({"view"})
+"""All that a turn template may use."""
+
+# One file of the world's own folder, put in when the prompt is read, so that a PromptSet is whole.
+_INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
+
+_RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
+
+# What JSON leaves as it is, yet some reader takes for the end of a line, or cannot encode.
+_NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class PromptError(ValueError):
+    """A prompt that cannot be used; the message is one line for the person who edits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    """One variant of a world's prompts in one language: plain texts that need no file any more."""
+
+    world: str
+    variant: str
+    lang: str
+    system: str
+    """The template of the system text."""
+    turn: str
+    """The template of the turn text."""
+    schema: str
+    """The JSON schema of the world's answers, compact."""
+
+    def place(self, part: str) -> str:
+        """Name the file of one part, `system` or `turn`."""
+        return f"prompts/{self.world}/{self.variant}/{part}.{self.lang}.md"
+
+
+def variants(world_name: str) -> tuple[str, ...]:
+    """List the variants that a world has prompts for."""
+    return tuple(sorted({file.parent.name for file in (ROOT / world_name).glob("*/*.md")}))
+
+
+def languages(world_name: str, variant: str) -> tuple[str, ...]:
+    """List the languages of a variant."""
+    files = (ROOT / world_name / variant).glob("system.*.md")
+    return tuple(sorted(file.name.split(".")[1] for file in files))
+
+
+def load_prompts(world: AnyWorld, variant: str, lang: str) -> PromptSet:
+    """Read a variant in a language; PromptError says in one line what is wrong with it."""
+    _known("variant", f"prompts/{world.name}", variant, variants(world.name))
+    _known("language", f"prompts/{world.name}/{variant}", lang, languages(world.name, variant))
+    folder = ROOT / world.name / variant
+    prompts = PromptSet(
+        world.name,
+        variant,
+        lang,
+        system=_with_includes(folder / f"system.{lang}.md", _placeholders_of(world)),
+        turn=_with_includes(folder / f"turn.{lang}.md", VIEW),
+        schema=one_line_json(world.action.model_json_schema()),
+    )
+    system_text(prompts, _default_setting(world))
+    _check_turn(prompts)
+    return prompts
+
+
+def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
+    """Render the system text of a run: the same for every agent and turn, so that providers cache it."""
+    values = {
+        **setting.config.model_dump(mode="json"),
+        "agents": len(setting.agents),
+        "schema": prompts.schema,
+    }
+    return _render(prompts.place("system"), _template(prompts.system), values)
+
+
+def turn_text(prompts: PromptSet, view: JsonObject) -> str:
+    """Render the turn text of one agent: fixed words, then its view as compact JSON, one line, the last."""
+    return _render(prompts.place("turn"), _template(prompts.turn), {"view": one_line_json(view)})
+
+
+def one_line_json(value: Json) -> str:
+    r"""Give compact JSON that no reader breaks into lines: U+0085, U+2028 and their like become \uXXXX."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def rules_of(template: str) -> tuple[str, ...]:
+    """List the rules that a template marks with `{# rule: NAME #}`, in its order."""
+    return tuple(found["name"] for found in _RULE.finditer(template))
+
+
+def approximate_tokens(text: str) -> int:
+    """Estimate the tokens of one message with this text; only the provider knows the true number.
+
+    langchain-core counts characters, four a token, which holds for English; Chinese has about one character a
+    token, so the characters a token that it is given are the text's own mean. JSON of numbers is denser than
+    either: a view may take up to twice the estimate.
+    """
+    wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
+    tokens = wide + (len(text) - wide) / 4
+    return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
+
+
+def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
+    """List, a line each, what is wrong with a prompt under any treatment, or against its other languages."""
+    return (*_under_treatments(world, prompts), *_against_languages(world, prompts))
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    """Make the Jinja that templates are written in: strict, sandboxed, and without luck of its own."""
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals.clear()
+    del environment.filters["random"]
+    return environment
+
+
+_JINJA = _environment()
+
+
+@lru_cache(maxsize=64)
+def _template(source: str) -> Template:
+    return _JINJA.from_string(source)
+
+
+def _render(place: str, template: Template, values: Mapping[str, Json]) -> str:
+    """Fill a template in; whatever its expressions raise is the template's mistake."""
+    try:
+        return template.render(values)
+    except Exception as error:
+        raise PromptError(f"{place}: {_first_line(error)}") from error
+
+
+def _known(kind: str, place: str, name: str, names: Collection[str]) -> None:
+    """Refuse a name that is not there."""
+    if name not in names:
+        raise PromptError(f"{place} has no {kind} {name!r}; there are: {', '.join(names) or 'none'}")
+
+
+def _placeholders_of(world: AnyWorld) -> frozenset[str]:
+    """Give the names that a system template of a world may use."""
+    return frozenset({*world.config.model_fields, "agents", "schema"})
+
+
+def _default_setting(world: AnyWorld) -> Setting[Any]:
+    """Give the baseline of a world."""
+    return settle(world, world.names(world.default_agents), 0, {})
+
+
+def _with_includes(file: Path, known: Collection[str]) -> str:
+    """Read a template and put the files that it includes in their places."""
+    folder = file.parents[1]
+    text = _INCLUDE.sub(lambda found: _read(folder / found["name"], known), _read(file, known))
+    if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
+        raise PromptError(
+            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {_name(folder)}, not itself including'
+        )
+    return text
+
+
+def _read(file: Path, known: Collection[str]) -> str:
+    """Read one file: text in UTF-8, a template, and no placeholder but the known ones."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise PromptError(f"{_name(file)}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise PromptError(f"{_name(file)}: not UTF-8 at byte {error.start}") from error
+    try:
+        _JINJA.compile(text)
+    except TemplateSyntaxError as error:
+        raise PromptError(f"{_name(file)}, line {error.lineno}: {_first_line(error)}") from error
+    unknown = sorted(find_undeclared_variables(_JINJA.parse(text)) - set(known))
+    if unknown:
+        raise PromptError(
+            f"{_name(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
+        )
+    return text
+
+
+def _check_turn(prompts: PromptSet) -> None:
+    """Refuse a turn template that does anything with the view but end with it."""
+    place, tree = prompts.place("turn"), _JINJA.parse(prompts.turn)
+    outputs = chain.from_iterable(output.nodes for output in tree.body if isinstance(output, Output))
+    shown = [expression for expression in outputs if isinstance(expression, Name)]
+    if list(tree.find_all(Name)) != shown or len(shown) > 1:
+        raise PromptError(f"{place}: use {{{{ view }}}} once, as the last line, and in no other way")
+    sample = {"said": "anything"}
+    if turn_text(prompts, sample).split("\n")[-1] != one_line_json(sample):
+        raise PromptError(f"{place}: its last line must be {{{{ view }}}} and nothing else")
+
+
+def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
+    """Render the system text under each treatment value, alone and with each value of another field."""
+    place, template = prompts.place("system"), _template(prompts.system)
+    baseline: dict[str, Json] = {
+        **_default_setting(world).config.model_dump(mode="json"),
+        "agents": world.default_agents,
+        "schema": prompts.schema,
+    }
+    seen: set[str] = set()
+    for treatment in _treatments(world):
+        try:
+            _render(place, template, baseline | treatment)
+        except PromptError as error:
+            if str(error) not in seen:
+                seen.add(str(error))
+                changed = ", ".join(f"{name}={one_line_json(value)}" for name, value in treatment.items())
+                yield f"{error} (with {changed})"
+
+
+def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
+    """Give each config value worth trying, and each pair of them, since conditions stand inside others."""
+    schema = world.config.model_json_schema()
+    fields: dict[str, list[Json]] = {
+        name: list(_ends(field, schema.get("$defs", {}))) for name, field in schema["properties"].items()
+    }
+    fields["agents"] = [1, 100]
+    for name, values in fields.items():
+        yield from ({name: value} for value in values)
+    for (one, ones), (other, others) in combinations(fields.items(), 2):
+        yield from ({one: a, other: b} for a, b in product(ones, others))
+
+
+def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Json]:
+    """Give the values of a JSON schema worth trying: each named one, both truths, the ends of a range."""
+    match schema:
+        case {"$ref": str(name)}:
+            yield from _ends(definitions[name.rpartition("/")[2]], definitions)
+        case {"anyOf": options}:
+            yield from chain.from_iterable(_ends(option, definitions) for option in options)
+        case {"enum": values}:
+            yield from values
+        case {"const": value}:
+            yield value
+        case {"type": "null"}:
+            yield None
+        case {"type": "boolean"}:
+            yield from (False, True)
+        case {"type": "integer" | "number"}:
+            yield from (schema[end] for end in ("minimum", "maximum") if end in schema)
+        case {"type": "array", "items": items}:
+            yield from ([value] for value in _ends(items, definitions))
+        case {"type": "object", "properties": fields}:
+            ends = {name: list(_ends(field, definitions)) for name, field in fields.items()}
+            yield from ({name: values[k] for name, values in ends.items() if values} for k in (0, -1))
+
+
+def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
+    """Compare the placeholders and the marked rules with those of the variant's other languages."""
+    for lang in languages(prompts.world, prompts.variant):
+        if lang == prompts.lang:
+            continue
+        try:
+            other = load_prompts(world, prompts.variant, lang)
+        except PromptError as error:
+            yield str(error)
+            continue
+        for part in ("system", "turn"):
+            ours, theirs = _vocabulary(getattr(prompts, part)), _vocabulary(getattr(other, part))
+            for word in sorted(ours ^ theirs):
+                has, lacks = (prompts, other) if word in ours else (other, prompts)
+                yield f"{lacks.place(part)}: has no {word}, which {has.place(part)} has"
+
+
+def _vocabulary(template: str) -> set[str]:
+    """Name what a template must have in every language: its placeholders and the rules it marks."""
+    placeholders = find_undeclared_variables(_JINJA.parse(template))
+    return {f"placeholder {name}" for name in placeholders} | {f"rule {name}" for name in rules_of(template)}
+
+
+def _name(file: Path) -> str:
+    """Name a file as people do: from the checkout."""
+    return file.relative_to(ROOT.parent).as_posix()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,171 @@
+"""Reading: from the text of an answer to a JSON object, in recorded steps, never by guessing from prose.
+
+The steps, tried in order: the text as it is (`json`); what follows `</think>` (`after-think`); the last whole
+object that stands in fences or prose (`embedded`); json-repair on what begins an object (`repaired`).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import json_repair
+
+from engine.record import Drop, Findings, Mend
+from nodes.journal import Reply
+
+LONGEST = 1_000_000
+"""Characters of an answer beyond which it is not read."""
+LONGEST_REPAIR = 100_000
+"""Characters beyond which an answer is not repaired."""
+DEEPEST = 32
+"""Levels of nesting beyond which an answer is not read."""
+LONGEST_NUMBER = 18
+"""Digits beyond which a number stays the text it was; validation then drops it as what it is."""
+
+DECISIONS = frozenset({"answered", "repaired"})
+"""The outcomes in which an agent decided; every other one is a failure, and nobody's decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a call ended (design, law 2), the step that read it, and the object it said, if any."""
+
+    outcome: str
+    stage: str
+    said: dict[str, Any] | None
+    drops: tuple[Drop, ...] = ()
+    mends: tuple[Mend, ...] = ()
+
+
+class UnreadableError(ValueError):
+    """A text that is no JSON object."""
+
+
+def read(agent: str, reply: Reply) -> Reading:
+    """Read a reply; whatever it is, the result says what became of it."""
+    findings = Findings(agent)
+    if reply.failure:
+        findings.drop("read", f"read/{reply.failure}", None)
+        return Reading(reply.failure, "none", None, tuple(findings.drops))
+    stage, said = _first_that_reads(findings, reply.text)
+    if said is None:
+        findings.drop("read", "read/unreadable", reply.text)
+        return Reading("unreadable", "none", None, tuple(findings.drops))
+    outcome = "repaired" if stage == "repaired" else "answered"
+    return Reading(outcome, stage, said, tuple(findings.drops), tuple(findings.mends))
+
+
+def _first_that_reads(findings: Findings, text: str) -> tuple[str, dict[str, Any] | None]:
+    """Try the steps in order; what is JSON, but no object, is not searched for one."""
+    if len(text) > LONGEST:
+        return "none", None
+    answer = text.rpartition("</think>")[2]
+    try:
+        return ("json" if answer == text else "after-think"), _object(findings, answer)
+    except UnreadableError:
+        embedded = list(_embedded(answer))
+    if not embedded:
+        return "repaired", _repaired(findings, answer)
+    for other in embedded[:-1]:
+        findings.drop("read", "read/other-object", other)
+    return "embedded", _object(findings, embedded[-1])
+
+
+def _object(findings: Findings, text: str) -> dict[str, Any] | None:
+    """Give the object that a JSON text is, None if it is something else or nested too deep.
+
+    A key said twice counts once, the first time. UnreadableError: the text is no JSON.
+    """
+    twice: list[dict[str, Any]] = []
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in found:
+            if key in result:
+                twice.append({key: value})
+            else:
+                result[key] = value
+        return result
+
+    try:
+        said = json.loads(text, object_pairs_hook=pairs, **_NUMBERS)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError from error
+    if not isinstance(said, dict) or _too_deep(said):
+        return None
+    for pair in twice:
+        findings.drop("read", "read/duplicate-key", pair)
+    return said if "\\ud" not in text.lower() else _without_lone_surrogates(said)
+
+
+def _without_lone_surrogates(said: dict[str, Any]) -> dict[str, Any]:
+    """Replace halves of surrogate pairs, which no file can hold, by question marks."""
+    text = json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+    clean: dict[str, Any] = json.loads(text)
+    return clean
+
+
+def _whole_or_text(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONGEST_NUMBER else digits
+
+
+def _finite_or_text(digits: str) -> float | str:
+    number = float(digits)
+    return number if abs(number) < 10**LONGEST_NUMBER else digits
+
+
+_NUMBERS: Any = {"parse_int": _whole_or_text, "parse_float": _finite_or_text, "parse_constant": str}
+
+
+def _too_deep(said: dict[str, Any]) -> bool:
+    """Tell whether a value is nested deeper than anything an answer needs."""
+    level: list[Any] = [said]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _embedded(text: str) -> Iterator[str]:
+    """Find the whole objects that stand in a text, outermost ones only.
+
+    After a failure the search goes on behind the place of the failure: parts of a broken object are not
+    answers, and the text is walked through once.
+    """
+    decoder = json.JSONDecoder(**_NUMBERS)
+    position = text.find("{")
+    while position != -1:
+        try:
+            _, end = decoder.raw_decode(text, position)
+            yield text[position:end]
+        except json.JSONDecodeError as error:
+            end = max(error.pos, position + 1)
+        except RecursionError:
+            return
+        position = text.find("{", end)
+
+
+def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
+    """Let json-repair close, quote and comma what begins an object; nothing else is tried on prose."""
+    begin = text.find("{")
+    if begin == -1 or not re.match(r"\{\s*[\"'\w\u201c]", text[begin:]) or len(text) > LONGEST_REPAIR:
+        return None
+    try:
+        # json-repair spells out halves of surrogate pairs, which no file can hold.
+        repaired = json_repair.repair_json(text[begin:], ensure_ascii=False)
+        repaired = repaired.encode("utf-8", "replace").decode()
+        said = _object(findings, repaired)
+    except (RecursionError, UnreadableError):
+        return None
+    if not said:
+        return None
+    findings.mends.append(Mend(findings.agent, "read", "read/repaired", text[:500], repaired[:500]))
+    return said

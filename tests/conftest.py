@@ -1,0 +1,108 @@
+"""No live calls in tests: the network is blocked but for this machine, and the environment is bare."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.records import Records, records
+
+ROOT = Path(__file__).parents[1]
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+class LiveCallError(AssertionError):
+    """A test tried to reach the network."""
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def guarded_connect(self: socket.socket, address: Any) -> None:
+        if self.family != socket.AF_UNIX and address[0] not in LOOPBACK:
+            raise LiveCallError(f"live call to {address}")
+        connect(self, address)
+
+    def guarded_look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host not in LOOPBACK:
+            raise LiveCallError(f"live look-up of {host}")
+        return look_up(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "HOBBES_", "LANGSMITH_", "LANGCHAIN_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home folder for runs."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def opened(home: Path) -> Iterator[Records]:
+    """The run database of that home."""
+    with records(home) as found:
+        yield found
+
+
+Hobbes = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def hobbes(home: Path) -> Hobbes:
+    """The command, as a process of its own with this home."""
+
+    def run(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+        environment = {**os.environ, "HOBBES_HOME": str(home), **options.pop("env", {})}
+        return subprocess.run(
+            [sys.executable, "-m", "lab.cli", *arguments],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture
+def process(home: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """A command that is left running; whatever is left at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[str]":
+        found = subprocess.Popen(
+            [sys.executable, "-m", "lab.cli", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "HOBBES_HOME": str(home), **(env or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        started.append(found)
+        return found
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
+        if one.stdout is not None:
+            one.stdout.close()

@@ -1,0 +1,72 @@
+"""The ring: what flows, what is checkpointed, what is refused."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphs.mining import graph
+from graphs.turn import declared
+from lab.records import Records
+from nodes.prompting import approximate_tokens
+from nodes.state import PASSING, TurnState
+from tests.lab.play import mining
+
+
+def rows(home: Path) -> list[int]:
+    """Bytes of each checkpoint, in order."""
+    with sqlite3.connect(home / "checkpoints.db") as connection:
+        sql = "select length(checkpoint) + length(metadata) from checkpoints order by rowid"
+        sizes = [size for (size,) in connection.execute(sql)]
+        assert connection.execute("select count(*) from writes").fetchone() == (0,)
+    return sizes
+
+
+def test_there_is_one_checkpoint_a_turn_and_it_does_not_grow(opened: Records, home: Path) -> None:
+    mining(opened, agents=10, values={"rounds": 502})
+    sizes = rows(home)
+    assert len(sizes) == 502
+    early, late = sum(sizes[48:53]) / 5, sum(sizes[497:502]) / 5
+    assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 50, {late} at turn 500"
+
+
+def test_a_prompt_does_not_grow_with_the_turn(opened: Records) -> None:
+    run = mining(opened, agents=10, values={"rounds": 201})
+
+    def mean(turn: int) -> float:
+        tokens = [approximate_tokens(call.prompt.turn) for call in opened.calls(run.id, turn)]
+        return sum(tokens) / len(tokens)
+
+    assert abs(mean(200) - mean(20)) <= 0.1 * mean(20)
+
+
+def test_a_key_that_the_state_does_not_declare_is_refused() -> None:
+    async def node(state: TurnState) -> dict[str, Any]:
+        return {"turn": state["turn"], "shadow": 1}
+
+    with pytest.raises(KeyError, match="shadow"):
+        asyncio.run(declared("node", node)(TurnState(turn=0)))
+
+
+def test_langgraph_dev_plays_nothing_but_an_empty_object_to_its_end() -> None:
+    ended = asyncio.run(graph.ainvoke({}))
+    assert (ended["turn"], ended["over"], len(ended["run"]["agents"])) == (3, True, 10)
+    assert {name: ended[name] for name in PASSING} == PASSING
+    assert json.loads(json.dumps(ended)) == ended
+
+
+def test_langgraph_dev_plays_what_its_context_asks_for() -> None:
+    context = {"agents": 2, "seed": 7, "models": "policy:random", "config": {"rounds": 5, "stamina": 3}}
+    ended = asyncio.run(graph.ainvoke({}, context=context))
+    assert (ended["turn"], ended["run"]["seed"], ended["run"]["config"]["stamina"]) == (5, 7, 3)
+    assert set(ended["models"].values()) == {"policy:random"}
+
+
+def test_langgraph_json_names_the_graphs_that_there_are() -> None:
+    root = Path(__file__).parents[2]
+    named = json.loads((root / "langgraph.json").read_text())["graphs"]
+    assert named["mining"] == "./graphs/mining.py:graph"
+    assert all((root / path.split(":")[0]).is_file() for path in named.values())

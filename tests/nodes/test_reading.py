@@ -1,0 +1,141 @@
+"""Reading, in recorded steps; never by guessing from prose."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.record import canonical
+from nodes.journal import Reply
+from nodes.reading import DECISIONS, LONGEST, Reading, read
+
+CLAIM = {"claim": [[0, 0]]}
+TEXT = json.dumps(CLAIM)
+
+
+def reading(text: str) -> Reading:
+    return read("A", Reply(text, "model"))
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "stage"),
+    [
+        (TEXT, "answered", "json"),
+        (f"  {TEXT}\n", "answered", "json"),
+        (f"<think>Shall I raid {{them}}? No.</think>{TEXT}", "answered", "after-think"),
+        (f"```json\n{TEXT}\n```", "answered", "embedded"),
+        (f"I will do this: {TEXT} Good luck!", "answered", "embedded"),
+        (f"{TEXT} and that is all", "answered", "embedded"),
+        (TEXT[:-1], "repaired", "repaired"),
+        ("{'claim': [[0, 0]]}", "repaired", "repaired"),
+        ("{“claim”: [[0, 0]]}", "repaired", "repaired"),
+        ('{"claim": [[0, 0],]}', "repaired", "repaired"),
+    ],
+)
+def test_an_object_is_read_however_it_is_wrapped(text: str, outcome: str, stage: str) -> None:
+    found = reading(text)
+    assert (found.outcome, found.stage) == (outcome, stage)
+    assert found.said == CLAIM
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n",
+        "I claim plot 0, 0 and wish everybody well.",
+        "[1, 2]",
+        f"[{TEXT}]",
+        "null",
+        "7",
+        '"claim"',
+        '{"a":' * 100_000,
+        "[" * 100_000,
+        '{"a":' * 40 + "1" + "}" * 40,
+        "x" * (LONGEST + 1),
+    ],
+    ids=lambda text: text[:20] or "empty",
+)
+def test_what_is_no_object_is_unreadable_and_a_drop(text: str) -> None:
+    found = reading(text)
+    assert (found.outcome, found.said) == ("unreadable", None)
+    assert [drop.code for drop in found.drops] == ["read/unreadable"]
+    assert found.outcome not in DECISIONS
+
+
+def test_of_several_objects_the_last_is_the_answer_and_the_others_are_drops() -> None:
+    found = reading('First I thought {"claim": [[1, 1]]}, but no: {"claim": [[0, 0]]}')
+    assert found.said == CLAIM
+    assert [(drop.code, drop.said) for drop in found.drops] == [("read/other-object", '{"claim": [[1, 1]]}')]
+
+
+def test_a_part_of_a_broken_object_is_never_taken_for_the_answer() -> None:
+    found = reading('{"plan": [{"claim": [0, 0]}, {"mine": ')
+    assert found.stage == "repaired"
+    assert found.said is not None
+    assert found.said["plan"][0] == {"claim": [0, 0]}
+
+
+def test_a_key_said_twice_counts_once_the_first_time() -> None:
+    found = reading('{"claim": [[0, 0]], "mine": [], "claim": [[5, 5]]}')
+    assert found.said == {"claim": [[0, 0]], "mine": []}
+    assert [(drop.code, drop.said) for drop in found.drops] == [("read/duplicate-key", {"claim": [[5, 5]]})]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 400])
+def test_a_number_that_is_none_stays_the_text_it_was(number: str) -> None:
+    assert reading(f'{{"s": {number}}}').said == {"s": number}
+
+
+def test_half_of_a_surrogate_pair_becomes_a_question_mark() -> None:
+    assert reading('{"memory": "a\\ud800b"}').said == {"memory": "a?b"}
+
+
+def test_a_megabyte_in_a_string_is_read_and_a_record_of_it_is_bounded() -> None:
+    found = reading(json.dumps({"memory": "x" * 900_000}))
+    assert found.outcome == "answered"
+    assert len(canonical(reading("x" * 900_000).drops[0].said)) < 1_000
+
+
+def test_what_was_repaired_is_a_mend() -> None:
+    assert [mend.code for mend in reading(TEXT[:-1]).mends] == ["read/repaired"]
+
+
+@pytest.mark.parametrize("failure", ["refused", "truncated", "provider-error", "timed-out"])
+def test_a_failed_call_is_its_outcome_even_if_its_text_could_be_read(failure: str) -> None:
+    found = read("A", Reply(TEXT, "model", failure=failure))
+    assert (found.outcome, found.said) == (failure, None)
+    assert [drop.code for drop in found.drops] == [f"read/{failure}"]
+
+
+pieces = st.sampled_from(
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        ":",
+        ",",
+        "claim",
+        "\\",
+        "\\ud800",
+        "<think>",
+        "</think>",
+        "```",
+        "1e999",
+        "é",
+        "\x00",
+    ]
+)
+
+
+@settings(max_examples=5_000, deadline=None)
+@given(st.one_of(st.text(max_size=80), st.lists(pieces, max_size=40).map("".join)))
+def test_whatever_is_said_reading_never_raises_and_always_ends_in_an_outcome(text: str) -> None:
+    found = reading(text.encode("utf-8", "replace").decode())
+    assert found.outcome in {"answered", "repaired", "unreadable"}
+    assert (found.said is None) == (found.outcome == "unreadable")
+    canonical([drop.to_json() for drop in found.drops]).encode()
+    canonical(found.said).encode()
