@@ -7,7 +7,7 @@ from engine.record import DEPTH, EXCERPT, excerpt
 
 
 @pytest.mark.parametrize("said", [None, True, 3, 2.5, "text", [1, "2", {"three": [4.0]}], {"a": None}])
-def test_what_is_short_and_plain_is_recorded_as_it_is(said: Any) -> None:  # noqa: ANN401  any JSON
+def test_what_is_short_and_plain_is_recorded_as_it_is(said: Any) -> None:
     assert excerpt(said) == said
 
 
@@ -26,7 +26,7 @@ def test_what_is_long_is_recorded_by_its_beginning() -> None:
         ({"\udfff": "\ud800"}, {"\\udfff": "\\ud800"}),
     ],
 )
-def test_what_json_or_utf_8_cannot_carry_is_spelled_out(said: Any, recorded: Any) -> None:  # noqa: ANN401  any JSON
+def test_what_json_or_utf_8_cannot_carry_is_spelled_out(said: Any, recorded: Any) -> None:
     assert excerpt(said) == recorded
     assert json.dumps(excerpt(said), allow_nan=False).encode()
 

@@ -10,7 +10,16 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
 from engine.nations.accounts import Account
 from engine.nations.actions import EVERYBODY, RESOURCES
@@ -46,6 +55,15 @@ class Constants(BaseModel):
     )
 
 
+def _naming_each(given: object, check: ValidatorFunctionWrapHandler) -> object:
+    """Name the constant that is wrong, and those there are."""
+    try:
+        return check(given)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise ValueError(f"{wrong}; there are: {' '.join(Constants.model_fields)}") from error
+
+
 class BadActor(BaseModel):
     """An agent whose score is not welfare: the territories it holds, or the damage it did to one target."""
 
@@ -65,7 +83,9 @@ class NationsConfig(Config):
     """Every treatment of the nations world."""
 
     rounds: int = Field(50, ge=1, le=100_000, description="turns to play")
-    constants: Constants = Field(Constants(), description="the numbers of the rules, by their c_ names")
+    constants: Annotated[Constants, WrapValidator(_naming_each)] = Field(
+        Constants(), description="the numbers of the rules, by their c_ names"
+    )
     territories_per_agent: int = Field(5, ge=0, le=1000, description="territories dealt to each agent")
     territories: dict[str, tuple[str, ...]] | None = Field(
         None, description="agent: its territories at the start, the capital first; instead of dealing evenly"

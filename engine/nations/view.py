@@ -114,6 +114,15 @@ def _news(state: State) -> JsonObject:
     }
 
 
+def picture(state: State) -> list[list[str]]:
+    """Draw the board for people: a row for each agent."""
+    rows = [
+        (agent, len(state.territories[agent]), state.army[agent], state.welfare[agent])
+        for agent in state.setting.agents
+    ]
+    return [["", "land", "mils", "welfare"], *([str(word) for word in row] for row in rows)]
+
+
 def _result(account: Account) -> JsonObject:
     """Tell what a turn came to for one agent."""
     spent = ("gross", "damage", "upkeep", "purchases", "grants")

@@ -10,7 +10,7 @@ from engine.nations.policies import POLICIES
 from engine.nations.resolution import EVENTS, resolve
 from engine.nations.state import NationsConfig, State
 from engine.nations.validation import Intent, validate
-from engine.nations.view import observe
+from engine.nations.view import observe, picture
 from engine.world import World
 
 
@@ -58,6 +58,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     policies=POLICIES,
     names=names,
     default_agents=4,
+    picture=picture,
     prompts=lambda _: "seed",
     events=EVENTS,
 )

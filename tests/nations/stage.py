@@ -22,13 +22,13 @@ A, B, C, D = "AgentA", "AgentB", "AgentC", "AgentD"
 Answers = Mapping[str, Mapping[str, Any]]
 
 
-def setting(agents: Sequence[str] | int = 3, **config: Any) -> Setting[NationsConfig]:  # noqa: ANN401  any config
+def setting(agents: Sequence[str] | int = 3, **config: Any) -> Setting[NationsConfig]:
     """Settle a game as a run would: `agents` are names, or how many."""
     names = NATIONS.names(agents) if isinstance(agents, int) else agents
     return settle(NATIONS, names, 1, config)
 
 
-def board(agents: Sequence[str] | int = 3, **config: Any) -> State:  # noqa: ANN401  any config
+def board(agents: Sequence[str] | int = 3, **config: Any) -> State:
     """Set a board up."""
     settled = setting(agents, **config)
     return NATIONS.setup(settled.config, settled.agents, settled.seed)

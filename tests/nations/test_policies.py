@@ -20,7 +20,7 @@ def ask(name: str, state: State, agent: str, mind: Mapping[str, Any] | None = No
     return dict(NATIONS.policies.by_name[name](view, Luck(1, state.turn, agent)))
 
 
-def after(answers: Answers, **config: Any) -> State:  # noqa: ANN401  any config
+def after(answers: Answers, **config: Any) -> State:
     """Give the board of three after a turn in which these answers were given."""
     return turn(board(**config), answers).after
 

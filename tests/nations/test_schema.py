@@ -82,7 +82,7 @@ ANY_JSON = st.recursive(
     ],
 )
 @given(value=ANY_JSON.filter(lambda value: ".0" not in repr(value) and "e+" not in repr(value)))
-def test_a_field_is_taken_exactly_where_it_matches_the_schema(name: str, shape: Any, value: Any) -> None:  # noqa: ANN401  any JSON
+def test_a_field_is_taken_exactly_where_it_matches_the_schema(name: str, shape: Any, value: Any) -> None:
     try:
         NationsAction.model_validate({name: value})
         matches = True

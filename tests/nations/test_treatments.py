@@ -173,7 +173,7 @@ def test_resources_are_handed_over_in_the_order_of_the_answer_until_the_supply_e
 
 
 @pytest.mark.parametrize("wrong", [{B: {"gold": 1}}, {B: {"food": -1}}, {B: 3}, {B: {"food": "1"}}, [B]])
-def test_resource_grants_of_another_shape_are_dropped_whole(wrong: Any) -> None:  # noqa: ANN401  any JSON
+def test_resource_grants_of_another_shape_are_dropped_whole(wrong: Any) -> None:
     intent, codes = one(board(resources=True), A, {"resource_grants": wrong})
     assert (intent.resource_grants, codes) == ((), ["nations/bad-shape"])
 

@@ -106,7 +106,7 @@ def test_all_eleven_fields_reach_a_ledger() -> None:
 )
 def test_a_field_that_does_not_match_its_schema_becomes_its_default_the_whole_field(
     field: str,
-    wrong: Any,  # noqa: ANN401  any JSON
+    wrong: Any,
 ) -> None:
     found = validate(board(), A, {field: wrong})
     assert found.intent == IDLE
@@ -140,7 +140,7 @@ def test_integral_floats_are_integers() -> None:
     ("field", "value"),
     [("attacks", 1), ("cede_territories", ["T1"]), ("money_grants", 1), ("messages", "Hello.")],
 )
-def test_an_entry_for_an_unknown_agent_is_dropped_alone(field: str, value: Any) -> None:  # noqa: ANN401  any JSON
+def test_an_entry_for_an_unknown_agent_is_dropped_alone(field: str, value: Any) -> None:
     intent, codes = one(board(), A, {field: {"AgentZ": value, B: value}})
     assert codes == ["nations/unknown-agent"]
     assert list(dict(getattr(intent, field))) == [B]
@@ -149,7 +149,7 @@ def test_an_entry_for_an_unknown_agent_is_dropped_alone(field: str, value: Any) 
 @pytest.mark.parametrize(
     ("field", "value"), [("attacks", 1), ("cede_territories", ["T1"]), ("money_grants", 1)]
 )
-def test_an_entry_for_oneself_is_dropped_alone(field: str, value: Any) -> None:  # noqa: ANN401  any JSON
+def test_an_entry_for_oneself_is_dropped_alone(field: str, value: Any) -> None:
     intent, codes = one(board(), A, {field: {A: value, B: value}})
     assert codes == ["nations/self-target"]
     assert list(dict(getattr(intent, field))) == [B]

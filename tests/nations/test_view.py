@@ -194,6 +194,14 @@ def test_the_order_of_an_answer_is_not_seen_where_it_does_not_count() -> None:
         assert json.dumps(NATIONS.observe(again, agent)) == json.dumps(NATIONS.observe(after, agent))
 
 
+def test_the_picture_for_people_has_a_row_for_each_agent() -> None:
+    assert NATIONS.picture(turn(board(2), {A: {"cede_territories": {B: ["T1"]}}}).after) == [
+        ["", "land", "mils", "welfare"],
+        ["AgentA", "4", "10", "30"],
+        ["AgentB", "6", "10", "30"],
+    ]
+
+
 def test_what_an_agent_sees_does_not_grow_with_the_turns() -> None:
     played = run(board(4), ["pacifist-trader"], turns=60)
     sizes = [len(json.dumps(NATIONS.observe(done.after, A))) for done in played]
