@@ -42,6 +42,11 @@ def speak(policies: Policies, name: str, noise: float, view: JsonObject, luck: L
     return text
 
 
+def viewer(view: JsonObject) -> str:
+    """Tell whose view it is: `you`, or `self` where a seed says so."""
+    return str(view["you"] if "you" in view else view["self"])
+
+
 def spoiled_reflections(view: JsonObject) -> tuple[JsonObject, ...]:
     """Give fields of a reflection as a model spoils them.
 
@@ -52,7 +57,7 @@ def spoiled_reflections(view: JsonObject) -> tuple[JsonObject, ...]:
         {"memory": "again and again " * 150},
         {"summary_last_turn": "It was \u202eeerf saw lla\u202c, I \x1b[31mthink\x1b[0m."},
         {"keeps_word_report": {"nobody": 5}},
-        {"aggressor_report": {str(view["you"]): 11}},
+        {"aggressor_report": {viewer(view): 11}},
         {"keeps_word_report": "they all lie"},
     )
 

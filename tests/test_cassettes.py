@@ -57,7 +57,7 @@ def codes_in_the_source() -> set[str]:
     """Every code of a drop or mend that reading, reflection and mining can give."""
     files = [file for folder in ("engine", "nodes") for file in (ROOT / folder).rglob("*.py")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    prefixes = set(re.findall(r'clean_text\(findings, "([a-z/]+)"', text))
+    prefixes = set(re.findall(r'clean_text\(findings, "((?:mining|reflection)[a-z/]*)"', text))
     codes = set(re.findall(r'"((?:mining|read|reflection)/[a-z/-]+)"', text)) - prefixes
     return codes | {f"{prefix}/too-long" for prefix in prefixes}
 
