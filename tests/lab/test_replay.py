@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from lab.history import faults
+from lab.recording import environment, in_thread
 from lab.records import Records, Run
 from lab.replaying import DivergedError, replay_run
+from lab.serving import stand_in
 from nodes import prompting
 from tests.lab.play import mining
 
@@ -43,7 +45,8 @@ def test_a_changed_answer_shows_as_a_changed_intent(opened: Records) -> None:
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (1, "miner-02", "validation")
-    assert '-  "actions": [' in found.diff or "actions" in found.diff
+    assert '-  "actions": [' in found.diff
+    assert '+  "actions": [],' in found.diff
 
 
 def test_a_missing_answer_is_named(opened: Records) -> None:
@@ -72,9 +75,7 @@ def test_another_state_is_the_engines(opened: Records) -> None:
     assert "999" in found.diff
 
 
-def test_a_changed_prompt_is_named_with_turn_agent_and_a_diff(
-    opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_view_that_is_not_the_recorded_one_is_named_with_turn_agent_and_a_diff(opened: Records) -> None:
     run = mining(opened)
     call = opened.calls(run.id, 1, "miner-02")[0]
     other = opened.text_hash(call.prompt.turn.replace('"turn":1', '"turn":7'))
@@ -84,9 +85,24 @@ def test_a_changed_prompt_is_named_with_turn_agent_and_a_diff(
     assert (found.turn, found.agent, found.layer) == (1, "miner-02", "prompt")
     assert '"turn":7' in found.diff
     assert divergence(opened, run, reread=True) is None
-    copy = tmp_path / "prompts"
-    shutil.copytree(prompting.ROOT, copy)
-    monkeypatch.setattr(prompting, "ROOT", copy)
+
+
+def test_a_prompt_edited_since_is_named_and_reread_goes_on_with_the_recorded_answers(
+    opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = mining(opened, models="openai:policy/guided")
+    shutil.copytree(prompting.ROOT, tmp_path / "prompts")
+    monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
+    template = tmp_path / "prompts" / "mining" / "rules.en.md"
+    template.write_text(template.read_text().replace("Each round you have", "Every round you have"))
+    found = divergence(opened, run)
+    assert found is not None
+    assert (found.turn, found.agent, found.layer) == (0, "miner-01", "prompt")
+    assert "-- Each round you have 10 stamina." in found.diff
+    assert "+- Every round you have 10 stamina." in found.diff
+    reread = asyncio.run(replay_run(opened, run, reread=True))
+    assert (reread.digest, reread.divergence) == (run.digest, None)
 
 
 def test_verify_agrees_with_an_untouched_run(opened: Records) -> None:
