@@ -39,7 +39,7 @@ WANTED = 1_500
 
 
 def measure() -> list[tuple[str, str, str]]:
-    """Give rounds a second of the rules, and of all, for the most laborious comparator and the default one."""
+    """Give rounds a second of the rules and of all, for the most laborious comparator and the default one."""
     rows = [(f"rounds a second, the engine alone: {AGENTS} agents", "", "")]
     for name in ("random", MINING.policies.default):
         policy = MINING.policies.by_name[name]
