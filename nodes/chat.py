@@ -51,6 +51,14 @@ class LeanChat(ChatOpenAI):
             options={"headers": headers},
         )
         completion = _completion(response)
+        try:
+            return self._with_thoughts(completion)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            # A choice without a message, a message of nobody, tokens that are no numbers.
+            raise openai.APIResponseValidationError(response, completion) from error
+
+    def _with_thoughts(self, completion: dict[str, Any]) -> ChatResult:
+        """Read a completion as ChatOpenAI does, and keep what it leaves out."""
         result = self._create_chat_result(completion)
         for generation, choice in zip(result.generations, completion["choices"], strict=True):
             kept = {"reasoning": _thought(choice["message"]), "refusal": choice["message"].get("refusal")}

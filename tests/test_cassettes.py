@@ -50,7 +50,7 @@ def test_a_cassette_plays_to_what_was_recorded(path: Path) -> None:
 
 def test_every_run_file_has_its_cassette_and_says_where_it_came_from() -> None:
     assert [cassette_of(file) for file in sorted((ROOT / "cassettes").glob("*.toml"))] == CASSETTES
-    assert {meta_of(path)["source"] for path in CASSETTES} == {STAND_IN}
+    assert all(meta_of(path)["source"] for path in CASSETTES)
 
 
 def codes_in_the_source() -> set[str]:
