@@ -28,19 +28,42 @@ def speak(policies: Policies, name: str, noise: float, view: JsonObject, luck: L
     """Give the text that a comparator answers with.
 
     With probability `noise` each item of the answer is spoiled in the world's way, and with the same
-    probability the text is: cut off, or wrapped in prose (mining decisions, Comparators).
+    probability a field of its reflection, and the text around it (mining decisions, Comparators).
     """
     answer = policies.by_name[name](view, luck)
     if noise == 0:
         return json.dumps(answer, ensure_ascii=False)
-    text = json.dumps(policies.spoil(view, answer, luck, noise), ensure_ascii=False)
+    answer = policies.spoil(view, answer, luck, noise)
+    if luck.happens(noise, "noise/reflection"):
+        answer = {**answer, **luck.pick(spoiled_reflections(view), "noise/reflection-kind")}
+    text = json.dumps(answer, ensure_ascii=False)
     if luck.happens(noise, "noise/text"):
-        return luck.pick((_cut_off, _in_prose, _in_fences), "noise/text-kind")(text)
+        return luck.pick(SPOILED_TEXTS, "noise/text-kind")(text)
     return text
 
 
+def viewer(view: JsonObject) -> str:
+    """Tell whose view it is: `you`, or `self` where a seed says so."""
+    return str(view["you"] if "you" in view else view["self"])
+
+
+def spoiled_reflections(view: JsonObject) -> tuple[JsonObject, ...]:
+    """Give fields of a reflection as a model spoils them.
+
+    No text, no end, unsafe text, no such agent, no such rating, no ratings.
+    """
+    return (
+        {"reasoning": 7},
+        {"memory": "again and again " * 150},
+        {"summary_last_turn": "It was \u202eeerf saw lla\u202c, I \x1b[31mthink\x1b[0m."},
+        {"keeps_word_report": {"nobody": 5}},
+        {"aggressor_report": {viewer(view): 11}},
+        {"keeps_word_report": "they all lie"},
+    )
+
+
 def _cut_off(text: str) -> str:
-    return text[: max(1, len(text) * 2 // 3)]
+    return text[: len(text) * 2 // 3]
 
 
 def _in_prose(text: str) -> str:
@@ -49,3 +72,31 @@ def _in_prose(text: str) -> str:
 
 def _in_fences(text: str) -> str:
     return f"```json\n{text}\n```"
+
+
+def _after_thinking(text: str) -> str:
+    return f"<think>Shall I? {{No}}. Or yes?</think>{text}"
+
+
+def _with_a_draft(text: str) -> str:
+    return f'A draft: {{"reasoning": "to be written"}}. My answer: {text}'
+
+
+def _said_twice(text: str) -> str:
+    return f'{{"reasoning": "first thought", {text[1:]}' if text != "{}" else text
+
+
+def _in_prose_only(_: str) -> str:
+    return "I will take what is mine and leave the rest in peace."
+
+
+SPOILED_TEXTS: tuple[Callable[[str], str], ...] = (
+    _cut_off,
+    _in_prose,
+    _in_fences,
+    _after_thinking,
+    _with_a_draft,
+    _said_twice,
+    _in_prose_only,
+)
+"""A text as a model spoils it."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.record import Findings, Json, JsonObject
-from engine.said import clean_text, whole
+from engine.said import clean_text, cut_to_words, whole
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary", "memory")
 REPORTS = ("keeps_word_report", "aggressor_report")
@@ -50,7 +50,11 @@ class Reflection:
 
 
 def reflect(
-    findings: Findings, answer: JsonObject, agents: Collection[str], texts: tuple[str, ...] = TEXTS
+    findings: Findings,
+    answer: JsonObject,
+    agents: Collection[str],
+    texts: tuple[str, ...] = TEXTS,
+    reasoning_words: int | None = None,
 ) -> Reflection:
     """Read the reflection fields of an answer; what does not fit becomes a drop or a mend."""
     given: dict[str, Any] = {}
@@ -59,6 +63,8 @@ def reflect(
             given[name] = _text(findings, name, value)
         elif name in REPORTS:
             given[name] = _report(findings, name, value, agents)
+    if reasoning_words is not None and "reasoning" in given:
+        given["reasoning"] = cut_to_words(findings, "reflection", given["reasoning"], reasoning_words)
     return Reflection(**given)
 
 

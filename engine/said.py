@@ -1,6 +1,7 @@
 """What an agent said, made safe: whole numbers and bounded, clean text. Nothing here raises."""
 
 import re
+from itertools import islice
 
 from engine.record import Findings, Json
 
@@ -31,6 +32,16 @@ def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIM
     if len(kept) > limit:
         findings.mend("schema", f"{prefix}/too-long", kept, kept[:limit])
         kept = kept[:limit]
+    return kept
+
+
+def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
+    """Cut a text after so many words, a mend."""
+    ends = [word.end() for word in islice(re.finditer(r"\S+", said), words + 1)]
+    if len(ends) <= words:
+        return said
+    kept = said[: ends[words - 1]]
+    findings.mend("schema", f"{prefix}/too-many-words", said, kept)
     return kept
 
 

@@ -62,12 +62,17 @@ class Validated(Generic[I]):
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[S]):
-    """What a turn led to. `ledgers` are the phases' own books, for worlds that keep them."""
+    """What a turn led to.
+
+    `ledgers` are the phases' own books, for worlds that keep them; `mends` what only the turn itself could
+    show to be too much: an intent that was valid, and was carried out in part.
+    """
 
     state: S
     events: tuple[Event, ...] = ()
     draws: tuple[Draw, ...] = ()
     ledgers: JsonObject = field(default_factory=dict)
+    mends: tuple[Mend, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

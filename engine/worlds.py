@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from engine.mining.world import MINING
+from engine.nations.world import NATIONS
 from engine.world import AnyWorld
 
-WORLDS: Mapping[str, AnyWorld] = {world.name: world for world in (MINING,)}
+WORLDS: Mapping[str, AnyWorld] = {world.name: world for world in (MINING, NATIONS)}
 
 
 def world_named(name: str) -> AnyWorld:

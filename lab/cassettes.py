@@ -10,7 +10,9 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,11 +21,14 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 from vcr.cassette import Cassette
 from vcr.persisters.filesystem import CassetteNotFoundError
 from vcr.record_mode import RecordMode
 from vcr.request import Request
 
+from engine.world import in_one_line
 from lab.errors import UsageError
 from nodes.chat import ADDRESS_HEADER
 
@@ -31,10 +36,72 @@ ENDPOINT = "/chat/completions"
 NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"
 KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
 """The headers that may be written, either way: any list of secret ones has holes."""
+SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+"""Variables whose values are taken out of what servers answer: an error may say whose key was wrong."""
+SHORTEST_SECRET = 8
+"""Characters below which a value is none, such as the `none` for servers that ask for no key."""
 FORMAT = 1
 LONGEST_DIFF = 8_000
 SKIPPED_PATCHERS = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado", "httpx")
 """vcrpy's patches of clients that ask no chat model."""
+
+
+class JsonBody(TypedDict):
+    """A body that is JSON."""
+
+    json: Any
+
+
+class TextBody(TypedDict):
+    """Any other body."""
+
+    text: str
+
+
+class StoredRequest(TypedDict):
+    """A request in the file."""
+
+    method: str
+    uri: str
+    headers: dict[str, Any]
+    body: JsonBody | TextBody
+
+
+class StoredResponse(TypedDict):
+    """A response in the file."""
+
+    status: dict[str, Any]
+    headers: dict[str, Any]
+    body: JsonBody | TextBody
+
+
+class Call(TypedDict):
+    """One call in the file."""
+
+    request: StoredRequest
+    response: StoredResponse
+
+
+class Meta(TypedDict):
+    """The description of the run: where it came from, what was asked for, what it came to."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic's own way
+
+    source: str
+    run: dict[str, Any]
+    digest: str
+    digests: list[str]
+
+
+class File(TypedDict):
+    """The file of a cassette."""
+
+    format: int
+    meta: Meta
+    interactions: list[Call]
+
+
+FILE = TypeAdapter(File)
 
 
 class CassetteMissError(Exception):
@@ -166,15 +233,17 @@ class JsonGzip:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """Read a cassette's file; UsageError says that it is none."""
+    """Read a cassette's file; UsageError says in one line that it is none."""
     try:
-        content = json.loads(gzip.decompress(path.read_bytes()))
-        known = content["format"] == FORMAT
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+        FILE.validate_python(content)
+    except ValidationError as error:
+        raise UsageError(f"{path} is no cassette: {in_one_line(error)}") from error
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no cassette: {error}") from error
-    if not known:
+    if content["format"] != FORMAT:
         raise UsageError(f"{path} has format {content['format']}; this hobbes reads {FORMAT}")
-    return dict(content)
+    return content
 
 
 def meta_of(path: Path) -> dict[str, Any]:
@@ -232,7 +301,16 @@ def neutral_response(response: dict[str, Any]) -> dict[str, Any]:
         body = httpx2.Response(
             200, headers={"content-encoding": ", ".join(encoding[0])}, content=body
         ).content
-    return {**response, "headers": _kept(response["headers"]), "body": {"string": body}}
+    return {**response, "headers": _kept(response["headers"]), "body": {"string": _without_secrets(body)}}
+
+
+def _without_secrets(body: bytes) -> bytes:
+    """Put a secret's name where a server says the secret itself."""
+    for name in SECRETS:
+        secret = os.environ.get(name, "")
+        if len(secret) >= SHORTEST_SECRET:
+            body = body.replace(secret.encode(), f"({name})".encode())
+    return body
 
 
 def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:

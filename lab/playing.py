@@ -1,7 +1,8 @@
 """Starting a run and going on with one: what `hobbes run` and `hobbes resume` do."""
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +58,15 @@ def begin(records: Records, request: Request) -> Run:
         prompts = load_prompts(world, request.prompts or world.prompts(setting.config), request.lang)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    _check_a_model_can_be_reached(models)
     return records.find(records.new_run(world, setting, models, prompts, request.name))
+
+
+def _check_a_model_can_be_reached(models: Mapping[str, str]) -> None:
+    """Refuse a run with models where neither a key nor another server than OpenAI's is set."""
+    asked = any(spec.startswith("openai:") for spec in models.values())
+    if asked and not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
+        raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
 
 
 async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:

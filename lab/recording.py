@@ -16,11 +16,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
 
 from lab.cassettes import meta_of, playing, recording
+from lab.errors import UsageError
 from lab.playing import Request, begin, go_on
 from lab.records import Records, records
 from lab.runfile import read_run_file
@@ -68,6 +70,11 @@ def record(file: Path, base_url: str, source: str, model: str | None) -> dict[st
         return cassette.meta
 
 
+def source_of(base_url: str | None) -> str:
+    """Say where a cassette comes from: a server by its host alone, since a URL may carry secrets."""
+    return STAND_IN if base_url is None else urlsplit(base_url).hostname or "a server"
+
+
 def cassette_of(file: Path) -> Path:
     """Name the cassette of a run's file."""
     return file.with_name(f"{file.stem}.json.gz")
@@ -81,8 +88,12 @@ def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     then = meta_of(path)
     # No key is needed, and no address: nothing is sent.
     nowhere = environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none")
+    try:
+        request = Request(**then["run"])
+    except TypeError as error:
+        raise UsageError(f"{path} holds a run that this hobbes cannot ask for: {error}") from error
     with nowhere, playing(path), _fresh() as home:
-        return then, _played(home, Request(**then["run"]))
+        return then, _played(home, request)
 
 
 def _played(home: Records, request: Request) -> dict[str, Any]:
@@ -93,7 +104,8 @@ def _played(home: Records, request: Request) -> dict[str, Any]:
     told = {
         name: result[name] for name in ("turns", "digest", "calls", "outcomes", "drops", "mends", "scores")
     }
-    return told | {"digests": [turn.digest for turn in home.turns(run.id)]}
+    stages = home.counts(run.id, "calls", "stage")
+    return told | {"stages": stages, "digests": [turn.digest for turn in home.turns(run.id)]}
 
 
 @contextmanager
@@ -116,7 +128,7 @@ def main() -> None:
     with nullcontext(base_url) if base_url else in_thread(stand_in()) as url:
         for file in names:
             began = time.monotonic()
-            meta = record(file, str(url), base_url or STAND_IN, os.environ.get("MODEL"))
+            meta = record(file, str(url), source_of(base_url), os.environ.get("MODEL"))
             took = f"{meta['calls']} calls in {time.monotonic() - began:.1f} s"
             print(f"{cassette_of(file)}: {took}, digest {meta['digest'][:12]}")  # noqa: T201  its progress
 

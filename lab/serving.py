@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from engine.chance import Luck
-from engine.policy import speak
+from engine.policy import speak, viewer
 from engine.worlds import WORLDS, world_named
 from lab.errors import LabError
 from nodes.chat import ADDRESS_HEADER
@@ -88,7 +88,7 @@ def _answer(body: dict[str, Any]) -> str:
         raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists them")
     # A model has no seed: its luck is the prompt's own, so that the same prompt is answered alike.
     seed = int(hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()[:12], 16)
-    return speak(world.policies, spec.name, spec.noise, view, Luck(seed, view["turn"], view["you"]))
+    return speak(world.policies, spec.name, spec.noise, view, Luck(seed, view["turn"], viewer(view)))
 
 
 def _view(message: object) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _view(message: object) -> dict[str, Any]:
         view = json.loads(lines[-1]) if lines else None
     except ValueError:
         view = None
-    if not isinstance(view, dict) or not {"world", "turn", "you"} <= view.keys():
+    if not isinstance(view, dict) or not ({"world", "turn", "you"} <= view.keys() or "self" in view):
         raise BadRequestError("the last line of the last message must be the view, as JSON")
     return view
 

@@ -82,7 +82,7 @@ def _play(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> tuple[Any,
     return resolved.state, {
         "intents": {agent: world.intent.to_json(intent) for agent, intent in intents.items()},
         "drops": [drop.to_json() for drop in drops],
-        "mends": [mend.to_json() for mend in mends],
+        "mends": [mend.to_json() for mend in (*mends, *resolved.mends)],
         "events": [event.to_json() for event in resolved.events],
         "draws": [draw.to_json() for draw in resolved.draws],
         "ledgers": resolved.ledgers,

@@ -15,7 +15,7 @@ from nodes.chat import ChatMind
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet, system_text
 
-SPEC = re.compile(r"(?P<kind>openai|policy):(?P<name>[^?*\s]+)(\?noise=(?P<noise>[0-9.]+))?")
+SPEC = re.compile(r"openai:(?P<model>\S+)|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?")
 
 
 class Mind(Protocol):
@@ -47,18 +47,20 @@ class Spec:
 def parse_spec(world: AnyWorld, spec: str) -> Spec:
     """Take a spec apart; ValueError says what it should look like, or which policies there are."""
     found = SPEC.fullmatch(spec)
-    if found is None or (found["noise"] and found["kind"] != "policy"):
+    if found is None:
         raise ValueError(f"no model spec: {spec!r}; write openai:NAME or policy:NAME?noise=0.1")
+    if found["model"]:
+        return Spec("openai", found["model"])
     policies = world.policies.by_name
-    if found["kind"] == "policy" and found["name"] not in policies:
-        raise ValueError(f"{world.name} has no policy {found['name']!r}; it has: {', '.join(policies)}")
+    if found["policy"] not in policies:
+        raise ValueError(f"{world.name} has no policy {found['policy']!r}; it has: {', '.join(policies)}")
     try:
         noise = float(found["noise"] or 0)
     except ValueError:
         noise = -1.0
     if not 0 <= noise <= 1:
         raise ValueError(f"noise in {spec!r} must be a number from 0 to 1")
-    return Spec(found["kind"], found["name"], noise)
+    return Spec("policy", found["policy"], noise)
 
 
 def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 Source: seed `agent_output_contract_json_fields`; decisions page, "What an agent may say".
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal, TypeAlias
@@ -62,34 +61,38 @@ Said: TypeAlias = tuple[Kind, Json]
 """One element of an answer as it was said, under its kind."""
 
 
-def spoken(findings: Findings, answer: JsonObject) -> Iterator[Said]:
+def spoken(findings: Findings, answer: JsonObject) -> list[Said]:
     """Give the elements of an answer in the order of their priority."""
+    said: list[Said] = []
     for key, value in answer.items():
         if key == "plan":
-            yield from _planned(findings, value)
+            said += _planned(findings, value)
         elif key in KINDS:
             if isinstance(value, list):
-                yield from ((key, element) for element in value)
+                said += [(key, element) for element in value]
             else:
                 findings.drop("schema", "mining/not-a-list", {key: value})
         elif key not in FIELDS:
             findings.drop("schema", "mining/unknown-field", {key: value})
+    return said
 
 
-def _planned(findings: Findings, plan: Json) -> Iterator[Said]:
+def _planned(findings: Findings, plan: Json) -> list[Said]:
     """Give the elements of a plan, whose objects each name a kind."""
+    said: list[Said] = []
     if not isinstance(plan, list):
         findings.drop("schema", "mining/not-a-list", {"plan": plan})
-        return
+        return said
     for step in plan:
         if not isinstance(step, dict) or not step:
             findings.drop("schema", "mining/not-a-step", step)
             continue
         for key, element in step.items():
             if key in KINDS:
-                yield (key, element)
+                said.append((key, element))
             else:
                 findings.drop("schema", "mining/not-a-step", {key: element})
+    return said
 
 
 def as_action(kind: Kind, element: Json) -> Action | None:
@@ -109,8 +112,9 @@ _action = lru_cache(maxsize=4096)(Action)
 
 def _as_cell(value: Json) -> Cell | None:
     """Give the plot of a list of two whole numbers."""
-    if isinstance(value, list) and len(value) == 2:  # noqa: PLR2004  [row, col]
-        row, col = whole(value[0]), whole(value[1])
-        if row is not None and col is not None:
-            return (row, col)
-    return None
+    if not isinstance(value, list) or len(value) != 2:  # noqa: PLR2004  [row, col]
+        return None
+    row, col = value
+    if type(row) is not int or type(col) is not int:
+        row, col = whole(row), whole(col)
+    return None if row is None or col is None else (row, col)

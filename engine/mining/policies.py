@@ -4,7 +4,7 @@ Source: seed `baseline_and_comparator_policies`, `thought_constraints_and_policy
 "Comparators". A comparator reads the view that a model reads, and nothing else.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -241,36 +241,53 @@ def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
 
 
 def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
-    """Spoil each action with probability `noise`, as a model would.
-
-    A plot off the grid, a plot that is not its own, or far too much stamina.
-    """
+    """Spoil each action with probability `noise`, and with the same probability say something beside them."""
     sight = Sight(view)
-    spoiled: dict[str, Any] = {}
-    for key, value in answer.items():
-        if key in KINDS or key == "plan":
-            elements = list(value)  # type: ignore[arg-type]
-            spoiled[key] = [
-                _spoil_element(sight, element, luck, f"{key}/{k}")
-                if luck.happens(noise, f"noise/{key}/{k}")
-                else element
-                for k, element in enumerate(elements)
-            ]
-        else:
-            spoiled[key] = value
+    spoiled = {
+        key: list(_spoiled_elements(sight, key, value, luck, noise))
+        if key in KINDS or key == "plan"
+        else value
+        for key, value in answer.items()
+    }
+    if luck.happens(noise, "noise/beside"):
+        spoiled |= luck.pick(SAID_BESIDE, "noise/beside-kind")
     return spoiled
 
 
-def _spoil_element(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa: ANN401  any JSON
-    """Spoil one element in one of three ways."""
+SAID_BESIDE: tuple[JsonObject, ...] = (
+    {"build": [[0, 0]]},
+    {"defend": "all that is mine"},
+    {"plan": ["wait", {"dance": [0, 0]}]},
+    {"message": "Let us all share, and nobody raids."},
+    {"message": ["to all"]},
+)
+"""What a model says that no rule asked for: a kind that is none, a list that is none, steps that are none."""
+
+
+def _spoiled_elements(sight: Sight, key: str, elements: Any, luck: Luck, noise: float) -> Iterator[Any]:  # noqa: ANN401
+    """Give the elements of a list, each spoiled with probability `noise`: changed, or said twice."""
+    for k, element in enumerate(elements):
+        name = f"noise/{key}/{k}"
+        if not luck.happens(noise, name):
+            yield element
+        elif luck.happens(1 / 6, f"{name}/twice"):
+            yield from (element, element)
+        else:
+            yield _spoiled(sight, element, luck, name)
+
+
+def _spoiled(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa: ANN401  any JSON
+    """Change an element: a plot off the grid, a plot of anybody's, no plot, too much stamina, or none."""
     off_grid = [len(sight.view["map"]) + 2, -1]
-    anywhere = list(luck.pick(sight.plots, f"noise/cell/{name}"))
-    cell = luck.pick((off_grid, anywhere), f"noise/kind/{name}")
+    anywhere = list(luck.pick(sight.plots, f"{name}/cell"))
+    cell = luck.pick((off_grid, anywhere, "the one in the north"), f"{name}/kind")
     if isinstance(element, list):
         return cell
     if "cell" in element:
-        return luck.pick(({**element, "cell": cell}, {**element, "s": 99}), f"noise/mine/{name}")
-    return {kind: _spoil_element(sight, inner, luck, name) for kind, inner in element.items()}
+        return luck.pick(
+            ({**element, "cell": cell}, {**element, "s": 99}, {**element, "s": 0}), f"{name}/mine"
+        )
+    return {kind: _spoiled(sight, inner, luck, name) for kind, inner in element.items()}
 
 
 POLICIES = Policies(

@@ -120,9 +120,14 @@ def resolve_raids(state: State, orders: Orders, claims: Claims) -> Raids:
     news, fizzled, draws = [], [], []
     for cell, raiders in orders["raid"].items():
         owner = state.owner[cell] or claimed.get(cell)
-        striking = () if owner is None else tuple([raider for raider in raiders if raider != owner])
-        fizzled += [(raider, cell) for raider in raiders if raider not in striking]
-        if owner is None or not striking:
+        if owner is None:
+            fizzled += [(raider, cell) for raider in raiders]
+            continue
+        striking = raiders
+        if owner in raiders:  # it claimed the plot this very round
+            fizzled.append((owner, cell))
+            striking = tuple([raider for raider in raiders if raider != owner])
+        if not striking:
             continue
         points, taken_by = len(defence.get(cell, ())), None
         if falls(state.config.defense, points, len(striking)):
@@ -244,12 +249,13 @@ def _earned(state: State, mined: Mined) -> dict[str, int]:
 
 
 def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tuple[tuple[T, ...], ...]:
-    """Give a grid with some plots changed; rows without a change stay the same objects."""
-    touched = {r for r, _ in changed}
-    return tuple(
-        tuple(changed.get((r, c), old) for c, old in enumerate(row)) if r in touched else row
-        for r, row in enumerate(grid)
-    )
+    """Give a grid with some plots changed."""
+    if not changed:
+        return grid
+    rows = [list(row) for row in grid]
+    for (r, c), value in changed.items():
+        rows[r][c] = value
+    return tuple([tuple(row) for row in rows])
 
 
 def _tally(turn: int, news: News) -> Tally:
@@ -280,10 +286,11 @@ def _deeds(intents: Mapping[str, Intent], mined: Mined) -> dict[str, Deeds]:
     """Sum up what each agent did: its own action history."""
     deeds = {}
     for agent, intent in intents.items():
-        spent = dict.fromkeys(KINDS, 0)
+        spent, gold = dict.fromkeys(KINDS, 0), 0
         for action in intent.actions:
             spent[action.kind] += action.stamina
-        gold = sum(mined[agent, action.cell] for action in intent.actions if action.kind == "mine")
+            if action.kind == "mine":
+                gold += mined[agent, action.cell]
         deeds[agent] = Deeds(**spent, gold=gold)
     return deeds
 

@@ -79,8 +79,9 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
             findings.drop("schema", "mining/bad-shape", {kind: element})
             removed.append((kind, element))
             continue
-        refusal = _refusal(state, agent, action, seen)
-        seen.add((kind, action.cell))
+        named = (kind, action.cell)
+        refusal = _refusal(state, agent, action, repeated=named in seen)
+        seen.add(named)
         if refusal is not None:
             findings.drop("rule", refusal, {kind: element})
             removed.append((kind, element))
@@ -93,13 +94,13 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
     return kept
 
 
-def _refusal(state: State, agent: str, action: Action, seen: set[tuple[Kind, Cell]]) -> str | None:
+def _refusal(state: State, agent: str, action: Action, *, repeated: bool) -> str | None:
     """Say why an action is not allowed, by the first rule of step 0 that it breaks, or None."""
     kind, cell = action.kind, action.cell
     return (
         REFUSALS.get((kind, _whose(state, agent, cell)))
         or (_unraidable(state, cell) if kind == "raid" else None)
-        or (_repeat(state.config, kind) if (kind, cell) in seen else None)
+        or (_repeat(state.config, kind) if repeated else None)
         or ("mining/no-stamina" if action.stamina < 1 else None)
     )
 
@@ -133,7 +134,7 @@ def _within_stamina(
     findings: Findings, actions: list[Action], stamina: int, removed: list[Said]
 ) -> list[Action]:
     """Delete whole actions from the end until the rest can be paid for."""
-    kept, cost = list(actions), sum(action.stamina for action in actions)
+    kept, cost = list(actions), sum([action.stamina for action in actions])
     while cost > stamina:
         action = kept.pop()
         cost -= action.stamina
@@ -174,7 +175,11 @@ def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterat
     for cell in state.owner:
         options = [Action("claim", cell), Action("raid", cell), Action("defend", cell)]
         options += [Action("mine", cell, s) for s in range(1, min(budget, state.config.mine_cap) + 1)]
-        yield from (option for option in options if _refusal(state, agent, option, seen) is None)
+        yield from (
+            option
+            for option in options
+            if not _refusal(state, agent, option, repeated=(option.kind, option.cell) in seen)
+        )
 
 
 def _message(config: MiningConfig, findings: Findings, said: Json) -> str:

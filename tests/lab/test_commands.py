@@ -1,16 +1,21 @@
 """The commands, as people and scripts meet them."""
 
+import asyncio
 import json
 import re
 import socket
 import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from engine.worlds import WORLDS
+from graphs.run import checkpoints
 from lab.cli import app
 from lab.errors import LabError, UsageError
 from lab.records import Records, records
@@ -191,6 +196,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "policy:nobody"], "guided"),
     (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
     (["run", "mining", "--model", "policy:guided*3"], "does not come to 10 agents"),
+    (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
     (["run", "mining", "--prompts", "nope"], "guided, unguided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
     (["run", "mining", "--seed", "9" * 20], "64 bits"),
@@ -247,7 +253,7 @@ def test_a_turn_or_agent_that_is_not_there_is_said(cli: Cli) -> None:
 def test_a_real_process_says_it_on_stderr_with_its_exit_code(hobbes: Hobbes, home: Path) -> None:
     wrong = hobbes("run", "atlantis")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr == "hobbes: there is no world 'atlantis'; worlds: mining\n"
+    assert wrong.stderr == f"hobbes: there is no world 'atlantis'; worlds: {', '.join(WORLDS)}\n"
     (home / "runs.db").write_bytes(b"this is no database, and it is long enough" * 100)
     broken = hobbes("runs")
     assert broken.returncode == 1
@@ -307,7 +313,29 @@ def test_a_damaged_run_is_said_by_every_command_that_reads_it(opened: Records, c
     assert json.loads(verified.stdout)["faults"] == [{"turn": 3, "fault": "the turn is missing"}]
 
 
-def test_two_processes_begin_two_runs_in_a_new_home_and_nothing_is_lost(hobbes: Hobbes, process: Any) -> None:
+def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    together = Barrier(6, timeout=60)
+
+    async def checkpointed(home: Path) -> None:
+        together.wait()
+        async with checkpoints(home / "checkpoints.db"):
+            pass
+
+    def recorded(home: Path) -> None:
+        together.wait()
+        with records(home):
+            pass
+
+    with ThreadPoolExecutor(6) as pool:
+        for k in range(8):
+            home = tmp_path / str(k)
+            list(pool.map(recorded, [home] * 6))
+            list(pool.map(lambda home: asyncio.run(checkpointed(home)), [home] * 6))
+
+
+def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(
+    hobbes: Hobbes, process: Any
+) -> None:
     players = [
         process("run", "mining", "--rounds", "20", "--agents", "5", "--name", f"run-{k}", "--json")
         for k in range(3)
@@ -393,7 +421,7 @@ def test_the_run_database_has_what_others_script_against(database: sqlite3.Conne
     for table in TABLES.keys() - {"runs", "texts"}:
         assert database.execute(f"pragma foreign_key_list({table})").fetchall(), table
     counted = {t: database.execute(f"select count(*) from {t}").fetchone()[0] for t in TABLES}  # noqa: S608
-    assert [table for table, count in counted.items() if count == 0] == ["messages"]
+    assert [table for table, count in counted.items() if count == 0] == []
 
 
 def test_migrating_twice_changes_nothing(home: Path) -> None:

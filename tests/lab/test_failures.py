@@ -56,6 +56,8 @@ def asked_of(records: Records, answer: Answer, **values: Any) -> Run:
         return played(records, request)
 
 
+THIN = {"choices": [{"message": {"role": "assistant", "content": "{}"}}]}
+
 FAILURES: list[tuple[str, Answer, str]] = [
     ("a server error", lambda _: JSONResponse({"error": {"message": "down"}}, 500), "provider-error"),
     ("no key", lambda _: JSONResponse({"error": {"message": "who are you"}}, 401), "provider-error"),
@@ -65,6 +67,14 @@ FAILURES: list[tuple[str, Answer, str]] = [
     (
         "a body that breaks off",
         lambda _: Response('{"choices": [', media_type="application/json"),
+        "provider-error",
+    ),
+    ("a choice without a message", lambda _: JSONResponse({"choices": [{}]}), "provider-error"),
+    ("choices that are none", lambda _: JSONResponse({"choices": "A or B"}), "provider-error"),
+    ("a message of nobody", lambda _: completion("{}", role=None), "provider-error"),
+    (
+        "tokens that are no numbers",
+        lambda _: JSONResponse({**THIN, "usage": {"prompt_tokens": "a few"}}),
         "provider-error",
     ),
     ("an answer cut by its length", lambda _: completion('{"claim": [[0, 0]', "length"), "truncated"),

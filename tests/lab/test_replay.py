@@ -47,7 +47,8 @@ def test_a_changed_answer_shows_as_a_changed_intent(opened: Records) -> None:
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (1, "miner-02", "validation")
-    assert '-  "actions": [' in found.diff or "actions" in found.diff
+    assert '-  "actions": [' in found.diff
+    assert '+  "actions": [],' in found.diff
 
 
 def test_a_missing_answer_is_named(opened: Records) -> None:

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from lab.errors import LabError
-from lab.playing import Request, begin, go_on
+from lab.playing import Request
 from lab.recording import environment, in_thread
 from lab.records import Records
 from nodes import chat
@@ -139,12 +139,8 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
 def test_an_address_or_a_key_that_is_none_stops_the_run_before_anyone_is_asked(
     opened: Records, base: str, key: str, told: str
 ) -> None:
-    run = begin(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
-    with (
-        environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=key),
-        pytest.raises(LabError, match=told) as said,
-    ):
-        asyncio.run(go_on(opened, run, lambda _: None))
+    with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=key), pytest.raises(LabError, match=told) as said:
+        played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
     assert "schl" not in str(said.value)
     assert opened.db.table("calls").count == 0
 

@@ -1,0 +1,170 @@
+"""nations: what each phase writes down. A field is a ledger, under the seed's name where it has one.
+
+A ledger has an entry for every agent, unless it says otherwise; in a ledger of pairs the inner names are the
+others that there is a number for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+from engine.nations.state import Pairs
+from engine.record import Json, Mend
+
+Amounts: TypeAlias = Mapping[str, int]
+"""A number for each agent."""
+
+Mends: TypeAlias = tuple[Mend, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Phase 0: the intention ledgers. What is ordered of nothing (0 mils, no territory) is no entry."""
+
+    mil_purchase_intent: Amounts
+    global_attacks: Pairs
+    territory_cession: Mapping[str, Mapping[str, tuple[str, ...]]]
+    money_grants: Pairs
+    """In the order of each answer."""
+    messages_sent: Mapping[str, Mapping[str, str]]
+    turn_summary: Mapping[str, str]
+    history_summary: Mapping[str, str]
+    reasoning: Mapping[str, str]
+    mil_disband_intent: Amounts
+    keeps_word_report: Pairs
+    aggressor_report: Pairs
+    resource_grants: Mapping[str, tuple[tuple[str, str, int], ...]]
+    """In the order of each answer; none where there are no resources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Income:
+    """Phase 1."""
+
+    resource_supply: Pairs
+    """What the territories yield; empty where there are no resources, as are the next two."""
+    resources_granted: Pairs
+    resources_received: Pairs
+    gross_income: Amounts
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Phase 2."""
+
+    attacks: Pairs
+    """Mils by target, within the army."""
+    attacked_by: Pairs
+    """The same mils by attacker, for each target."""
+    attacking: Amounts
+    defending: Amounts
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WarDamage:
+    """Phase 3."""
+
+    damage: Pairs
+    """By attacker, for each target."""
+    violence_penalty: Amounts
+    beyond_income: Amounts
+    """The part of damage and penalty that finds no income to destroy."""
+    available_money: Amounts
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """Phase 4."""
+
+    mils_unpaid: Amounts
+    """Mils that disband because their upkeep cannot be paid."""
+    upkeep_paid: Amounts
+    money_after_upkeep: Amounts
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Purchases:
+    """Phase 5."""
+
+    mils_purchased: Amounts
+    purchase_cost: Amounts
+    money_after_purchases: Amounts
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Combat:
+    """Phase 6."""
+
+    combat_losses: Pairs
+    """Mils that each attacker loses, by the target that destroys them."""
+    mils_lost: Amounts
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """Phase 7."""
+
+    grants_paid: Pairs
+    grants_received: Pairs
+    """By giver, for each receiver."""
+    money_left: Amounts
+    trade_welfare: Amounts
+    """What the received money is worth."""
+    turn_welfare: Amounts
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfTurn:
+    """Phase 8: what the next turn begins with."""
+
+    mils_counted_twice: Amounts
+    """Mils that both fell and went unpaid: nobody can lose a mil twice."""
+    mils_disbanded: Amounts
+    """Mils dismissed by choice."""
+    army: Amounts
+    territories: Mapping[str, tuple[str, ...]]
+    welfare: Amounts
+    messages_delivered: tuple[tuple[str, str, str], ...]
+    """(author, addressee, text), by author and addressee."""
+    keeps_word: Pairs
+    """The last report of each rater that ever gave one."""
+    aggressor: Pairs
+    """The last report of each rater that ever gave one."""
+    mends: Mends = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The ledgers of one turn, phase by phase."""
+
+    orders: Orders
+    income: Income
+    allocation: Allocation
+    war_damage: WarDamage
+    upkeep: Upkeep
+    purchases: Purchases
+    combat: Combat
+    transfers: Transfers
+    end_of_turn: EndOfTurn
+
+    @property
+    def mends(self) -> Mends:
+        """What the phases could carry out only in part, phase by phase."""
+        phases = (getattr(self, phase.name) for phase in fields(self)[1:])
+        return tuple(mend for phase in phases for mend in phase.mends)
+
+    def to_json(self) -> dict[str, Json]:
+        """Give all ledgers by name, in the order of the phases."""
+        return {
+            ledger.name: getattr(getattr(self, phase.name), ledger.name)
+            for phase in fields(self)
+            for ledger in fields(getattr(self, phase.name))
+            if ledger.name != "mends"
+        }

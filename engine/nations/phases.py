@@ -1,0 +1,337 @@
+"""nations, phases 1 to 8: each a pure function from ledgers of earlier phases to its own.
+
+Source: decisions page, "Phases". What a phase may read is what its parameters name: the board at the start of
+the turn, or the ledger of a phase that stands before it in `PHASES`. Everything is an integer, rounded down.
+"""
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from math import prod
+from typing import Any, TypeVar
+
+from engine.nations.actions import RESOURCES
+from engine.nations.ledgers import (
+    Allocation,
+    Amounts,
+    Books,
+    Combat,
+    EndOfTurn,
+    Income,
+    Orders,
+    Purchases,
+    Transfers,
+    Upkeep,
+    WarDamage,
+)
+from engine.nations.state import Pairs, State, exactly
+from engine.nations.validation import IDLE, Intent
+from engine.record import Json, Mend
+
+T = TypeVar("T")
+
+
+def take_orders(state: State, intents: Mapping[str, Intent]) -> Orders:
+    """Phase 0, intake: write the intents into the intention ledgers; an agent without one does nothing."""
+    by_agent = {agent: intents.get(agent, IDLE) for agent in state.setting.agents}
+    said = {agent: intent.reflection for agent, intent in by_agent.items()}
+    return Orders(
+        mil_purchase_intent={a: intent.purchase_mils for a, intent in by_agent.items()},
+        global_attacks={a: _by_name(_positive(intent.attacks)) for a, intent in by_agent.items()},
+        territory_cession={
+            a: {receiver: held for receiver, held in sorted(intent.cede_territories.items()) if held}
+            for a, intent in by_agent.items()
+        },
+        money_grants={a: _positive(dict(intent.money_grants)) for a, intent in by_agent.items()},
+        messages_sent={a: _by_name(intent.messages) for a, intent in by_agent.items()},
+        turn_summary={a: reflection.summary_last_turn for a, reflection in said.items()},
+        history_summary={a: reflection.history_summary for a, reflection in said.items()},
+        reasoning={a: reflection.reasoning for a, reflection in said.items()},
+        mil_disband_intent={a: intent.disband_mils for a, intent in by_agent.items()},
+        keeps_word_report={a: _by_name(reflection.keeps_word_report) for a, reflection in said.items()},
+        aggressor_report={a: _by_name(reflection.aggressor_report) for a, reflection in said.items()},
+        resource_grants={a: intent.resource_grants for a, intent in by_agent.items()},
+    )
+
+
+def earn(state: State, orders: Orders) -> Income:
+    """Phase 1, income: gross = territories x money per territory.
+
+    Where there are resources, grants of them are handed over first, and each territory yields the product of
+    the three shares of its need that it has.
+    """
+    full = {
+        agent: len(held) * state.constants.c_money_per_territory for agent, held in state.territories.items()
+    }
+    if not state.config.resources:
+        return Income({}, {}, {}, {agent: full[agent] for agent in state.setting.agents})
+    supply = {agent: state.supply(agent) for agent in state.setting.agents}
+    granted, received, mends = _hand_over(supply, orders)
+    gross = {}
+    for agent in supply:
+        need = len(state.territories[agent]) * state.config.resource_need
+        had = {r: supply[agent][r] - granted[agent][r] + received[agent][r] for r in RESOURCES}
+        gross[agent] = yielded(full[agent], need, had)
+    return Income(supply, granted, received, gross, mends)
+
+
+def yielded(full: int, need: int, had: Mapping[str, int]) -> int:
+    """Give the income of land that yields `full` with all it needs: the product of the shares it has.
+
+    An agent spreads what it has of a resource evenly over its territories; more than the need adds nothing.
+    """
+    if not need:
+        return 0
+    shares = [min(had[resource], need) for resource in RESOURCES]
+    return full * prod(shares) // prod([need] * len(shares))
+
+
+def _hand_over(
+    supply: Pairs, orders: Orders
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]], tuple[Mend, ...]]:
+    """Hand over granted resources in the order of each answer, until the giver's own supply of one ends.
+
+    What was received cannot be granted on, and nothing is stored for the next turn.
+    """
+    granted: dict[str, dict[str, int]] = {agent: dict.fromkeys(RESOURCES, 0) for agent in supply}
+    received: dict[str, dict[str, int]] = {agent: dict.fromkeys(RESOURCES, 0) for agent in supply}
+    mends = []
+    for giver, given in granted.items():
+        for receiver, resource, amount in orders.resource_grants[giver]:
+            paid = min(amount, supply[giver][resource] - given[resource])
+            given[resource] += paid
+            received[receiver][resource] += paid
+            if paid < amount:
+                grant: dict[str, Json] = {"resource_grants": {receiver: {resource: amount}}}
+                mends.append(_cut(giver, "resource-grant-cut", grant, {receiver: {resource: paid}}))
+    return granted, received, tuple(mends)
+
+
+def allocate(state: State, orders: Orders) -> Allocation:
+    """Phase 2, allocation: attacks that add up to more than the army are scaled to it in proportion.
+
+    Attacking = the sum of the attacks; defending = army - attacking.
+    """
+    attacks: dict[str, Mapping[str, int]] = {}
+    mends = []
+    for agent in state.setting.agents:
+        ordered, army = orders.global_attacks[agent], state.army[agent]
+        attacks[agent] = ordered
+        if sum(ordered.values()) > army:
+            scaled = in_proportion(army, ordered)
+            attacks[agent] = _positive(scaled)
+            mends.append(_cut(agent, "attacks-scaled", {"attacks": ordered}, scaled))
+    attacking = {agent: sum(sent.values()) for agent, sent in attacks.items()}
+    return Allocation(
+        attacks,
+        _turned(attacks),
+        attacking,
+        {agent: state.army[agent] - sent for agent, sent in attacking.items()},
+        tuple(mends),
+    )
+
+
+def in_proportion(total: int, weights: Mapping[str, int]) -> dict[str, int]:
+    """Share a total out in proportion to the weights, by largest remainder, ties by name."""
+    whole = sum(weights.values())
+    shares = {name: total * weight // whole for name, weight in weights.items()}
+    by_remainder = sorted(weights, key=lambda name: (-(total * weights[name] % whole), name))
+    for name in by_remainder[: total - sum(shares.values())]:
+        shares[name] += 1
+    return shares
+
+
+def take_damage(state: State, income: Income, allocation: Allocation) -> WarDamage:
+    """Phase 3, war damage: available money = max(gross - all damage - violence penalty, 0).
+
+    Damage from each attacker = its mils x damage per mil. Violence penalty = the constant x own territories,
+    for everybody, if there is any attack on the board.
+    """
+    each = state.constants.c_damage_per_attack_mil
+    damage = {
+        target: {attacker: mils * each for attacker, mils in attackers.items()}
+        for target, attackers in allocation.attacked_by.items()
+    }
+    per_territory = state.constants.c_violence_penalty if any(allocation.attacking.values()) else 0
+    penalty = {agent: per_territory * len(state.territories[agent]) for agent in damage}
+    rest = {a: income.gross_income[a] - sum(damage[a].values()) - penalty[a] for a in damage}
+    return WarDamage(
+        damage,
+        penalty,
+        beyond_income={agent: max(-money, 0) for agent, money in rest.items()},
+        available_money={agent: max(money, 0) for agent, money in rest.items()},
+    )
+
+
+def pay_upkeep(state: State, war_damage: WarDamage) -> Upkeep:
+    """Phase 4, upkeep: cost = army at the start of the turn x upkeep price.
+
+    If it cannot be paid, ceil(deficit / upkeep price) mils disband, at most the army; the rest is paid.
+    """
+    price = state.constants.c_mil_upkeep_price
+    unpaid, paid = {}, {}
+    for agent, available in war_damage.available_money.items():
+        deficit = max(state.army[agent] * price - available, 0)
+        unpaid[agent] = min(-(-deficit // price), state.army[agent]) if deficit else 0
+        paid[agent] = (state.army[agent] - unpaid[agent]) * price
+    left = {agent: available - paid[agent] for agent, available in war_damage.available_money.items()}
+    return Upkeep(unpaid, paid, left)
+
+
+def purchase(state: State, orders: Orders, upkeep: Upkeep) -> Purchases:
+    """Phase 5, purchases: as many of the wanted mils as the money buys."""
+    price = state.constants.c_mil_purchase_price
+    bought, mends = {}, []
+    for agent, money in upkeep.money_after_upkeep.items():
+        wanted = orders.mil_purchase_intent[agent]
+        bought[agent] = min(wanted, money // price)
+        if bought[agent] < wanted:
+            mends.append(_cut(agent, "purchase-cut", {"purchase_mils": wanted}, bought[agent]))
+    cost = {agent: mils * price for agent, mils in bought.items()}
+    left = {agent: money - cost[agent] for agent, money in upkeep.money_after_upkeep.items()}
+    return Purchases(bought, cost, left, tuple(mends))
+
+
+def fight(state: State, allocation: Allocation) -> Combat:
+    """Phase 6, combat losses: a target destroys floor(its defending mils / destroy factor) attacking mils.
+
+    Never more than attack it; shared over its attackers in proportion to their mils.
+    """
+    losses: dict[str, dict[str, int]] = {agent: {} for agent in allocation.attacks}
+    for target, attackers in allocation.attacked_by.items():
+        strength = allocation.defending[target] // state.constants.c_defense_destroy_factor
+        destroyed = min(strength, sum(attackers.values()))
+        if destroyed:
+            for attacker, mils in in_proportion(destroyed, attackers).items():
+                losses[attacker][target] = mils
+    return Combat(losses, {agent: sum(by_target.values()) for agent, by_target in losses.items()})
+
+
+def transfer(state: State, orders: Orders, purchases: Purchases) -> Transfers:
+    """Phase 7, transfers and welfare: welfare of the turn = money left + received x trade factor.
+
+    Each giver pays its grants in the order of its answer until its money ends. What was received cannot be
+    spent. No money carries over.
+    """
+    paid: dict[str, dict[str, int]] = {}
+    left, mends = {}, []
+    for giver, money in purchases.money_after_purchases.items():
+        paid[giver], left[giver] = {}, money
+        for receiver, amount in orders.money_grants[giver].items():
+            grant = min(amount, left[giver])
+            left[giver] -= grant
+            paid[giver][receiver] = grant
+            if grant < amount:
+                mends.append(
+                    _cut(giver, "grant-cut", {"money_grants": {receiver: amount}}, {receiver: grant})
+                )
+    paid = {giver: _by_name(_positive(grants)) for giver, grants in paid.items()}
+    received, factor = _turned(paid), exactly(state.constants.c_trade_factor)
+    worth = {
+        agent: sum(grants.values()) * factor.numerator // factor.denominator
+        for agent, grants in received.items()
+    }
+    gained = {agent: money + worth[agent] for agent, money in left.items()}
+    return Transfers(paid, received, left, worth, gained, tuple(mends))
+
+
+def end_turn(  # noqa: PLR0913, PLR0917  the last phase reads what all others left to do
+    state: State, orders: Orders, upkeep: Upkeep, purchases: Purchases, combat: Combat, transfers: Transfers
+) -> EndOfTurn:
+    """Phase 8, end of turn: count the armies, hand over what was ceded, deliver messages, keep reports.
+
+    Army = start - disbanded - combat losses (not below 0) + purchased - voluntarily disbanded (at most
+    what is there).
+    """
+    twice, dismissed, army, mends = {}, {}, {}, []
+    for agent in state.setting.agents:
+        rest = state.army[agent] - upkeep.mils_unpaid[agent] - combat.mils_lost[agent]
+        twice[agent] = max(-rest, 0)
+        there = max(rest, 0) + purchases.mils_purchased[agent]
+        wanted = orders.mil_disband_intent[agent]
+        dismissed[agent] = min(wanted, there)
+        army[agent] = there - dismissed[agent]
+        if dismissed[agent] < wanted:
+            mends.append(_cut(agent, "disband-cut", {"disband_mils": wanted}, dismissed[agent]))
+    return EndOfTurn(
+        twice,
+        dismissed,
+        army,
+        territories=_ceded(state, orders),
+        welfare={agent: state.welfare[agent] + gained for agent, gained in transfers.turn_welfare.items()},
+        messages_delivered=tuple(
+            (author, addressee, sent[addressee])
+            for author, sent in orders.messages_sent.items()
+            for addressee in sent
+        ),
+        keeps_word=_standing(state.keeps_word, orders.keeps_word_report),
+        aggressor=_standing(state.aggressor, orders.aggressor_report),
+        mends=tuple(mends),
+    )
+
+
+def _ceded(state: State, orders: Orders) -> Mapping[str, tuple[str, ...]]:
+    """Give each agent's territories after the cessions."""
+    if not any(orders.territory_cession.values()):
+        return state.territories
+    held = {agent: set(state.territories[agent]) for agent in state.setting.agents}
+    for giver, cessions in orders.territory_cession.items():
+        for receiver, territories in cessions.items():
+            held[giver] -= set(territories)
+            held[receiver] |= set(territories)
+    return {agent: tuple(sorted(territories)) for agent, territories in held.items()}
+
+
+def _standing(last: Pairs, given: Pairs) -> Pairs:
+    """Give each rater's last report: this turn's, or the one that stands since it gave it."""
+    standing = {rater: report or last.get(rater, {}) for rater, report in given.items()}
+    return {rater: report for rater, report in standing.items() if report}
+
+
+def _by_name(entries: Mapping[str, T]) -> dict[str, T]:
+    """Order the entries by name, so that nothing depends on the order of an answer that need not."""
+    return dict(sorted(entries.items()))
+
+
+def _positive(amounts: Amounts) -> dict[str, int]:
+    """Leave out what is 0."""
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _turned(pairs: Pairs) -> dict[str, dict[str, int]]:
+    """Turn pairs around: for each agent the numbers that others have set against it, by their names."""
+    turned: dict[str, dict[str, int]] = {agent: {} for agent in pairs}
+    for one, others in pairs.items():
+        for other, number in others.items():
+            turned[other][one] = number
+    return turned
+
+
+def _cut(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
+    """Write down that a valid order could be carried out only in part."""
+    (name,) = said
+    return Mend(agent, "budget", f"nations/{code}", said, {name: kept})
+
+
+PHASES: Mapping[str, Callable[..., Any]] = {
+    "income": earn,
+    "allocation": allocate,
+    "war_damage": take_damage,
+    "upkeep": pay_upkeep,
+    "purchases": purchase,
+    "combat": fight,
+    "transfers": transfer,
+    "end_of_turn": end_turn,
+}
+"""Phases 1 to 8 in their order, each under the name of its ledger."""
+
+READS = {ledger: tuple(signature(phase).parameters) for ledger, phase in PHASES.items()}
+"""What each phase reads: its parameters."""
+
+
+def play(state: State, orders: Orders) -> Books:
+    """Play the phases in order; each is handed what it reads, which is there only if it came before."""
+    ledgers: dict[str, Any] = {"state": state, "orders": orders}
+    for name, phase in PHASES.items():
+        ledgers[name] = phase(*(ledgers[ledger] for ledger in READS[name]))
+    del ledgers["state"]
+    return Books(**ledgers)

@@ -1,0 +1,167 @@
+"""nations: one turn, from intents to the next board, its accounts and its events.
+
+Source: seed, "Key design principles" (the engine alone changes state); decisions page, "Phases", "What an
+agent sees".
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from engine.nations.accounts import Account, arithmetic
+from engine.nations.actions import RESOURCES
+from engine.nations.ledgers import Books, Income
+from engine.nations.phases import play, take_orders
+from engine.nations.state import Pairs, State
+from engine.nations.validation import Intent
+from engine.record import Event, Json
+from engine.world import Resolved
+
+
+def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
+    """Play one turn. The state is changed here and nowhere else, from the ledgers of all phases."""
+    books = play(state, take_orders(state, intents))
+    accounts = settle_accounts(state, books)
+    return Resolved(
+        _next(state, books, accounts),
+        events=tuple(_events(state, books)),
+        ledgers={**books.to_json(), "accounts": {a: _shown(account) for a, account in accounts.items()}},
+        mends=books.mends,
+    )
+
+
+def settle_accounts(state: State, books: Books) -> dict[str, Account]:
+    """Write every agent's account of the turn, from the ledgers."""
+    ceded = books.orders.territory_cession
+    totals = books.end_of_turn.welfare.values()
+    accounts = {}
+    for agent in state.setting.agents:
+        total = books.end_of_turn.welfare[agent]
+        left = books.transfers.money_left[agent]
+        accounts[agent] = Account(
+            money=(
+                ("gross", books.income.gross_income[agent]),
+                ("damage", -sum(books.war_damage.damage[agent].values())),
+                ("violence penalty", -books.war_damage.violence_penalty[agent]),
+                ("beyond income", books.war_damage.beyond_income[agent]),
+                ("upkeep", -books.upkeep.upkeep_paid[agent]),
+                ("purchases", -books.purchases.purchase_cost[agent]),
+                ("grants", -sum(books.transfers.grants_paid[agent].values())),
+            ),
+            left=left,
+            welfare=(("left", left), ("trade", books.transfers.trade_welfare[agent])),
+            gained=books.transfers.turn_welfare[agent],
+            total=total,
+            rank=1 + sum(other > total for other in totals),
+            mils=(
+                ("start", state.army[agent]),
+                ("unpaid", -books.upkeep.mils_unpaid[agent]),
+                ("lost in combat", -books.combat.mils_lost[agent]),
+                ("counted twice", books.end_of_turn.mils_counted_twice[agent]),
+                ("purchased", books.purchases.mils_purchased[agent]),
+                ("disbanded", -books.end_of_turn.mils_disbanded[agent]),
+            ),
+            army=books.end_of_turn.army[agent],
+            attacked=books.allocation.attacks[agent],
+            attacked_by=books.allocation.attacked_by[agent],
+            damage_by=books.war_damage.damage[agent],
+            granted_to=books.transfers.grants_paid[agent],
+            received_from=books.transfers.grants_received[agent],
+            ceded_to=ceded[agent],
+            ceded_by={giver: given[agent] for giver, given in ceded.items() if agent in given},
+            resources=_resource_lines(books.income, agent),
+        )
+    return accounts
+
+
+def _resource_lines(income: Income, agent: str) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Write what came and went of each resource; nothing where there are none."""
+    if not income.resource_supply:
+        return {}
+    return {
+        resource: (
+            ("supply", income.resource_supply[agent][resource]),
+            ("granted", -income.resources_granted[agent][resource]),
+            ("received", income.resources_received[agent][resource]),
+        )
+        for resource in RESOURCES
+    }
+
+
+def _shown(account: Account) -> dict[str, Json]:
+    """Give an account as JSON with its sums written out."""
+    written = {
+        name: arithmetic(lines)
+        for name, lines in (("money", account.money), ("welfare", account.welfare), ("mils", account.mils))
+    }
+    return {**account.to_json(), "arithmetic": written}
+
+
+def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:
+    """Give the board at the start of the next turn."""
+    end = books.end_of_turn
+    cessions = {
+        giver: {receiver: len(held) for receiver, held in given.items()}
+        for giver, given in books.orders.territory_cession.items()
+    }
+    return replace(
+        state,
+        turn=state.turn + 1,
+        territories=end.territories,
+        army=end.army,
+        welfare=end.welfare,
+        accounts=accounts,
+        messages=end.messages_delivered,
+        keeps_word=end.keeps_word,
+        aggressor=end.aggressor,
+        attacked=_added(state.attacked, books.allocation.attacks),
+        granted=_added(state.granted, books.transfers.grants_paid),
+        ceded=_added(state.ceded, cessions),
+    )
+
+
+def _added(so_far: Pairs, new: Pairs) -> Pairs:
+    """Add a turn's numbers to those so far; an agent without news keeps its object."""
+    added = dict(so_far)
+    for agent, numbers in new.items():
+        if numbers:
+            old = so_far.get(agent, {})
+            added[agent] = {o: old.get(o, 0) + numbers.get(o, 0) for o in sorted({*old, *numbers})}
+    return added
+
+
+def _events(state: State, books: Books) -> Iterator[Event]:
+    """Tell the turn, phase by phase, agents by name."""
+    for agent in state.setting.agents:
+        for receiver, resource, amount in books.orders.resource_grants[agent]:
+            yield Event("resource_grant", agent, {"to": receiver, "resource": resource, "amount": amount})
+    for agent, attacks in books.allocation.attacks.items():
+        for target, mils in attacks.items():
+            damage = books.war_damage.damage[target][agent]
+            lost = books.combat.combat_losses[agent].get(target, 0)
+            yield Event("attack", agent, {"target": target, "mils": mils, "damage": damage, "lost": lost})
+    for kind, ledger in (
+        ("unpaid", books.upkeep.mils_unpaid),
+        ("purchase", books.purchases.mils_purchased),
+        ("disband", books.end_of_turn.mils_disbanded),
+    ):
+        yield from (Event(kind, agent, {"mils": mils}) for agent, mils in ledger.items() if mils)
+    for agent, grants in books.transfers.grants_paid.items():
+        yield from (Event("grant", agent, {"to": to, "amount": amount}) for to, amount in grants.items())
+    for agent, cessions in books.orders.territory_cession.items():
+        for receiver, territories in cessions.items():
+            yield from (Event("cede", agent, {"to": receiver, "territory": t}) for t in territories)
+    for author, addressee, text in books.end_of_turn.messages_delivered:
+        yield Event("message", author, {"to": addressee, "text": text})
+
+
+EVENTS = {
+    "resource_grant": "to, resource, amount: resources that were ordered to be handed over",
+    "attack": "target, mils, damage, lost: mils that were sent, income that they destroy, mils that fell",
+    "unpaid": "mils: disbanded because their upkeep could not be paid",
+    "purchase": "mils: bought",
+    "disband": "mils: dismissed by choice",
+    "grant": "to, amount: money that was paid",
+    "cede": "to, territory: land that changed hands",
+    "message": "to, text: read next turn",
+}
+"""The types of events and their fields."""

@@ -1,0 +1,68 @@
+"""nations: the shapes that fields of an answer have; what has another shape is None.
+
+Source: seed, `AGENT_ACTION_SCHEMA`; decisions page, "Validation". Nothing here raises.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+from engine.nations.actions import RESOURCES
+from engine.record import Json
+from engine.said import whole
+
+T = TypeVar("T")
+
+Shape: TypeAlias = Callable[[Json], T | None]
+
+
+def as_count(value: Json) -> int | None:
+    """Give a whole number of at least 0."""
+    number = whole(value)
+    return None if number is None or number < 0 else number
+
+
+def as_counts(value: Json) -> dict[str, int] | None:
+    """Give an object of whole numbers of at least 0."""
+    return _as_object_of(as_count, value)
+
+
+def as_lists(value: Json) -> dict[str, list[str]] | None:
+    """Give an object of lists of texts."""
+    return _as_object_of(_as_texts, value)
+
+
+def _as_texts(value: Json) -> list[str] | None:
+    """Give a list of texts."""
+    if not isinstance(value, list | tuple):
+        return None
+    texts = [element for element in value if isinstance(element, str)]
+    return texts if len(texts) == len(value) else None
+
+
+def as_messages(value: Json) -> dict[str, str] | None:
+    """Give an object of texts."""
+    return _as_object_of(lambda text: text if isinstance(text, str) else None, value)
+
+
+def as_amounts(value: Json) -> dict[str, dict[str, int]] | None:
+    """Give an object of amounts of resources."""
+    return _as_object_of(_as_resources, value)
+
+
+def _as_resources(value: Json) -> dict[str, int] | None:
+    """Give an object of whole numbers under names of resources."""
+    amounts = as_counts(value)
+    return None if amounts is None or not amounts.keys() <= set(RESOURCES) else amounts
+
+
+def _as_object_of(shape: Shape[T], value: Json) -> dict[str, T] | None:
+    """Give an object whose every element has a shape; one wrong element spoils it."""
+    if not isinstance(value, Mapping):
+        return None
+    shaped: dict[str, T] = {}
+    for key, element in value.items():
+        kept = shape(element)
+        if kept is None:
+            return None
+        shaped[key] = kept
+    return shaped

@@ -1,0 +1,64 @@
+"""nations as a world: its functions under the contract's names."""
+
+from collections.abc import Mapping
+from string import ascii_uppercase
+
+from engine.nations import state, validation
+from engine.nations.actions import NationsAction
+from engine.nations.metrics import measures
+from engine.nations.policies import POLICIES
+from engine.nations.resolution import EVENTS, resolve
+from engine.nations.state import NationsConfig, State
+from engine.nations.validation import Intent, validate
+from engine.nations.view import observe, picture
+from engine.world import World
+
+
+def names(n: int) -> tuple[str, ...]:
+    """Name n agents AgentA to AgentZ, then AgentAA, AgentAB and so on."""
+    return tuple(f"Agent{_letters(k)}" for k in range(n))
+
+
+def _letters(k: int) -> str:
+    """Count in letters: A to Z, then AA, AB and so on."""
+    more, last = divmod(k, len(ascii_uppercase))
+    return (_letters(more - 1) if more else "") + ascii_uppercase[last]
+
+
+def scores(state: State) -> Mapping[str, int]:
+    """Score each agent by its welfare; a bad actor by its land, or by the damage it did to its target."""
+    scored = {}
+    for agent in state.setting.agents:
+        bad = state.config.bad_actors.get(agent)
+        if bad is None:
+            scored[agent] = state.welfare[agent]
+        elif bad.target is None:
+            scored[agent] = len(state.territories[agent])
+        else:
+            mils = state.attacked.get(agent, {}).get(bad.target, 0)
+            scored[agent] = mils * state.constants.c_damage_per_attack_mil
+    return scored
+
+
+NATIONS: World[NationsConfig, State, Intent] = World(
+    name="nations",
+    config=NationsConfig,
+    action=NationsAction,
+    setup=state.setup,
+    actors=lambda state: state.setting.agents,
+    observe=observe,
+    validate=validate,
+    resolve=resolve,
+    over=lambda state: state.turn >= state.config.rounds,
+    scores=scores,
+    measures=measures,
+    load=state.load,
+    state=state.CODEC,
+    intent=validation.CODEC,
+    policies=POLICIES,
+    names=names,
+    default_agents=4,
+    picture=picture,
+    prompts=lambda _: "seed",
+    events=EVENTS,
+)

@@ -1,0 +1,195 @@
+"""What is written into a cassette's file, and what is said of a file that is none."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from vcr.request import Request
+
+from lab import cassettes
+from lab.cassettes import ENDPOINT, NEUTRAL_URI, CassetteMissError, JsonGzip, playing
+from lab.errors import UsageError
+from lab.recording import (
+    STAND_IN,
+    cassette_of,
+    environment,
+    in_thread,
+    play_cassette,
+    record,
+    source_of,
+)
+from nodes.chat import ADDRESS_HEADER
+
+CANARIES = {
+    "OPENAI_API_KEY": "sk-canary-0123",
+    "OPENAI_ORG_ID": "org-canary-0123",
+    "OPENAI_PROJECT_ID": "proj-canary-0123",
+}
+RUN = 'world = "mining"\nagents = 1\nrounds = 2\nmodel = "openai:m"\n'
+
+
+def gossip(heard: list[Headers]) -> Starlette:
+    """A server that gives cookies, names the customer, and says the key aloud."""
+
+    async def completions(request: HttpRequest) -> Response:
+        heard.append(request.headers)
+        told = {
+            "set-cookie": "canary=1; Path=/",
+            "openai-organization": "org-canary-0123",
+            "retry-after": "1",
+        }
+        if len(heard) == 1:
+            choice = {"message": {"role": "assistant", "content": "{}"}}
+            return JSONResponse({"choices": [choice], "billed_to": "org-canary-0123"}, headers=told)
+        wrong = f"Incorrect API key provided: {request.headers['authorization']}"
+        return JSONResponse({"error": {"message": wrong}}, 401, headers=told)
+
+    return Starlette(routes=[Route(f"/v1{ENDPOINT}", completions, methods=["POST"])])
+
+
+def test_no_secret_is_written_whatever_the_server_says(tmp_path: Path) -> None:
+    file = tmp_path / "gossip.toml"
+    file.write_text(RUN)
+    heard: list[Headers] = []
+    with in_thread(gossip(heard)) as base, environment(**CANARIES):
+        record(file, base, source_of("https://me:canary@models.example:8443/v1?key=canary"), None)
+    # They were sent, and not kept.
+    assert heard[1]["authorization"] == "Bearer sk-canary-0123"
+    assert heard[1]["openai-organization"] == "org-canary-0123"
+    assert heard[1]["openai-project"] == "proj-canary-0123"
+    assert heard[1]["cookie"] == "canary=1"
+    text = gzip.decompress(cassette_of(file).read_bytes()).decode()
+    assert "canary" not in text
+    assert "Incorrect API key provided: Bearer (OPENAI_API_KEY)" in text
+    calls = json.loads(text)["interactions"]
+    assert {name for call in calls for name in call["request"]["headers"]} == {ADDRESS_HEADER, "content-type"}
+    assert {name for call in calls for name in call["response"]["headers"]} == {"content-type", "retry-after"}
+    assert json.loads(text)["meta"]["source"] == "models.example"
+    # A failed call plays as the failure that it was.
+    then, now = play_cassette(cassette_of(file))
+    assert now["outcomes"] == then["outcomes"] == {"answered": 1, "provider-error": 1}
+    assert now["digest"] == then["digest"]
+
+
+def test_without_a_base_url_the_source_is_the_stand_in() -> None:
+    assert source_of(None) == STAND_IN
+
+
+def call(address: str, said: str, answered: str) -> tuple[Request, dict[str, Any]]:
+    """One call, as it is recorded."""
+    body = json.dumps({"messages": [{"role": "user", "content": said}]}).encode()
+    request = Request("POST", NEUTRAL_URI, body, {ADDRESS_HEADER: address})
+    response = {
+        "status": {"code": 200, "message": "OK"},
+        "headers": {},
+        "body": {"string": answered.encode()},
+    }
+    return request, response
+
+
+def written(path: Path, calls: list[tuple[Request, dict[str, Any]]], **meta: Any) -> Path:
+    """Write a cassette of these calls."""
+    whole = {"source": "a test", "run": {"world": "mining"}, "digest": "", "digests": [], **meta}
+    requests, responses = zip(*calls, strict=True)
+    content = {"requests": requests, "responses": responses, "metadata": {"meta": whole}}
+    JsonGzip.save_cassette(path, content, None)
+    return path
+
+
+def test_a_thousand_calls_play_by_index_each_to_its_own_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = [call(f"{turn}/miner-{k:02}/1", "go", f"{turn}-{k}") for turn in range(100) for k in range(10)]
+    path = written(tmp_path / "many.json.gz", calls)
+    with playing(path) as cassette:
+        looked_at: list[Request] = []
+        key_of = cassettes.key_of
+
+        def counting(request: Request) -> cassettes.Key:
+            looked_at.append(request)
+            return key_of(request)
+
+        monkeypatch.setattr(cassettes, "key_of", counting)
+        for request, response in reversed(calls):
+            assert cassette.play_response(request)["body"]["string"] == response["body"]["string"]
+    assert len(looked_at) == 1_000  # vcrpy alone would have looked at half a million
+
+
+def test_calls_are_written_in_the_order_of_their_addresses_however_they_ended(tmp_path: Path) -> None:
+    calls = [call(f"{turn}/miner-01/1", "go", "{}") for turn in range(12)]
+    one = written(tmp_path / "one.json.gz", calls).read_bytes()
+    assert written(tmp_path / "other.json.gz", calls[::-1]).read_bytes() == one
+    content = json.loads(gzip.decompress(one))
+    addresses = [call["request"]["headers"][ADDRESS_HEADER] for call in content["interactions"]]
+    assert addresses == [f"{turn}/miner-01/1" for turn in range(12)]
+
+
+def test_a_call_that_is_asked_twice_is_played_twice_and_not_a_third_time(tmp_path: Path) -> None:
+    first, second = call("0/A/1", "go", "first"), call("0/A/1", "go", "second")
+    with playing(written(tmp_path / "twice.json.gz", [first, second])) as cassette:
+        answers = [cassette.play_response(first[0])["body"]["string"] for _ in range(2)]
+        assert answers == [b"first", b"second"]
+        with pytest.raises(CassetteMissError, match="turn 0, A\nit was played already"):
+            cassette.play_response(first[0])
+
+
+Damage = Callable[[bytes], bytes]
+
+
+def content_with(**changed: Any) -> Damage:
+    """Change the content of a file."""
+    return lambda packed: gzip.compress(
+        json.dumps({**json.loads(gzip.decompress(packed)), **changed}).encode()
+    )
+
+
+CALL: dict[str, Any] = {
+    "request": {"method": "POST", "uri": NEUTRAL_URI, "headers": {}, "body": {"json": {}}},
+    "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"text": ""}},
+}
+
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "no gzip": (lambda _: b"format: 1", "is no cassette: Not a gzipped file"),
+    "nothing": (lambda _: b"", "is no cassette"),
+    "its end lost": (lambda packed: packed[:-20], "is no cassette"),
+    "its middle changed": (lambda packed: packed[:40] + b"\xff" * 8 + packed[48:], "is no cassette"),
+    "no JSON": (lambda _: gzip.compress(b"interactions: []"), "is no cassette: Expecting value"),
+    "no object": (lambda _: gzip.compress(b"[]"), "is no cassette"),
+    "of tomorrow": (content_with(format=2), "has format 2; this hobbes reads 1"),
+    "no calls": (content_with(interactions={}), "is no cassette: interactions: "),
+    "half a call": (
+        content_with(interactions=[{"request": {}}]),
+        "is no cassette: interactions: Field required",
+    ),
+    "a body that is none": (
+        content_with(interactions=[{**CALL, "request": {**CALL["request"], "body": {}}}]),
+        "is no cassette: interactions: Field required",
+    ),
+    "of a run that broke off": (content_with(meta={}), "is no cassette: meta: Field required"),
+    "of another hobbes": (
+        content_with(meta={"source": "", "run": {"planet": "mars"}, "digest": "", "digests": []}),
+        "holds a run that this hobbes cannot ask for: .*planet",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGES.values(), ids=DAMAGES)
+def test_a_file_that_is_no_cassette_is_one_clear_line(tmp_path: Path, damage: Damage, told: str) -> None:
+    path = written(tmp_path / "damaged.json.gz", [call("0/A/1", "go", "{}")])
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UsageError, match=f"^{path} {told}") as error:
+        play_cassette(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_cassette_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"missing\.json\.gz is no cassette: .*No such file"):
+        play_cassette(tmp_path / "missing.json.gz")

@@ -1,0 +1,138 @@
+"""What the tests of nations play with: a board, a turn, a run with minds, a digest."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.chance import Luck
+from engine.nations.resolution import resolve
+from engine.nations.state import NationsConfig, State
+from engine.nations.validation import Intent, validate
+from engine.nations.world import NATIONS
+from engine.policy import speak
+from engine.record import Drop, Event, Mend, canonical
+from engine.reflection import Reflection
+from engine.world import Played, Setting, settle
+
+A, B, C, D = "AgentA", "AgentB", "AgentC", "AgentD"
+
+Answers = Mapping[str, Mapping[str, Any]]
+
+
+def setting(agents: Sequence[str] | int = 3, **config: Any) -> Setting[NationsConfig]:
+    """Settle a game as a run would: `agents` are names, or how many."""
+    names = NATIONS.names(agents) if isinstance(agents, int) else agents
+    return settle(NATIONS, names, 1, config)
+
+
+def board(agents: Sequence[str] | int = 3, **config: Any) -> State:
+    """Set a board up."""
+    settled = setting(agents, **config)
+    return NATIONS.setup(settled.config, settled.agents, settled.seed)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn as it was played."""
+
+    before: State
+    after: State
+    intents: Mapping[str, Intent]
+    drops: tuple[Drop, ...]
+    mends: tuple[Mend, ...]
+    events: tuple[Event, ...]
+    ledgers: Mapping[str, Any]
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of all drops and mends, in their order."""
+        return [*(drop.code for drop in self.drops), *(mend.code for mend in self.mends)]
+
+    def account(self, agent: str) -> dict[str, Any]:
+        """An agent's account, as the ledgers show it."""
+        shown: dict[str, Any] = self.ledgers["accounts"][agent]
+        return shown
+
+    def played(self) -> Played[State, Intent]:
+        """The turn as measures read it."""
+        return Played(self.before, self.intents, self.after, self.events, ())
+
+
+def turn(state: State, answers: Answers) -> Turn:
+    """Let agents answer, and resolve the turn; who is not named says nothing."""
+    validated = {agent: validate(state, agent, answers.get(agent)) for agent in state.setting.agents}
+    intents = {agent: found.intent for agent, found in validated.items()}
+    resolved = resolve(state, intents)
+    return Turn(
+        state,
+        resolved.state,
+        intents,
+        tuple(drop for found in validated.values() for drop in found.drops),
+        (*(mend for found in validated.values() for mend in found.mends), *resolved.mends),
+        resolved.events,
+        resolved.ledgers,
+    )
+
+
+def one(state: State, agent: str, answer: Mapping[str, Any]) -> tuple[Intent, list[str]]:
+    """Let one agent answer: what it then intends, and the codes of what was dropped or mended."""
+    found = validate(state, agent, answer)
+    return found.intent, [*(drop.code for drop in found.drops), *(mend.code for mend in found.mends)]
+
+
+def remembered(mind: Mapping[str, Any], said: Reflection) -> dict[str, Any]:
+    """Carry a mind over a turn: what was said replaces what was there."""
+    kept = {
+        "memory": said.memory,
+        "last_summary": said.summary_last_turn,
+        "history_summary": said.history_summary,
+        "keeps_word_report": dict(said.keeps_word_report),
+        "aggressor_report": dict(said.aggressor_report),
+    }
+    return {**mind, **{name: value for name, value in kept.items() if value}}
+
+
+def run(state: State, policies: Sequence[str], turns: int, noise: float = 0.0) -> list[Turn]:
+    """Play policies against each other, dealt to the agents in order, each with its own mind."""
+    minds: dict[str, dict[str, Any]] = {agent: {} for agent in state.setting.agents}
+    played = []
+    for _ in range(turns):
+        answers = {}
+        for k, agent in enumerate(state.setting.agents):
+            view = {**NATIONS.observe(state, agent), "mind": minds[agent]}
+            luck = Luck(state.setting.seed, state.turn, agent)
+            text = speak(NATIONS.policies, policies[k % len(policies)], noise, view, luck)
+            try:
+                answers[agent] = json.loads(text)
+            except ValueError:
+                continue
+        done = turn(state, answers)
+        minds = {agent: remembered(minds[agent], done.intents[agent].reflection) for agent in minds}
+        played.append(done)
+        state = done.after
+    return played
+
+
+def digest(played: Sequence[Turn]) -> str:
+    """Hash all that was written about some turns."""
+    chain = hashlib.sha256()
+    for done in played:
+        record: dict[str, Any] = {
+            "state": NATIONS.state.to_json(done.after),
+            "views": {agent: NATIONS.observe(done.after, agent) for agent in done.after.setting.agents},
+            "intents": {agent: NATIONS.intent.to_json(intent) for agent, intent in done.intents.items()},
+            "drops": [drop.to_json() for drop in done.drops],
+            "mends": [mend.to_json() for mend in done.mends],
+            "events": [event.to_json() for event in done.events],
+            "ledgers": done.ledgers,
+        }
+        chain.update(canonical(record).encode())
+    return chain.hexdigest()
+
+
+if __name__ == "__main__":
+    agents, turns = int(sys.argv[1]), int(sys.argv[2])
+    sys.stdout.write(digest(run(board(agents), list(NATIONS.policies.by_name), turns, noise=0.1)))

@@ -1,0 +1,60 @@
+"""Accounts: each agent's turn, line by line, with the arithmetic shown."""
+
+from engine.nations.accounts import arithmetic
+from engine.nations.world import NATIONS
+from tests.nations.stage import A, B, C, board, run, turn
+
+SIX = {A: ["a1", "a2", "a3", "a4", "a5", "a6"], B: ["b1"], C: ["c1"]}
+
+
+def test_a_ledger_can_be_checked_by_hand_line_by_line() -> None:
+    state = board(territories=SIX, army={A: 4, B: 3})
+    played = turn(state, {A: {"purchase_mils": 1, "money_grants": {C: 7}}, B: {"attacks": {A: 3}}})
+    account = played.account(A)
+    assert account["money"] == [
+        ["gross", 60],  # 6 territories x 10
+        ["damage", -15],  # 3 mils x 5
+        ["violence penalty", 0],
+        ["beyond income", 0],
+        ["upkeep", -8],  # 4 mils x 2
+        ["purchases", -20],  # 1 mil x 20
+        ["grants", -7],
+    ]
+    assert account["left"] == 10
+    assert account["arithmetic"]["money"] == "gross 60 − damage 15 − upkeep 8 − purchases 20 − grants 7 = 10"  # noqa: RUF001  a minus sign
+
+
+def test_welfare_is_what_is_left_and_what_trade_brought() -> None:
+    played = turn(board(army=5), {B: {"money_grants": {A: 7}}})
+    account = played.account(A)
+    assert account["arithmetic"]["welfare"] == "left 40 + trade 14 = 54"
+    assert (account["gained"], account["total"]) == (54, 54)
+    assert (account["received_from"], played.account(B)["granted_to"]) == ({B: 7}, {A: 7})
+
+
+def test_an_account_names_who_did_what_to_whom() -> None:
+    played = turn(board(army=5), {B: {"attacks": {A: 2}, "cede_territories": {C: ["T6"]}}})
+    assert played.account(A)["attacked_by"] == {B: 2}
+    assert played.account(A)["damage_by"] == {B: 10}
+    assert played.account(B)["attacked"] == {A: 2}
+    assert played.account(B)["ceded_to"] == {C: ["T6"]}
+    assert played.account(C)["ceded_by"] == {B: ["T6"]}
+
+
+def test_ranks_are_by_welfare_in_all_and_equals_share_theirs() -> None:
+    played = turn(board(army=5), {B: {"money_grants": {A: 1}}})
+    assert [played.account(agent)["rank"] for agent in (A, B, C)] == [1, 3, 2]
+    assert [turn(board(), {}).account(agent)["rank"] for agent in (A, B, C)] == [1, 1, 1]
+
+
+def test_every_account_adds_up_in_every_turn_of_a_long_run() -> None:
+    for played in run(board(7), list(NATIONS.policies.by_name), turns=50, noise=0.1):
+        for agent, account in played.after.accounts.items():
+            assert sum(amount for _, amount in account.money) == account.left
+            assert sum(amount for _, amount in account.welfare) == account.gained
+            assert sum(amount for _, amount in account.mils) == account.army == played.after.army[agent]
+            assert account.total == played.before.welfare[agent] + account.gained
+
+
+def test_a_sum_leaves_out_what_is_0_but_not_its_first_line() -> None:
+    assert arithmetic([("gross", 0), ("damage", 0), ("trade", 3)]) == "gross 0 + trade 3 = 3"

@@ -1,0 +1,86 @@
+"""Through `hobbes step nations` and the node: what a turn mends is told with what an answer mends."""
+
+import json
+from collections import Counter
+from dataclasses import fields
+from inspect import get_annotations
+
+from engine.nations.ledgers import Books
+from engine.nations.world import NATIONS
+from lab.stepping import step, step_lines
+from nodes.resolve import resolve
+from nodes.state import first_state
+from tests.nations.stage import A, B, C, setting
+
+STATE = {
+    "turn": 3,
+    "territories": {A: ["T1"], B: ["T2"]},
+    "army": {A: 2, B: 0},
+    "welfare": {A: 0, B: 0},
+}
+
+
+def test_a_step_from_a_given_state_shows_intents_mends_ledgers_and_views() -> None:
+    answers = {A: '{"money_grants": {"AgentB": 99}, "purchase_mils": 1e999}'}
+    told = step(NATIONS, {"agents": [A, B], "state": STATE, "answers": answers})
+    assert told["state"]["turn"] == 4
+    assert told["state"]["welfare"] == {A: 0, B: 22}
+    assert told["drops"][0]["code"] == "nations/bad-shape"
+    assert told["mends"] == [
+        {
+            "agent": A,
+            "stage": "budget",
+            "code": "nations/grant-cut",
+            "said": {"money_grants": {B: 99}},
+            "kept": {"money_grants": {B: 6}},
+        }
+    ]
+    assert told["ledgers"]["money_grants"] == {A: {B: 99}, B: {}}
+    written = told["ledgers"]["accounts"][A]["arithmetic"]["money"]
+    assert written == "gross 10 − upkeep 4 − grants 6 = 0"  # noqa: RUF001  minus signs
+    assert told["views"][B]["account"]["received_from"] == {A: 6}
+
+
+def test_the_state_of_a_step_is_taken_by_the_next() -> None:
+    asked = {"agents": [A, B], "answers": {A: {"messages": {B: "Peace?"}}}}
+    lines = step_lines(NATIONS, [json.dumps(asked)])
+    after = json.loads(next(lines))["state"]
+    again = step(NATIONS, {"agents": [A, B], "state": after})
+    assert again["state"] == after
+    assert again["views"][B]["messages"] == [{"from": A, "to": B, "text": "Peace?"}]
+
+
+def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
+    state = first_state(NATIONS, setting(2), {})
+    intent = NATIONS.intent.to_json(
+        NATIONS.validate(NATIONS.setup(setting(2).config, (A, B), 1), A, {}).intent
+    )
+    greedy = {**intent, "purchase_mils": 9}
+    update = resolve(NATIONS, {**state, "intents": {A: greedy}, "mends": [{"code": "read/repaired"}]})
+    assert [mend["code"] for mend in update["mends"]] == ["read/repaired", "nations/purchase-cut"]
+
+
+def test_no_two_phases_keep_a_ledger_of_one_name() -> None:
+    kept = Counter(
+        ledger.name
+        for phase in get_annotations(Books).values()
+        for ledger in fields(phase)
+        if ledger.name != "mends"
+    )
+    assert set(kept.values()) == {1}
+
+
+def test_a_config_is_the_same_again_when_it_is_read_back() -> None:
+    settled = setting(
+        3,
+        constants={"c_trade_factor": 1.5},
+        territories={A: ["z", "a"], B: ["b"]},
+        army={A: 1},
+        personas={A: "austerity"},
+        bad_actors={B: {"goal": "damage", "target": C}, C: {"goal": "territories"}},
+        map="file",
+        map_edges=[["a", "b"]],
+        resources=True,
+    )
+    written = settled.config.model_dump(mode="json")
+    assert setting(3, **json.loads(json.dumps(written))).config == settled.config

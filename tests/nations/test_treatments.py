@@ -1,0 +1,268 @@
+"""Every treatment: what it changes, and how a config that makes no sense is refused."""
+
+from typing import Any
+
+import pytest
+
+from engine.nations.land import grid, ring
+from engine.nations.world import NATIONS
+from tests.nations.stage import A, B, C, D, board, one, setting, turn
+
+
+def test_without_a_word_four_agents_have_five_territories_and_ten_mils_each() -> None:
+    state = board(NATIONS.default_agents)
+    assert state.setting.agents == (A, B, C, D)
+    assert [len(state.territories[agent]) for agent in state.setting.agents] == [5, 5, 5, 5]
+    assert state.territories[A] == ("T1", "T2", "T3", "T4", "T5")
+    assert state.territories[B] == ("T10", "T6", "T7", "T8", "T9")
+    assert state.army == {A: 10, B: 10, C: 10, D: 10}
+    assert state.welfare == {A: 0, B: 0, C: 0, D: 0}
+
+
+def test_agents_are_named_by_letters() -> None:
+    names = NATIONS.names(28)
+    assert names[:2] == ("AgentA", "AgentB")
+    assert names[25:] == ("AgentZ", "AgentAA", "AgentAB")
+    assert len(set(NATIONS.names(1000))) == 1000
+
+
+def test_constants_may_be_given_in_part() -> None:
+    state = board(constants={"c_trade_factor": 1.5, "c_money_per_territory": 8})
+    assert state.constants.c_trade_factor == 1.5
+    assert state.constants.c_money_per_territory == 8
+    assert state.constants.c_mil_purchase_price == 20
+
+
+def test_starting_territories_and_armies_may_be_given() -> None:
+    state = board(territories={A: ["rome", "gaul"], B: ["egypt"]}, army={B: 3})
+    assert state.territories == {A: ("gaul", "rome"), B: ("egypt",), C: ()}
+    assert state.army == {A: 0, B: 3, C: 0}
+    assert len(board(territories_per_agent=2).territories[A]) == 2
+
+
+def test_the_run_is_over_after_its_rounds() -> None:
+    state = board(rounds=1)
+    assert not NATIONS.over(state)
+    assert NATIONS.over(turn(state, {}).after)
+
+
+def test_the_score_is_welfare() -> None:
+    assert NATIONS.scores(turn(board(), {}).after) == {A: 30, B: 30, C: 30}
+
+
+def test_a_bad_actor_may_be_scored_by_the_territories_it_holds() -> None:
+    state = board(bad_actors={A: {"goal": "territories"}})
+    state = turn(state, {B: {"cede_territories": {A: ["T6", "T7"]}}}).after
+    assert NATIONS.scores(state) == {A: 7, B: 30, C: 30}
+
+
+def test_a_bad_actor_may_be_scored_by_the_damage_it_did_to_one_target() -> None:
+    state = board(bad_actors={A: {"goal": "damage", "target": C}})
+    for _ in range(2):
+        state = turn(state, {A: {"attacks": {C: 2, B: 1}}}).after
+    assert NATIONS.scores(state)[A] == 20  # 2 turns x 2 mils x 5
+
+
+def test_a_ring_joins_each_territory_to_the_next_and_the_last_to_the_first() -> None:
+    assert ring(["a", "b", "c"]) == (("a", "b"), ("b", "c"), ("c", "a"))
+    assert ring(["a", "b"]) == (("a", "b"),)
+    assert ring(["a"]) == ring([]) == ()
+
+
+def test_a_grid_is_the_smallest_square_that_holds_them_row_by_row() -> None:
+    # a b c
+    # d e
+    across, down = {("a", "b"), ("b", "c"), ("d", "e")}, {("a", "d"), ("b", "e")}
+    assert set(grid(["a", "b", "c", "d", "e"])) == across | down
+    assert grid(["a"]) == grid([]) == ()
+    assert len(grid([str(k) for k in range(16)])) == 24
+
+
+def test_under_a_map_only_what_touches_the_receivers_land_may_be_ceded() -> None:
+    # The ring: T1 T2 T3 (A), T4 T5 T6 (B), T7 T8 T9 (C); T9 touches T1.
+    state = board(map="ring", territories_per_agent=3)
+    assert one(state, A, {"cede_territories": {B: ["T3"]}})[1] == []
+    assert one(state, A, {"cede_territories": {B: ["T2"]}})[1] == ["nations/not-touching"]
+    assert one(state, A, {"cede_territories": {C: ["T3"]}})[1] == ["nations/not-touching"]
+    assert one(state, C, {"cede_territories": {A: ["T9"]}})[1] == []
+
+
+def test_under_a_map_no_capital_may_be_ceded() -> None:
+    state = board(map="ring", territories_per_agent=3)
+    assert state.land.capitals == {A: "T1", B: "T4", C: "T7"}
+    assert one(state, B, {"cede_territories": {A: ["T4"]}})[1] == ["nations/capital"]
+    assert one(board(), B, {"cede_territories": {A: ["T6"]}})[1] == []
+
+
+def test_what_touches_changes_with_the_land() -> None:
+    state = board(map="ring", territories_per_agent=3)
+    assert one(state, A, {"cede_territories": {B: ["T3", "T2"]}})[1] == ["nations/not-touching"]
+    state = turn(state, {A: {"cede_territories": {B: ["T3"]}}}).after
+    assert one(state, A, {"cede_territories": {B: ["T2"]}})[1] == []
+
+
+def test_nothing_touches_an_agent_without_land() -> None:
+    state = board(map="ring", territories={A: ["a1", "a2"], B: ["b1"]})
+    assert one(state, A, {"cede_territories": {C: ["a2"]}})[1] == ["nations/not-touching"]
+
+
+def test_a_map_from_a_file_comes_as_its_edges() -> None:
+    state = board(map="file", map_edges=[["T2", "T11"], ["T1", "T6"]])
+    assert one(state, A, {"cede_territories": {C: ["T2"]}})[1] == []
+    assert one(state, A, {"cede_territories": {B: ["T2"]}})[1] == ["nations/not-touching"]
+    assert NATIONS.observe(state, A)["map"] == {
+        "edges": [["T2", "T11"], ["T1", "T6"]],
+        "capitals": {A: "T1", B: "T6", C: "T11"},
+    }
+
+
+def test_the_capital_is_the_territory_that_stands_first() -> None:
+    assert board(map="ring", territories={A: ["z", "a"], B: ["b"]}).land.capitals == {A: "z", B: "b"}
+
+
+def test_land_is_rich_in_one_resource_and_poor_in_the_others() -> None:
+    state = board(4, territories_per_agent=2, resources=True)
+    assert state.supply(A) == {"energy": 40, "food": 10, "minerals": 10}  # 2 x 20, 2 x 5, 2 x 5
+    assert state.supply(B) == {"energy": 10, "food": 40, "minerals": 10}
+    assert state.supply(C) == {"energy": 10, "food": 10, "minerals": 40}
+    assert state.supply(D) == state.supply(A)
+
+
+def test_land_keeps_what_it_is_rich_in_when_it_changes_hands() -> None:
+    state = board(territories_per_agent=2, resources=True)
+    state = turn(state, {B: {"cede_territories": {A: ["T3"]}}}).after
+    assert state.supply(A) == {"energy": 45, "food": 30, "minerals": 15}
+
+
+def test_a_territory_yields_the_product_of_the_three_shares_of_its_need() -> None:
+    # A has 40 energy, 10 food, 10 minerals of 20 each: 1 x 1/2 x 1/2 of 2 x 10 money.
+    state = board(territories_per_agent=2, resources=True)
+    assert turn(state, {}).ledgers["gross_income"][A] == 5
+
+
+def test_resource_grants_count_in_the_turn_in_which_they_are_made() -> None:
+    # B gives 10 food: A has 20 of 20 food, 10 of 20 minerals, so 1 x 1 x 1/2 of 20; B keeps 30 food.
+    state = board(territories_per_agent=2, resources=True)
+    played = turn(state, {B: {"resource_grants": {A: {"food": 10}}}})
+    assert played.ledgers["gross_income"] == {A: 10, B: 5, C: 5}
+    assert played.account(A)["resources"]["food"] == [["supply", 10], ["granted", 0], ["received", 10]]
+    assert played.account(B)["resources"]["food"] == [["supply", 40], ["granted", -10], ["received", 0]]
+    assert turn(played.after, {}).ledgers["gross_income"][A] == 5  # nothing is stored
+
+
+def test_resources_are_handed_over_in_the_order_of_the_answer_until_the_supply_ends() -> None:
+    state = board(territories_per_agent=2, resources=True)
+    grants = {"resource_grants": {C: {"food": 30}, A: {"food": 30, "energy": 1}}}
+    played = turn(state, {B: grants, A: {"resource_grants": {C: {"food": 40}}}})
+    assert played.ledgers["resources_received"][C]["food"] == 40  # 30 of B's, 10 of A's own: not what A got
+    assert played.ledgers["resources_received"][A] == {"energy": 1, "food": 10, "minerals": 0}
+    assert [(mend.agent, mend.code, mend.said, mend.kept) for mend in played.mends] == [
+        (
+            A,
+            "nations/resource-grant-cut",
+            {"resource_grants": {C: {"food": 40}}},
+            {"resource_grants": {C: {"food": 10}}},
+        ),
+        (
+            B,
+            "nations/resource-grant-cut",
+            {"resource_grants": {A: {"food": 30}}},
+            {"resource_grants": {A: {"food": 10}}},
+        ),
+    ]
+
+
+@pytest.mark.parametrize("wrong", [{B: {"gold": 1}}, {B: {"food": -1}}, {B: 3}, {B: {"food": "1"}}, [B]])
+def test_resource_grants_of_another_shape_are_dropped_whole(wrong: Any) -> None:
+    intent, codes = one(board(resources=True), A, {"resource_grants": wrong})
+    assert (intent.resource_grants, codes) == ((), ["nations/bad-shape"])
+
+
+def test_resource_grants_to_strangers_and_to_oneself_are_dropped_alone() -> None:
+    grants = {"AgentZ": {"food": 1}, A: {"food": 1}, B: {"food": 1}}
+    intent, codes = one(board(resources=True), A, {"resource_grants": grants})
+    assert intent.resource_grants == ((B, "food", 1),)
+    assert codes == ["nations/unknown-agent", "nations/self-target"]
+
+
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        ({"constants": {"c_gold": 1}}, "c_gold"),
+        ({"constants": {"c_mil_purchase_price": 0}}, "c_mil_purchase_price"),
+        ({"constants": {"c_trade_factor": float("nan")}}, "c_trade_factor"),
+        ({"constants": {"c_trade_factor": -1}}, "c_trade_factor"),
+        ({"weather": "fine"}, "weather"),
+        ({"observability": "all"}, "observability"),
+        ({"personas": {A: "joker"}}, "personas"),
+        ({"map": "file"}, "map_edges"),
+        ({"map_edges": [["T1", "T2"]]}, "map_edges"),
+        ({"bad_actors": {A: {"goal": "damage"}}}, "target"),
+        ({"bad_actors": {A: {"goal": "territories", "target": B}}}, "target"),
+    ],
+)
+def test_a_config_that_makes_no_sense_is_refused(config: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        setting(3, **config)
+
+
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        ({"territories": {"AgentZ": ["x"]}}, "AgentZ"),
+        ({"territories": {A: ["x"], B: ["x"]}}, "x named twice"),
+        ({"army": {"AgentZ": 1}}, "AgentZ"),
+        ({"personas": {"AgentZ": "diplomacy"}}, "AgentZ"),
+        ({"bad_actors": {"AgentZ": {"goal": "territories"}}}, "AgentZ"),
+        ({"bad_actors": {A: {"goal": "damage", "target": "AgentZ"}}}, "AgentZ"),
+        ({"map": "file", "map_edges": [["T1", "T99"]]}, "T99"),
+    ],
+)
+def test_a_config_that_speaks_of_what_there_is_not_is_refused(config: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        board(3, **config)
+
+
+def test_no_agent_may_be_named_like_the_addressee_of_messages_to_all() -> None:
+    with pytest.raises(ValueError, match="'all'"):
+        board(["all", A])
+
+
+def test_a_state_with_only_the_named_fields_is_accepted() -> None:
+    data: dict[str, Any] = {
+        "turn": 7,
+        "territories": {B: ["y"], A: ["x2", "x1"]},
+        "army": {B: 3, A: 4},
+        "welfare": {A: 1, B: 2},
+    }
+    state = NATIONS.load(setting(2), data)
+    assert state.territories == {A: ("x1", "x2"), B: ("y",)}
+    assert NATIONS.observe(state, A)["account"] == {}
+    # A: 1 + 20 - 4 x 2; B: 2 + 10 - 5 damage - 2 x 2, since it can pay for two of its three mils.
+    assert turn(state, {A: {"attacks": {B: 1}}}).after.welfare == {A: 13, B: 3}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"turn": -1},
+        {"turn": "soon"},
+        {"army": {A: 1}},
+        {"army": {A: 1, B: -1}},
+        {"army": {A: 1, B: 1, "AgentZ": 1}},
+        {"welfare": {A: 1, B: None}},
+        {"territories": {A: ["x"], B: ["x"]}},
+        {"territories": {A: ["x", "x"], B: []}},
+        {"territories": {A: "x", B: []}},
+    ],
+)
+def test_a_state_that_is_none_is_refused(wrong: dict[str, Any]) -> None:
+    good: dict[str, Any] = {
+        "turn": 0,
+        "territories": {A: ["x"], B: ["y"]},
+        "army": {A: 1, B: 1},
+        "welfare": {A: 0, B: 0},
+    }
+    assert NATIONS.load(setting(2), good).turn == 0
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        NATIONS.load(setting(2), {**good, **wrong})

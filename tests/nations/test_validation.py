@@ -1,0 +1,267 @@
+"""Phase 0: what becomes of an answer. Every sentence of the seed's policy and of its decisions page."""
+
+from typing import Any
+
+import pytest
+
+from engine.nations.resolution import resolve
+from engine.nations.validation import IDLE, validate
+from tests.nations.stage import A, B, C, board, one, turn
+
+
+def test_an_answer_that_is_no_object_is_an_empty_one() -> None:
+    found = validate(board(), A, None)
+    assert (found.intent, found.drops, found.mends) == (IDLE, (), ())
+
+
+def test_an_empty_answer_has_every_default() -> None:
+    intent, codes = one(board(), A, {})
+    assert intent == IDLE
+    assert codes == []
+
+
+def test_a_valid_answer_is_taken_whole() -> None:
+    answer = {
+        "purchase_mils": 5,
+        "attacks": {B: 10},
+        "cede_territories": {C: ["T3"]},
+        "money_grants": {C: 20, B: 3},
+        "messages": {"all": "Ceasefire?"},
+        "summary_last_turn": "I attacked B.",
+        "history_summary": "War with B.",
+        "reasoning": "B broke its word.",
+        "disband_mils": 1,
+        "keeps_word_report": {A: 8, B: 2},
+        "aggressor_report": {A: 4, B: 8},
+    }
+    intent, codes = one(board(), A, answer)
+    assert codes == []
+    assert intent.purchase_mils == 5
+    assert intent.attacks == {B: 10}
+    assert intent.cede_territories == {C: ("T3",)}
+    assert intent.money_grants == ((C, 20), (B, 3))
+    assert intent.messages == {"all": "Ceasefire?"}
+    assert intent.disband_mils == 1
+    assert intent.reflection.summary_last_turn == "I attacked B."
+    assert intent.reflection.history_summary == "War with B."
+    assert intent.reflection.reasoning == "B broke its word."
+    assert intent.reflection.keeps_word_report == {A: 8, B: 2}
+    assert intent.reflection.aggressor_report == {A: 4, B: 8}
+
+
+def test_all_eleven_fields_reach_a_ledger() -> None:
+    answer = {
+        "purchase_mils": 1,
+        "attacks": {B: 2},
+        "cede_territories": {C: ["T3"]},
+        "money_grants": {C: 4},
+        "messages": {B: "Hello."},
+        "summary_last_turn": "Last.",
+        "history_summary": "All.",
+        "reasoning": "Because.",
+        "disband_mils": 3,
+        "keeps_word_report": {B: 5},
+        "aggressor_report": {B: 6},
+    }
+    ledgers = turn(board(), {A: answer}).ledgers
+    hers = {name: ledger[A] for name, ledger in ledgers.items() if isinstance(ledger, dict) and A in ledger}
+    assert hers["mil_purchase_intent"] == 1
+    assert hers["global_attacks"] == {B: 2}
+    assert hers["territory_cession"] == {C: ("T3",)}
+    assert hers["money_grants"] == {C: 4}
+    assert hers["messages_sent"] == {B: "Hello."}
+    assert hers["turn_summary"] == "Last."
+    assert hers["history_summary"] == "All."
+    assert hers["reasoning"] == "Because."
+    assert hers["mil_disband_intent"] == 3
+    assert hers["keeps_word_report"] == {B: 5}
+    assert hers["aggressor_report"] == {B: 6}
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("purchase_mils", "3"),
+        ("purchase_mils", -1),
+        ("purchase_mils", 2.5),
+        ("purchase_mils", True),
+        ("purchase_mils", None),
+        ("purchase_mils", [3]),
+        ("disband_mils", -1),
+        ("disband_mils", "all"),
+        ("attacks", {B: "2"}),
+        ("attacks", {B: -2}),
+        ("attacks", {B: 1, C: True}),
+        ("attacks", [[B, 2]]),
+        ("attacks", B),
+        ("cede_territories", {B: "T1"}),
+        ("cede_territories", {B: ["T1", 2]}),
+        ("cede_territories", ["T1"]),
+        ("money_grants", []),
+        ("money_grants", {B: 1.5}),
+        ("messages", []),
+        ("messages", "Hello."),
+        ("messages", {B: 1}),
+    ],
+)
+def test_a_field_that_does_not_match_its_schema_becomes_its_default_the_whole_field(
+    field: str,
+    wrong: Any,
+) -> None:
+    found = validate(board(), A, {field: wrong})
+    assert found.intent == IDLE
+    assert [(d.stage, d.code, d.said) for d in found.drops] == [
+        ("schema", "nations/bad-shape", {field: wrong})
+    ]
+
+
+@pytest.mark.parametrize("field", ["summary_last_turn", "history_summary", "reasoning"])
+def test_a_text_that_is_no_text_is_dropped(field: str) -> None:
+    found = validate(board(), A, {field: ["a", "list"]})
+    assert found.intent == IDLE
+    assert [drop.code for drop in found.drops] == ["reflection/not-text"]
+
+
+def test_a_wrong_field_spoils_no_other() -> None:
+    intent, codes = one(board(), A, {"attacks": {B: "2"}, "purchase_mils": 1})
+    assert (intent.attacks, intent.purchase_mils) == ({}, 1)
+    assert codes == ["nations/bad-shape"]
+
+
+def test_integral_floats_are_integers() -> None:
+    intent, codes = one(board(), A, {"purchase_mils": 5.0, "attacks": {B: 2.0}, "aggressor_report": {B: 7.0}})
+    assert codes == []
+    assert (intent.purchase_mils, intent.attacks) == (5, {B: 2})
+    assert intent.reflection.aggressor_report == {B: 7}
+    assert type(intent.purchase_mils) is int
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("attacks", 1), ("cede_territories", ["T1"]), ("money_grants", 1), ("messages", "Hello.")],
+)
+def test_an_entry_for_an_unknown_agent_is_dropped_alone(field: str, value: Any) -> None:
+    intent, codes = one(board(), A, {field: {"AgentZ": value, B: value}})
+    assert codes == ["nations/unknown-agent"]
+    assert list(dict(getattr(intent, field))) == [B]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("attacks", 1), ("cede_territories", ["T1"]), ("money_grants", 1)]
+)
+def test_an_entry_for_oneself_is_dropped_alone(field: str, value: Any) -> None:
+    intent, codes = one(board(), A, {field: {A: value, B: value}})
+    assert codes == ["nations/self-target"]
+    assert list(dict(getattr(intent, field))) == [B]
+
+
+def test_a_message_to_oneself_is_allowed() -> None:
+    intent, codes = one(board(), A, {"messages": {A: "Note to self."}})
+    assert (intent.messages, codes) == ({A: "Note to self."}, [])
+
+
+def test_only_messages_may_be_for_all() -> None:
+    assert one(board(), A, {"attacks": {"all": 1}})[1] == ["nations/unknown-agent"]
+
+
+def test_a_territory_that_it_does_not_own_is_dropped_alone() -> None:
+    intent, codes = one(board(), A, {"cede_territories": {B: ["T1", "T6", "T99"]}})
+    assert intent.cede_territories == {B: ("T1",)}
+    assert codes == ["nations/not-yours", "nations/not-yours"]
+
+
+def test_a_territory_ceded_to_two_is_ceded_to_the_first() -> None:
+    intent, codes = one(board(), A, {"cede_territories": {C: ["T1"], B: ["T1", "T2", "T2"]}})
+    assert intent.cede_territories == {C: ("T1",), B: ("T2",)}
+    assert codes == ["nations/already-ceded", "nations/already-ceded"]
+
+
+def test_undeclared_fields_are_dropped() -> None:
+    found = validate(board(), A, {"purchase_mils": 1, "memory": "mine", "strategy": 3})
+    assert found.intent.purchase_mils == 1
+    assert [(d.code, d.said) for d in found.drops] == [
+        ("nations/unknown-field", {"memory": "mine"}),
+        ("nations/unknown-field", {"strategy": 3}),
+    ]
+
+
+def test_resource_grants_are_undeclared_where_there_are_no_resources() -> None:
+    assert one(board(), A, {"resource_grants": {B: {"food": 1}}})[1] == ["nations/unknown-field"]
+
+
+def test_summary_is_an_alias_of_summary_last_turn_with_a_mend() -> None:
+    found = validate(board(), A, {"summary": "Peace."})
+    assert found.intent.reflection.summary_last_turn == "Peace."
+    (mend,) = found.mends
+    assert (mend.code, mend.said, mend.kept) == (
+        "nations/alias",
+        {"summary": "Peace."},
+        {"summary_last_turn": "Peace."},
+    )
+
+
+def test_where_both_names_are_given_the_field_stands_and_the_alias_is_dropped() -> None:
+    intent, codes = one(board(), A, {"summary": "War.", "summary_last_turn": "Peace."})
+    assert intent.reflection.summary_last_turn == "Peace."
+    assert codes == ["nations/unknown-field"]
+
+
+@pytest.mark.parametrize("field", ["summary_last_turn", "history_summary"])
+def test_summaries_are_cut_at_2048_characters(field: str) -> None:
+    intent, codes = one(board(), A, {field: "x" * 2049})
+    assert getattr(intent.reflection, field) == "x" * 2048
+    assert codes == ["reflection/too-long"]
+    assert one(board(), A, {field: "x" * 2048})[1] == []
+
+
+def test_reasoning_is_cut_at_50_words() -> None:
+    words = [f"w{k}" for k in range(51)]
+    intent, codes = one(board(), A, {"reasoning": "\n".join(words)})
+    assert intent.reflection.reasoning == "\n".join(words[:50])
+    assert codes == ["reflection/too-many-words"]
+    assert one(board(), A, {"reasoning": " ".join(words[:50])})[1] == []
+
+
+def test_report_entries_of_unknown_agents_or_outside_1_to_10_are_dropped_alone() -> None:
+    for report in ("keeps_word_report", "aggressor_report"):
+        intent, codes = one(board(), A, {report: {A: 10, B: 11, C: 0, "AgentZ": 5}})
+        assert getattr(intent.reflection, report) == {A: 10}
+        assert codes == [
+            "reflection/rating-out-of-range",
+            "reflection/rating-out-of-range",
+            "reflection/unknown-agent",
+        ]
+
+
+def test_a_report_with_a_wrong_type_is_dropped_whole() -> None:
+    intent, codes = one(board(), A, {"keeps_word_report": {B: 5, C: "five"}})
+    assert intent.reflection.keeps_word_report == {}
+    assert codes == ["reflection/not-ratings"]
+
+
+def test_messages_are_cut_to_their_limit() -> None:
+    intent, codes = one(board(message_limit=10), A, {"messages": {B: "x" * 11}})
+    assert (intent.messages, codes) == ({B: "x" * 10}, ["nations/message/too-long"])
+
+
+def test_where_agents_do_not_talk_messages_are_dropped() -> None:
+    intent, codes = one(board(messages=False), A, {"messages": {B: "Hello.", "all": "Hello."}})
+    assert (intent.messages, codes) == ({}, ["nations/no-messages", "nations/no-messages"])
+
+
+def test_an_order_of_nothing_is_intended_and_is_no_entry_of_a_ledger() -> None:
+    played = turn(board(), {A: {"attacks": {B: 0}, "money_grants": {B: 0}, "cede_territories": {B: []}}})
+    assert played.codes == []
+    assert played.intents[A].attacks == {B: 0}
+    assert played.ledgers["global_attacks"][A] == {}
+    assert played.ledgers["money_grants"][A] == {}
+    assert played.ledgers["territory_cession"][A] == {}
+
+
+def test_an_agent_that_is_not_in_the_game_is_ignored() -> None:
+    state = board()
+    stranger = validate(state, A, {"purchase_mils": 1}).intent
+    played = turn(state, {})
+    assert turn(state, {"AgentZ": {"purchase_mils": 1}}).ledgers == played.ledgers
+
+    assert resolve(state, {"AgentZ": stranger}).ledgers == played.ledgers

@@ -1,0 +1,208 @@
+"""What an agent sees, and what it does not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.nations.state import State
+from engine.nations.world import NATIONS
+from engine.record import canonical
+from tests.nations.stage import A, Answers, B, C, board, run, setting, turn
+
+WAR_AND_TRADE: Answers = {
+    A: {"attacks": {B: 2}, "messages": {B: "Surrender!"}},
+    B: {"money_grants": {C: 7}, "cede_territories": {C: ["T6"]}},
+}
+
+
+def see(state: State, agent: str) -> dict[str, Any]:
+    """See as JSON, as an agent gets it."""
+    view: dict[str, Any] = json.loads(json.dumps(NATIONS.observe(state, agent)))
+    return view
+
+
+def test_at_turn_0_agents_see_only_what_is_structural_and_static() -> None:
+    assert see(board(2, army=7), A) == {
+        "world": "nations",
+        "turn": 0,
+        "self": A,
+        "agents": [A, B],
+        "territories": {A: ["T1", "T2", "T3", "T4", "T5"], B: ["T10", "T6", "T7", "T8", "T9"]},
+        "army": {A: 7, B: 7},
+        "constants": {
+            "c_money_per_territory": 10,
+            "c_mil_purchase_price": 20,
+            "c_mil_upkeep_price": 2,
+            "c_defense_destroy_factor": 4,
+            "c_trade_factor": 2.0,
+            "c_damage_per_attack_mil": 5,
+            "c_violence_penalty": 0,
+        },
+        "persona": "none",
+        "objective": {"goal": "welfare"},
+        "message_limit": 1000,
+        "turns_left": 50,
+    }
+
+
+def test_from_turn_1_an_agent_sees_its_own_account() -> None:
+    played = turn(board(), WAR_AND_TRADE)
+    account = see(played.after, B)["account"]
+    assert account["money"] == [
+        ["gross", 50],
+        ["damage", -10],
+        ["violence penalty", 0],
+        ["beyond income", 0],
+        ["upkeep", -20],
+        ["purchases", 0],
+        ["grants", -7],
+    ]
+    assert (account["left"], account["attacked_by"], account["rank"]) == (13, {A: 2}, 3)
+
+
+def test_full_observability_tells_everyones_results() -> None:
+    news = see(turn(board(), WAR_AND_TRADE).after, C)["news"]
+    assert news["attacks"] == [{"from": A, "to": B, "mils": 2}]
+    assert news["grants"] == [{"from": B, "to": C, "amount": 7}]
+    assert news["cessions"] == [{"from": B, "to": C, "territories": ["T6"]}]
+    assert news["results"][B] == {
+        "gross": 50,
+        "damage": 10,
+        "upkeep": 20,
+        "purchases": 0,
+        "grants": 7,
+        "trade": 0,
+        "gained": 13,
+        "total": 13,
+        "rank": 3,
+    }
+
+
+def test_partial_observability_tells_of_others_only_territories_and_armies() -> None:
+    view = see(turn(board(observability="partial"), WAR_AND_TRADE).after, C)
+    assert view["territories"][B] == ["T10", "T7", "T8", "T9"]
+    assert view["army"] == {A: 8, B: 10, C: 10}
+    assert view["news"] == {}
+    del view["account"], view["territories"], view["army"], view["agents"]
+    assert A not in json.dumps(view)
+
+
+@pytest.mark.parametrize("map_", ["none", "ring"])
+def test_own_observability_tells_nothing_of_others_but_what_they_write(map_: str) -> None:
+    state = board(observability="own", map=map_, resources=True)
+    before = see(state, C)
+    assert list(before["territories"]) == list(before["army"]) == [C]
+    answers: Answers = {A: {"messages": {C: "I attack B."}, "attacks": {B: 2}}, B: {"purchase_mils": 1}}
+    after = see(turn(state, answers).after, C)
+    assert after["messages"] == [{"from": A, "to": C, "text": "I attack B."}]
+    del after["agents"], after["messages"]
+    assert A not in json.dumps(after)
+    assert B not in json.dumps(after)
+
+
+def test_own_observability_still_tells_who_attacked_and_who_paid() -> None:
+    view = see(turn(board(observability="own"), {A: {"attacks": {B: 2}, "money_grants": {B: 3}}}).after, B)
+    assert view["account"]["attacked_by"] == {A: 2}
+    assert view["account"]["received_from"] == {A: 3}
+
+
+def test_messages_are_read_next_turn_and_then_no_more() -> None:
+    state = turn(board(), {A: {"messages": {B: "Peace?", "all": "I want peace.", A: "Stay calm."}}}).after
+    to_b = [{"from": A, "to": B, "text": "Peace?"}, {"from": A, "to": "all", "text": "I want peace."}]
+    assert see(state, B)["messages"] == to_b
+    assert see(state, C)["messages"] == [{"from": A, "to": "all", "text": "I want peace."}]
+    assert see(turn(state, {}).after, B)["messages"] == []
+
+
+def test_an_author_reads_what_it_wrote_to_itself_and_not_what_it_wrote_to_all() -> None:
+    state = turn(board(), {A: {"messages": {"all": "I want peace.", A: "Stay calm."}}}).after
+    assert see(state, A)["messages"] == [{"from": A, "to": A, "text": "Stay calm."}]
+
+
+def test_where_agents_do_not_talk_there_are_no_messages() -> None:
+    view = see(turn(board(messages=False), {A: {"messages": {B: "Hello."}}}).after, B)
+    assert "messages" not in view
+    assert view["message_limit"] == 0
+
+
+def test_reports_are_private_unless_they_are_published_as_averages() -> None:
+    answers: Answers = {
+        A: {"aggressor_report": {A: 1, B: 9, C: 2}, "keeps_word_report": {B: 3}},
+        B: {"aggressor_report": {A: 7, B: 1, C: 3}},
+        C: {"aggressor_report": {B: 4}},
+    }
+    assert "reports" not in see(turn(board(), answers).after, A)
+    state = board(reports="published")
+    assert "reports" not in see(state, A)
+    assert see(turn(state, answers).after, A)["reports"] == {
+        "aggressor": {A: 7.0, B: 6.5, C: 2.5},  # B: (9 + 4) / 2; what one says of oneself does not count
+        "keeps_word": {B: 3.0},
+    }
+
+
+def test_turns_left_are_shown_unless_the_horizon_is_hidden() -> None:
+    assert see(turn(board(rounds=7), {}).after, A)["turns_left"] == 6
+    hidden = see(turn(board(rounds=7, hide_horizon=True), {}).after, A)
+    assert "turns_left" not in hidden
+    assert "7" not in json.dumps({key: value for key, value in hidden.items() if key != "territories"})
+
+
+def test_each_sees_its_own_persona_and_objective_and_no_others() -> None:
+    state = board(personas={A: "austerity"}, bad_actors={B: {"goal": "damage", "target": C}})
+    assert [see(state, agent)["persona"] for agent in (A, B, C)] == ["austerity", "none", "none"]
+    assert see(state, B)["objective"] == {"goal": "damage", "target": C}
+    assert see(state, C)["objective"] == {"goal": "welfare"}
+    assert "damage" not in json.dumps(see(state, C)["objective"])
+
+
+def test_a_view_is_plain_json() -> None:
+    for done in run(board(4, map="grid", resources=True, reports="published"), ["random"], turns=3):
+        view = NATIONS.observe(done.after, A)
+        assert json.loads(json.dumps(view)) == view
+
+
+@pytest.mark.parametrize("observability", ["full", "partial", "own"])
+def test_a_state_read_back_shows_every_agent_the_same_to_the_last_byte(observability: str) -> None:
+    config = {"observability": observability, "map": "ring", "resources": True, "reports": "published"}
+    settled = setting(5, **config)
+    names = list(NATIONS.policies.by_name)
+    for done in run(board(5, **config), names, turns=8, noise=0.1):
+        text = canonical(NATIONS.state.to_json(done.after))
+        for again in (
+            NATIONS.load(settled, json.loads(text)),
+            NATIONS.state.from_json(json.loads(text), setting=settled),
+        ):
+            assert canonical(NATIONS.state.to_json(again)) == text
+            for agent in settled.agents:
+                assert json.dumps(NATIONS.observe(again, agent)) == json.dumps(
+                    NATIONS.observe(done.after, agent)
+                )
+
+
+def test_the_order_of_an_answer_is_not_seen_where_it_does_not_count() -> None:
+    answer = {
+        "money_grants": {C: 1, B: 2},
+        "attacks": {C: 1, B: 2},
+        "messages": {C: "Hello.", B: "Hello."},
+        "cede_territories": {C: ["T1"], B: ["T2"]},
+        "aggressor_report": {C: 1, B: 2},
+    }
+    after = turn(board(), {A: answer}).after
+    again = NATIONS.load(setting(3), json.loads(canonical(NATIONS.state.to_json(after))))
+    for agent in (A, B, C):
+        assert json.dumps(NATIONS.observe(again, agent)) == json.dumps(NATIONS.observe(after, agent))
+
+
+def test_the_picture_for_people_has_a_row_for_each_agent() -> None:
+    assert NATIONS.picture(turn(board(2), {A: {"cede_territories": {B: ["T1"]}}}).after) == [
+        ["", "land", "mils", "welfare"],
+        ["AgentA", "4", "10", "30"],
+        ["AgentB", "6", "10", "30"],
+    ]
+
+
+def test_what_an_agent_sees_does_not_grow_with_the_turns() -> None:
+    played = run(board(4), ["pacifist-trader"], turns=60)
+    sizes = [len(json.dumps(NATIONS.observe(done.after, A))) for done in played]
+    assert max(sizes) - sizes[4] < 60  # figures get longer, nothing else does

@@ -1,0 +1,151 @@
+"""Law 7: no live calls in tests; cassettes hold what went over the wire, without secrets."""
+
+import asyncio
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lab.cassettes import CassetteMissError, meta_of, playing
+from lab.errors import UsageError
+from lab.recording import (
+    STAND_IN,
+    cassette_of,
+    environment,
+    first_difference,
+    in_thread,
+    play_cassette,
+    record,
+)
+from lab.serving import stand_in
+from nodes import prompting
+from nodes.chat import ChatMind
+from nodes.journal import Address, Prompt
+from nodes.prompting import PromptSet
+from tests.conftest import Hobbes
+
+ROOT = Path(__file__).parents[1]
+CASSETTES = sorted((ROOT / "cassettes").glob("*.json.gz"))
+SMALL = 'world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:policy/guided"\n'
+
+
+def recorded(folder: Path, text: str = SMALL) -> Path:
+    """Record a small run from the stand-in server."""
+    file = folder / "small.toml"
+    file.write_text(text)
+    with in_thread(stand_in()) as base:
+        record(file, base, STAND_IN, None)
+    return cassette_of(file)
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.name)
+def test_a_cassette_plays_to_what_was_recorded(path: Path) -> None:
+    then, now = play_cassette(path)
+    assert first_difference(then, now) is None
+    assert now == {name: then[name] for name in now}
+
+
+def test_every_run_file_has_its_cassette_and_says_where_it_came_from() -> None:
+    assert [cassette_of(file) for file in sorted((ROOT / "cassettes").glob("*.toml"))] == CASSETTES
+    assert all(meta_of(path)["source"] for path in CASSETTES)
+
+
+def codes_in_the_source() -> set[str]:
+    """Every code of a drop or mend that reading, reflection and mining can give."""
+    files = [file for folder in ("engine", "nodes") for file in (ROOT / folder).rglob("*.py")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    prefixes = set(re.findall(r'clean_text\(findings, "((?:mining|reflection)[a-z/]*)"', text))
+    codes = set(re.findall(r'"((?:mining|read|reflection)/[a-z/-]+)"', text)) - prefixes
+    return codes | {f"{prefix}/too-long" for prefix in prefixes}
+
+
+def test_the_noisy_cassettes_reach_every_drop_and_mend_of_mining_and_every_way_of_reading() -> None:
+    reached: set[str] = set()
+    stages: set[str] = set()
+    for path in CASSETTES:
+        meta = meta_of(path)
+        reached |= {*meta["drops"], *meta["mends"]}
+        stages |= {*meta["stages"]}
+    assert codes_in_the_source() - reached == set()
+    assert stages == {"json", "after-think", "embedded", "repaired", "none"}
+
+
+def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hobbes: Hobbes
+) -> None:
+    path = recorded(tmp_path)
+    shutil.copytree(prompting.ROOT, tmp_path / "prompts")
+    monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
+    template = tmp_path / "prompts" / "mining" / "guided" / "turn.en.md"
+    template.write_text("Beware. " + template.read_text())
+    with pytest.raises(CassetteMissError, match=r"(?s)turn 0, miner-01\n.*\n\+Beware\. ") as miss:
+        play_cassette(path)
+    assert (miss.value.turn, miss.value.agent) == ("0", "miner-01")
+    assert hobbes("replay", str(path)).returncode == 0  # another process reads the prompts as they are
+
+
+def test_replay_of_a_cassette_answers_with_its_exit_code(tmp_path: Path, hobbes: Hobbes) -> None:
+    path = recorded(tmp_path)
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content["meta"]["digests"][1] = content["meta"]["digest"] = "0" * 64
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    other = hobbes("replay", str(path))
+    assert other.returncode == 1
+    assert "diverged at turn 1" in other.stdout
+    path.write_bytes(b"no cassette")
+    broken = hobbes("replay", str(path))
+    assert (broken.returncode, broken.stderr.count("\n")) == (2, 1)
+    assert "is no cassette" in broken.stderr
+
+
+def test_recording_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    first = recorded(tmp_path).read_bytes()
+    assert recorded(tmp_path).read_bytes() == first
+
+
+def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
+    secrets = {
+        "OPENAI_API_KEY": "sk-canary",
+        "OPENAI_ORG_ID": "org-canary",
+        "OPENAI_PROJECT_ID": "proj-canary",
+    }
+    with environment(**secrets):
+        path = recorded(tmp_path)
+    text = gzip.decompress(path.read_bytes()).decode()
+    assert "canary" not in text
+    headers = {
+        name
+        for call in json.loads(text)["interactions"]
+        for side in ("request", "response")
+        for name in call[side]["headers"]
+    }
+    assert headers == {"x-hobbes-address", "content-type"}
+    assert "127.0.0.1" not in text
+
+
+def test_a_damaged_cassette_is_said_in_one_line(tmp_path: Path) -> None:
+    path = recorded(tmp_path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(UsageError, match="is no cassette"):
+        play_cassette(path)
+
+
+def test_a_call_is_played_once_and_an_address_without_a_recording_is_named(tmp_path: Path) -> None:
+    path = recorded(tmp_path)
+
+    async def ask(address: Address) -> None:
+        mind = ChatMind("policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""))
+        try:
+            await mind.reply(address, Prompt("system", "turn"))
+        finally:
+            await mind.close()
+
+    with (
+        environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none"),
+        playing(path),
+        pytest.raises(CassetteMissError, match="turn 9, miner-01\nnothing was recorded for this address"),
+    ):
+        asyncio.run(ask(Address(9, "miner-01")))
