@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import aiosqlite
+from filelock import FileLock
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -27,11 +28,12 @@ BUSY_SECONDS = 30.0
 async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
     """Open the checkpoints; they must be closed, since the connection's thread keeps a process alive."""
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
-        await connection.execute("PRAGMA journal_mode=WAL")
-        await connection.execute("PRAGMA synchronous=NORMAL")
         # Plain JSON is all that the state holds; nothing else shall be made from a file.
         saver = AsyncSqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
-        await saver.setup()
+        # SQLite waits for no other process that turns the same new file to WAL, as `setup` does.
+        with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
+            await saver.setup()
+        await connection.execute("PRAGMA synchronous=NORMAL")
         yield saver
 
 

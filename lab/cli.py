@@ -38,7 +38,12 @@ prompts_app = typer.Typer(help="List, show, render and check the prompts.", no_a
 app.add_typer(prompts_app, name="prompts")
 
 Home = Annotated[Path, typer.Option(help="the folder of runs.db and checkpoints.db")]
-AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document on stdout")]
+AsJson = Annotated[
+    bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", envvar="HOBBES_SET", help="key=value, repeatable")
+]
 RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
 HOME = Path(".hobbes")
 
@@ -85,7 +90,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     ] = None,
     prompts: Annotated[str | None, typer.Option(help="a variant; see `hobbes prompts list`")] = None,
     lang: Annotated[str | None, typer.Option(help="en or zh")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value, repeatable")] = None,
+    settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="a name to call the run by")] = None,
     home: Home = HOME,
     as_json: AsJson = False,
@@ -158,7 +163,8 @@ def _play(records: "Records", run: "Run", *, as_json: bool) -> None:
         OUT.print(picture(run.world.picture(state_before(records, ended, ended.turns))))
         OUT.print(summary(result, records.measures(run.id)))
         OUT.print(
-            Text(f"\nnext: hobbes trace {run.id} {ended.turns - 1}   hobbes replay {run.id}", style="dim")
+            Text(f"\nnext: hobbes trace {run.id} {ended.turns - 1}   hobbes replay {run.id}", style="dim"),
+            soft_wrap=True,
         )
     if result["tainted"]:
         sys.exit(1)
@@ -505,7 +511,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
     run: Annotated[str | None, typer.Option(help="a run whose state and minds are taken")] = None,
     prompts: Annotated[str | None, typer.Option(help="a variant")] = None,
     lang: Annotated[str | None, typer.Option(help="en or zh; a run's own, if not said")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value, repeatable")] = None,
+    settings: Settings = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
@@ -534,7 +540,9 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
 
 
 @prompts_app.command("diff", context_settings=ENV)
-def prompts_diff(world: WorldName, one: Variant, other: Variant, lang: Lang = "en") -> None:
+def prompts_diff(
+    world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
+) -> None:
     """Show how two variants differ.
 
     Example: hobbes prompts diff mining unguided guided
@@ -543,7 +551,11 @@ def prompts_diff(world: WorldName, one: Variant, other: Variant, lang: Lang = "e
     from lab.replaying import diff_of
 
     ours, theirs = (prompts_for(_world(world), variant, lang) for variant in (one, other))
-    OUT.print(plain(diff_of(ours.system, theirs.system) + diff_of(ours.turn, theirs.turn)), soft_wrap=True)
+    diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
+    if as_json:
+        print_json(diffs)
+    else:
+        OUT.print(plain("".join(diffs.values())), soft_wrap=True)
 
 
 @prompts_app.command("check", context_settings=ENV)

@@ -38,7 +38,7 @@ def _ask(base: str, key: str) -> str:
     url = f"{(base or 'https://api.openai.com/v1').rstrip('/')}/models"
     try:
         answer = httpx2.get(url, headers={"authorization": f"Bearer {key or 'none'}"}, timeout=10)
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
         return f"does not answer: {error}"
     if answer.status_code != httpx2.codes.OK:
         return f"answers {answer.status_code}"

@@ -1,13 +1,16 @@
 """A run's journal in the run database: what `graphs` writes while it plays."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from engine.record import sha256
 from engine.reflection import REPORTS
 from lab.records import Records, Run
 from nodes.journal import Address, Call, Prompt, TurnRecord
+
+Row: TypeAlias = tuple[Any, ...]
 
 
 class RunJournal:
@@ -67,33 +70,11 @@ class RunJournal:
     def turn(self, turn: TurnRecord) -> None:
         """Write a turn and all its rows in one transaction."""
         record = turn.record
-        rows: dict[str, list[tuple[Any, ...]]] = {
-            "turns": [(_json(record["state"]), _json(record), turn.digest, _json(turn.ledgers), _now())],
-            "intents": [(agent, _json(intent)) for agent, intent in record["intents"].items()],
-            "drops": [
-                (n, d["agent"], d["stage"], d["code"], _json(d["said"]), d["detail"])
-                for n, d in enumerate(record["drops"])
+        rows: dict[str, list[Row]] = {
+            "turns": [
+                (as_json(record["state"]), as_json(record), turn.digest, as_json(turn.ledgers), _now())
             ],
-            "mends": [
-                (n, m["agent"], m["stage"], m["code"], _json(m["said"]), _json(m["kept"]))
-                for n, m in enumerate(record["mends"])
-            ],
-            "events": [(n, e["type"], e["agent"], _json(e)) for n, e in enumerate(record["events"])],
-            "draws": [
-                (n, d["event"], _json(d["subject"]), _json(d["participants"]), d["digest"], d["winner"])
-                for n, d in enumerate(record["draws"])
-            ],
-            "reports": [
-                (rater, ratee, kind, score)
-                for rater, intent in record["intents"].items()
-                for kind in REPORTS
-                for ratee, score in intent["reflection"][kind].items()
-            ],
-            "messages": [
-                (n, event["agent"], event.get("to", "all"), event["text"])
-                for n, event in enumerate(event for event in record["events"] if event["type"] == "message")
-            ],
-            "minds": [(agent, _json(mind)) for agent, mind in record["minds"].items()],
+            **rows_of(record),
         }
         with self._records.db.conn as connection:
             for table, values in ((table, values) for table, values in rows.items() if values):
@@ -108,7 +89,38 @@ class RunJournal:
             )
 
 
-def _json(value: object) -> str:
+def rows_of(record: Mapping[str, Any]) -> dict[str, list[Row]]:
+    """Give the rows that tell a turn's record, by table, each without its run and turn."""
+    return {
+        "intents": [(agent, as_json(intent)) for agent, intent in record["intents"].items()],
+        "drops": [
+            (n, d["agent"], d["stage"], d["code"], as_json(d["said"]), d["detail"])
+            for n, d in enumerate(record["drops"])
+        ],
+        "mends": [
+            (n, m["agent"], m["stage"], m["code"], as_json(m["said"]), as_json(m["kept"]))
+            for n, m in enumerate(record["mends"])
+        ],
+        "events": [(n, e["type"], e["agent"], as_json(e)) for n, e in enumerate(record["events"])],
+        "draws": [
+            (n, d["event"], as_json(d["subject"]), as_json(d["participants"]), d["digest"], d["winner"])
+            for n, d in enumerate(record["draws"])
+        ],
+        "reports": [
+            (rater, ratee, kind, score)
+            for rater, intent in record["intents"].items()
+            for kind in REPORTS
+            for ratee, score in intent["reflection"][kind].items()
+        ],
+        "messages": [
+            (n, event["agent"], event.get("to", "all"), event["text"])
+            for n, event in enumerate(event for event in record["events"] if event["type"] == "message")
+        ],
+        "minds": [(agent, as_json(mind)) for agent, mind in record["minds"].items()],
+    }
+
+
+def as_json(value: object) -> str:
     """Give the text of a JSON value, readable in any language."""
     return json.dumps(value, ensure_ascii=False)
 

@@ -44,6 +44,8 @@ def settle_request(request: Request) -> tuple[AnyWorld, Setting[Any]]:
     world = world_named(request.world)
     agents = world.names(world.default_agents if request.agents is None else request.agents)
     setting = settle(world, agents, request.seed, request.values)
+    if not -(2**63) <= setting.seed < 2**63:
+        raise ValueError(f"seed {setting.seed}: take a whole number of at most 64 bits")
     world.setup(setting.config, setting.agents, setting.seed)
     return world, setting
 
@@ -91,12 +93,22 @@ async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn) -> TurnS
     nodes = ring(run.world, asking(company, journal), journal)
     last = first_state(run.world, run.setting, run.models)
     try:
+        _meet(company, run)
         async with checkpoints(records.home / "checkpoints.db") as saver:
             async for last in play(nodes, saver, run.id, last):  # noqa: B020  from the first to the last
                 on_turn(last)
     finally:
         await company.close()
     return last
+
+
+def _meet(company: Company, run: Run) -> None:
+    """Let everyone who answers be there before anyone is asked."""
+    try:
+        for spec in run.models.values():
+            company.named(spec)
+    except ValueError as error:
+        raise LabError(f"run {run.id} cannot be played now: {error}") from error
 
 
 def _tainted(run: Run, state: TurnState) -> bool:

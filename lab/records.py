@@ -16,6 +16,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 from sqlite_utils import Database, Migrations
+from sqlite_utils.db import NotFoundError
 
 from engine.record import sha256
 from engine.world import AnyWorld, Measure, Setting, settle
@@ -23,6 +24,7 @@ from engine.worlds import world_named
 from lab.errors import LabError, UsageError
 from nodes.journal import Address, Call, Prompt, Reply
 from nodes.prompting import PromptSet
+from nodes.state import first_digest, identity
 
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
@@ -148,7 +150,7 @@ class Run:
     prompts: PromptSet
     status: str
     turns: int
-    digest: str | None
+    digest: str
     seconds: float
 
 
@@ -178,10 +180,11 @@ class Records:
         name: str | None,
     ) -> str:
         """Write down that a run begins, with the very texts of its prompts; give its id."""
-        if name and next(self.db.table("runs").rows_where("name = ? or id = ?", [name, name]), None):
-            raise UsageError(f"there is a run named {name!r} already; take another --name")
         run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
         with self.db.atomic():
+            texts = [self.text_hash(text) for text in (prompts.system, prompts.turn, prompts.schema)]
+            # From the first text on, nobody else writes: the name stays free until it is taken.
+            self._check_name(name)
             self.db.table("runs").insert(
                 {
                     "id": run,
@@ -193,14 +196,19 @@ class Records:
                     "models": json.dumps(models),
                     "prompts": prompts.variant,
                     "lang": prompts.lang,
-                    "system_template": self.text_hash(prompts.system),
-                    "turn_template": self.text_hash(prompts.turn),
-                    "answer_schema": self.text_hash(prompts.schema),
+                    **dict(zip(TEMPLATES, texts, strict=True)),
                     "status": "unfinished",
                     "started": _now(),
+                    "digest": first_digest(identity(world, setting)),
                 }
             )
         return run
+
+    def _check_name(self, name: str | None) -> None:
+        """Refuse a name by which a run could not be found."""
+        taken = self.db.table("runs").rows_where("name = ?1 or id = ?1", [name])
+        if name in {"", "last"} or next(taken, None):
+            raise UsageError(f"--name {name!r}: take one that is not empty, not `last`, and no other run's")
 
     def text_hash(self, text: str) -> str:
         """Keep a text once; give its hash."""
@@ -229,6 +237,13 @@ class Records:
 
     def _as_run(self, row: Mapping[str, Any]) -> Run:
         """Give a run from its row."""
+        try:
+            return self._read_run(row)
+        except (ValueError, NotFoundError) as error:
+            raise LabError(f"run {row['id']} cannot be read by this hobbes: {error}") from error
+
+    def _read_run(self, row: Mapping[str, Any]) -> Run:
+        """Give a run from its row; ValueError or NotFoundError: this is no row of ours."""
         world = world_named(row["world"])
         return Run(
             row["id"],
@@ -248,7 +263,11 @@ class Records:
     def turns(self, run: str, first: int = 0) -> Iterator[Turn]:
         """Give the logged turns of a run in order."""
         for row in self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn"):
-            yield Turn(row["turn"], json.loads(row["record"]), row["digest"], json.loads(row["ledgers"]))
+            try:
+                record, ledgers = json.loads(row["record"]), json.loads(row["ledgers"])
+            except ValueError as error:
+                raise LabError(f"run {run}, turn {row['turn']}: the record is damaged: {error}") from error
+            yield Turn(row["turn"], record, row["digest"], ledgers)
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Give the last call of each agent in a turn."""
@@ -331,8 +350,10 @@ class Records:
 
     def update(self, run: str, **values: str | float | None) -> None:
         """Change what is known of a run."""
-        with self.db.atomic():
-            self.db.table("runs").update(run, values)
+        # One statement waits for other writers; sqlite-utils reads first, and a reader may not turn writer.
+        columns = ", ".join(f"{column} = :{column}" for column in values)
+        with self.db.conn as connection:
+            connection.execute(f"update runs set {columns} where id = :run", {**values, "run": run})  # noqa: S608  names are ours
 
     def end_run(
         self, run: str, outcomes: Mapping[str, int], scores: Mapping[str, int], *, tainted: bool
@@ -377,9 +398,11 @@ def records(home: Path) -> Iterator[Records]:
         raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
     try:
         db = Database(connection)
-        connection.execute("pragma journal_mode = wal")
+        # SQLite waits for no other process that turns the same new file to WAL.
+        with FileLock(home / "locks" / "runs.lock", timeout=BUSY_SECONDS):
+            connection.execute("pragma journal_mode = wal")
+            migrations.apply(db)
         connection.execute("pragma synchronous = normal")
-        migrations.apply(db)
         connection.execute("pragma foreign_keys = on")
         yield Records(home, db)
     except sqlite3.DatabaseError as error:

@@ -12,7 +12,9 @@ from typing import Any, Literal, TypeAlias
 from engine.record import canonical
 from graphs.run import replay
 from graphs.turn import asking, ring
+from lab.errors import LabError
 from lab.records import Records, Run, Turn
+from nodes.agent_reason import HaltedError
 from nodes.journal import Address, Call, Prompt, TurnRecord
 from nodes.minds import Company
 from nodes.prompting import load_prompts
@@ -84,17 +86,19 @@ class ReplayJournal:
         """Compare a turn's record."""
         if self._reread:
             return
+        if turn.turn not in self._turns:
+            raise DivergedError(turn.turn, "", "engine", "the turn is not in the record\n")
         recorded = self._turns[turn.turn].record
         for layer, parts in LAYERS:
             for part in parts:
                 if canonical(recorded[part]) != canonical(turn.record[part]):
-                    raise _divergence(turn.turn, layer, recorded[part], turn.record[part])
+                    raise self._divergence(turn.turn, layer, recorded[part], turn.record[part])
 
-
-def _divergence(turn: int, layer: Layer, recorded: Any, now: Any) -> DivergedError:  # noqa: ANN401  any JSON
-    """Name the first agent for which a part of a turn differs."""
-    agent = next((name for name, a, b in _by_agent(recorded, now) if canonical(a) != canonical(b)), "")
-    return DivergedError(turn, agent, layer, diff_of(_pretty(recorded), _pretty(now)))
+    def _divergence(self, turn: int, layer: Layer, recorded: Any, now: Any) -> DivergedError:  # noqa: ANN401  any JSON
+        """Name the first agent for which a part of a turn differs; a world's state is nobody's."""
+        differing = (name for name, a, b in _by_agent(recorded, now) if canonical(a) != canonical(b))
+        agent = next((name for name in differing if name in self._run.setting.agents), "")
+        return DivergedError(turn, agent, layer, diff_of(_pretty(recorded), _pretty(now)))
 
 
 def _by_agent(recorded: Any, now: Any) -> list[tuple[str, Any, Any]]:  # noqa: ANN401  any JSON
@@ -122,6 +126,8 @@ async def replay_run(records: Records, run: Run, *, reread: bool) -> Replayed:
         state: TurnState = await replay(ring(run.world, asking(company, journal), journal), first, run.turns)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
+    except HaltedError as error:
+        raise LabError(f"as answers are read today, run {run.id} would have halted: {error}") from error
     return Replayed(state["turn"], state["digest"], None)
 
 

@@ -7,7 +7,20 @@ from typing import Any
 from lab.errors import UsageError
 from lab.playing import Request
 
-KEYS = {"world", "agents", "rounds", "seed", "model", "prompts", "lang", "name", "config"}
+KEYS: dict[str, type] = {
+    "world": str,
+    "agents": int,
+    "rounds": int,
+    "seed": int,
+    "model": str,
+    "prompts": str,
+    "lang": str,
+    "name": str,
+    "config": dict,
+}
+"""What a run's file may say, and as what."""
+
+KINDS = {str: "a text", int: "a whole number", dict: "a table"}
 
 
 def read_run_file(path: Path) -> Request:
@@ -16,8 +29,11 @@ def read_run_file(path: Path) -> Request:
         file: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
-    if unknown := sorted(file.keys() - KEYS):
+    if unknown := sorted(file.keys() - KEYS.keys()):
         raise UsageError(f"{path}: unknown {', '.join(unknown)}; a run's file has {', '.join(sorted(KEYS))}")
+    for key, value in file.items():
+        if type(value) is not KEYS[key]:
+            raise UsageError(f"{path}: {key} must be {KINDS[KEYS[key]]}")
     values = file.pop("config", {})
     if "rounds" in file:
         values["rounds"] = file.pop("rounds")

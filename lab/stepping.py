@@ -16,9 +16,9 @@ def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if line.strip():
             try:
-                yield json.dumps(step(world, _request(line)), ensure_ascii=False)
+                yield json.dumps(step(world, _request(line)))
             except ValueError as error:
-                yield json.dumps({"error": str(error)}, ensure_ascii=False)
+                yield json.dumps({"error": str(error)})
 
 
 def _request(line: str) -> dict[str, Any]:

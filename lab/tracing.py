@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lab.errors import UsageError
+from lab.errors import LabError, UsageError
 from lab.records import Records, Run, Turn
 from nodes.journal import Call
 from nodes.state import EMPTY_MIND
@@ -48,13 +48,15 @@ def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
         raise UsageError(
             f"{agent!r} did not act in turn {number}; these did: {', '.join(turn.record['intents'])}"
         )
-    call = next(iter(records.calls(run.id, number, agent)))
+    calls = records.calls(run.id, number, agent)
+    if not calls:
+        raise LabError(f"run {run.id} has no answer of {agent} in turn {number}: its record is damaged")
     before = _minds_before(records, run, number).get(agent, EMPTY_MIND)
     return {
         "run": run.id,
         "turn": number,
         "agent": agent,
-        **_told(call),
+        **_told(calls[0]),
         "saw": _view(records, run, turn, agent),
         "intent": turn.record["intents"][agent],
         **{part: [e for e in turn.record[part] if e["agent"] == agent] for part in ("drops", "mends")},
@@ -69,7 +71,8 @@ def logged(records: Records, run: Run, number: int) -> Turn:
     """Give a logged turn; UsageError says which there are."""
     turn = next(records.turns(run.id, number), None)
     if turn is None or turn.turn != number:
-        raise UsageError(f"run {run.id} has no turn {number}; it has turns 0 to {run.turns - 1}")
+        there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
+        raise UsageError(f"run {run.id} has no turn {number}; {there}")
     return turn
 
 

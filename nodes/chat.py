@@ -1,5 +1,6 @@
 """A chat model as a mind: any server that speaks OpenAI's chat completions, through langchain-openai."""
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -50,31 +51,22 @@ class LeanChat(ChatOpenAI):
             body={**payload, **body},
             options={"headers": headers},
         )
-        completion = _completion(response)
+        # Servers answer 200 with pages, with errors, and with completions of any shape, too.
         try:
-            return self._with_thoughts(completion)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            # A choice without a message, a message of nobody, tokens that are no numbers.
-            raise openai.APIResponseValidationError(response, completion) from error
+            return self._result(response.json())
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            raise openai.APIResponseValidationError(response, response.text) from error
 
-    def _with_thoughts(self, completion: dict[str, Any]) -> ChatResult:
-        """Read a completion as ChatOpenAI does, and keep what it leaves out."""
+    def _result(self, completion: dict[str, Any]) -> ChatResult:
+        """Give what a completion says; of another shape, it raises whatever Python does."""
         result = self._create_chat_result(completion)
+        assistants = [isinstance(given.message, AIMessage) for given in result.generations]
+        if not assistants or not all(assistants):
+            raise ValueError("no assistant's message")
         for generation, choice in zip(result.generations, completion["choices"], strict=True):
             kept = {"reasoning": _thought(choice["message"]), "refusal": choice["message"].get("refusal")}
             generation.message.additional_kwargs.update(kept)
         return result
-
-
-def _completion(response: httpx2.Response) -> dict[str, Any]:
-    """Give the completion that a response holds; servers answer 200 with pages and errors, too."""
-    try:
-        body = response.json()
-    except ValueError as error:
-        raise openai.APIResponseValidationError(response, response.text) from error
-    if not isinstance(body, dict) or not body.get("choices"):
-        raise openai.APIResponseValidationError(response, body)
-    return body
 
 
 def _thought(message: Mapping[str, Any]) -> str:
@@ -84,12 +76,16 @@ def _thought(message: Mapping[str, Any]) -> str:
 
 
 class ChatMind:
-    """Asks a chat model. The key and the base URL are read from the environment by the client itself."""
+    """Asks a chat model. The key and the base URL are read from the environment by the client itself.
+
+    ValueError: they can be sent to nobody.
+    """
 
     def __init__(self, model: str, system: str, prompts: PromptSet) -> None:
         self._model = model
         self._system = system
         self._prompts = prompts
+        _check_environment()
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = openai.DefaultAioHttpClient(
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
@@ -115,36 +111,51 @@ class ChatMind:
         """Ask the model; whatever the server does, the reply says how the call ended."""
         began = time.monotonic()
         try:
-            message = await self._chat.ainvoke(
-                [SystemMessage(prompt.system), HumanMessage(prompt.turn)],
-                extra_headers={ADDRESS_HEADER: str(address)},
-            )
-        except openai.OpenAIError as error:
+            # The client's own timeout begins anew with each byte: some servers send blanks while they think.
+            async with asyncio.timeout(TIMEOUT):
+                message = await self._chat.ainvoke(
+                    [SystemMessage(prompt.system), HumanMessage(prompt.turn)],
+                    extra_headers={ADDRESS_HEADER: str(address)},
+                )
+        except (openai.OpenAIError, TimeoutError) as error:
             return self._failed(error, began)
         return self._answered(message, began)
 
-    def _failed(self, error: openai.OpenAIError, began: float) -> Reply:
+    def _failed(self, error: Exception, began: float) -> Reply:
         """Give the reply of a call that failed."""
         failure = "timed-out" if _timed_out(error) else "provider-error"
-        told = _storable(": ".join(dict.fromkeys(str(cause) for cause in _causes(error))))[:500]
+        causes = dict.fromkeys(str(cause) or type(cause).__name__ for cause in _causes(error))
+        told = _storable(": ".join(causes))[:500]
         return Reply("", self._model, failure=failure, error=told, milliseconds=_since(began))
 
     def _answered(self, message: AIMessage, began: float) -> Reply:
         """Give the reply of a call that came back."""
-        metadata, usage = message.response_metadata, message.usage_metadata
+        metadata = message.response_metadata
+        usage: Mapping[str, Any] = message.usage_metadata or {}
         return Reply(
             _storable(message.text),
-            metadata.get("model_name") or self._model,
+            _storable(str(metadata.get("model_name") or self._model)),
             _storable(message.additional_kwargs.get("reasoning", "")),
             _failure(metadata.get("finish_reason"), message.additional_kwargs.get("refusal")),
-            tokens_in=usage["input_tokens"] if usage else None,
-            tokens_out=usage["output_tokens"] if usage else None,
+            tokens_in=_count(usage.get("input_tokens")),
+            tokens_out=_count(usage.get("output_tokens")),
             milliseconds=_since(began),
         )
 
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+
+def _check_environment() -> None:
+    """Refuse a base URL that is no address, and a key that no header can hold; the key is not told."""
+    try:
+        httpx2.URL(os.environ.get("OPENAI_BASE_URL", ""))
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise ValueError(f"OPENAI_BASE_URL is no address: {error}") from error
+    key = os.environ.get("OPENAI_API_KEY", "")
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError("OPENAI_API_KEY has a character that no key has")
 
 
 def _failure(finish_reason: str | None, refusal: object) -> str:
@@ -161,10 +172,15 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _timed_out(error: openai.OpenAIError) -> bool:
+def _timed_out(error: Exception) -> bool:
     """Tell whether a call took too long; the transport says so of refused connections, too."""
     refused = any(isinstance(cause, ConnectionError) for cause in _causes(error))
-    return isinstance(error, openai.APITimeoutError) and not refused
+    return isinstance(error, openai.APITimeoutError | TimeoutError) and not refused
+
+
+def _count(tokens: object) -> int | None:
+    """Give a number of tokens, None if it is no such number."""
+    return tokens if type(tokens) is int and 0 <= tokens < 2**63 else None
 
 
 def _storable(text: str) -> str:

@@ -19,6 +19,8 @@ LONGEST = 1_000_000
 """Characters of an answer beyond which it is not read."""
 LONGEST_REPAIR = 100_000
 """Characters beyond which an answer is not repaired."""
+MOST_BEGINNINGS = 1_000
+"""Opening braces in prose beyond which no object is looked for."""
 DEEPEST = 32
 """Levels of nesting beyond which an answer is not read."""
 LONGEST_NUMBER = 18
@@ -65,7 +67,11 @@ def _first_that_reads(findings: Findings, text: str) -> tuple[str, dict[str, Any
     try:
         return ("json" if answer == text else "after-think"), _object(findings, answer)
     except UnreadableError:
+        pass
+    try:
         embedded = list(_embedded(answer))
+    except UnreadableError:
+        return "none", None
     if not embedded:
         return "repaired", _repaired(findings, answer)
     for other in embedded[:-1]:
@@ -91,8 +97,10 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
 
     try:
         said = json.loads(text, object_pairs_hook=pairs, **_NUMBERS)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UnreadableError from error
+    except RecursionError:
+        return None
     if not isinstance(said, dict) or _too_deep(said):
         return None
     for pair in twice:
@@ -138,11 +146,13 @@ def _embedded(text: str) -> Iterator[str]:
     """Find the whole objects that stand in a text, outermost ones only.
 
     After a failure the search goes on behind the place of the failure: parts of a broken object are not
-    answers, and the text is walked through once.
+    answers, and the text is walked through once. UnreadableError: so many beginnings are no answer.
     """
     decoder = json.JSONDecoder(**_NUMBERS)
     position = text.find("{")
-    while position != -1:
+    for _ in range(MOST_BEGINNINGS):
+        if position == -1:
+            return
         try:
             _, end = decoder.raw_decode(text, position)
             yield text[position:end]
@@ -151,6 +161,7 @@ def _embedded(text: str) -> Iterator[str]:
         except RecursionError:
             return
         position = text.find("{", end)
+    raise UnreadableError
 
 
 def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
@@ -163,7 +174,7 @@ def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
         repaired = json_repair.repair_json(text[begin:], ensure_ascii=False)
         repaired = repaired.encode("utf-8", "replace").decode()
         said = _object(findings, repaired)
-    except (RecursionError, UnreadableError):
+    except (RecursionError, UnreadableError):  # json-repair's own recursion
         return None
     if not said:
         return None

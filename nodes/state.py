@@ -63,12 +63,7 @@ EMPTY_MIND: dict[str, Any] = {
 def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) -> TurnState:
     """Give the state before the first turn."""
     state = world.setup(setting.config, setting.agents, setting.seed)
-    run = Identity(
-        world=world.name,
-        config=setting.config.model_dump(mode="json"),
-        agents=list(setting.agents),
-        seed=setting.seed,
-    )
+    run = identity(world, setting)
     return {
         "run": run,
         "models": models,
@@ -79,6 +74,16 @@ def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) 
         "outcomes": {},
         "over": world.over(state),
     }
+
+
+def identity(world: AnyWorld, setting: Setting[Any]) -> Identity:
+    """Give what a run is."""
+    return Identity(
+        world=world.name,
+        config=setting.config.model_dump(mode="json"),
+        agents=list(setting.agents),
+        seed=setting.seed,
+    )
 
 
 def first_digest(run: Identity) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from graphs.mining import graph
+from graphs.run import checkpoints
 from graphs.turn import declared
 from lab.records import Records
 from nodes.prompting import approximate_tokens
-from nodes.state import PASSING, TurnState
+from nodes.state import CHANNELS, PASSING, TurnState
 from tests.lab.play import mining
 
 
@@ -31,6 +32,25 @@ def test_there_is_one_checkpoint_a_turn_and_it_does_not_grow(opened: Records, ho
     assert len(sizes) == 502
     early, late = sum(sizes[48:53]) / 5, sum(sizes[497:502]) / 5
     assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 50, {late} at turn 500"
+
+
+def test_what_is_checkpointed_is_the_plain_state_at_the_boundary_of_a_turn(
+    opened: Records, home: Path
+) -> None:
+    run = mining(opened, models="policy:random")
+
+    async def kept() -> dict[str, Any]:
+        async with checkpoints(home / "checkpoints.db") as saver:
+            saved = await saver.aget({"configurable": {"thread_id": run.id}})
+            assert saved is not None
+            return saved["channel_values"]
+
+    values = asyncio.run(kept())
+    state = {name: values[name] for name in CHANNELS}
+    assert {name: state[name] for name in PASSING} == PASSING
+    assert json.loads(json.dumps(state)) == state
+    assert (state["turn"], state["digest"], state["over"]) == (4, run.digest, True)
+    assert all("answers" not in name and "views" not in name for name in values.keys() - CHANNELS)
 
 
 def test_a_prompt_does_not_grow_with_the_turn(opened: Records) -> None:

@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 from lab.cli import app
 from lab.errors import LabError, UsageError
 from lab.records import Records, records
+from nodes.journal import Reply
+from nodes.minds import PolicyMind
 from tests.conftest import Hobbes
 from tests.lab.play import mining
 
@@ -70,6 +72,13 @@ def test_every_option_is_also_a_variable(cli: Cli) -> None:
     told = json.loads(done.stdout)
     assert (told["turns"], len(told["scores"])) == (3, 2)
     assert json.loads(cli("runs", "--json").stdout)[0]["seed"] == 9
+
+
+def test_settings_and_json_are_variables_too(cli: Cli) -> None:
+    done = cli(*SMALL, env={"HOBBES_SET": "stamina=3 mine_cap=2", "HOBBES_JSON": "1"})
+    assert json.loads(done.stdout)["turns"] == 2
+    (run,) = json.loads(cli("runs", "--json").stdout)
+    assert (run["config"]["stamina"], run["config"]["mine_cap"]) == (3, 2)
 
 
 def test_a_file_is_a_run_and_the_command_line_says_the_last_word(cli: Cli, tmp_path: Path) -> None:
@@ -139,6 +148,38 @@ def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Reco
     assert "[red]not red[/red]" in shown
 
 
+def test_what_a_model_says_comes_to_no_terminal_as_it_is(
+    opened: Records, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200f\x7f[/red]"
+    answer = json.dumps(
+        {
+            "reasoning": evil,
+            "memory": evil,
+            "message": evil,
+            evil: evil,
+            "claim": [evil, [0, 0]],
+            "aggressor_report": {evil: 5},
+        }
+    )
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        text = answer if address.turn % 2 else f"{evil}{answer}{evil}"
+        return Reply(text, f"model{evil}", reasoning=evil, error=evil)
+
+    monkeypatch.setattr(PolicyMind, "reply", reply)
+    run = mining(opened, values={"rounds": 2, "communication": True})
+    opened.update(run.id, name=evil)
+    shown = [cli(*command).stdout for command in (["runs"], ["trace", "last"], ["verify", "last"])]
+    shown += [
+        cli("trace", "last", turn, *agent).stdout for turn in ("0", "1") for agent in ([], ["miner-02"])
+    ]
+    assert all(shown)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200f\u202e\u2066]", "".join(shown))
+    assert "[red]" in shown[-1]
+
+
 WRONG: list[tuple[list[str], str]] = [
     (["run", "atlantis"], "worlds: mining"),
     (["run", "mining", "--set", "staminaa=3"], "it has: rounds"),
@@ -153,6 +194,9 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
     (["run", "mining", "--prompts", "nope"], "guided, unguided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
+    (["run", "mining", "--seed", "9" * 20], "64 bits"),
+    (["run", "mining", "--name", "last"], "not `last`"),
+    (["run", "mining", "--name", ""], "not empty"),
     (["run", "missing.toml"], "missing.toml"),
     (["resume", "nobody"], "hobbes runs"),
     (["replay", "nobody"], "hobbes runs"),
@@ -172,6 +216,29 @@ def test_wrong_usage_is_one_line_that_says_what_to_do(cli: Cli, arguments: list[
     assert hint in str(error)
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ('agents = "x"', "agents must be a whole number"),
+        ("agents = true", "agents must be a whole number"),
+        ("agents = 1.5", "agents must be a whole number"),
+        ("seed = 2026-11-21", "seed must be a whole number"),
+        ("model = 3", "model must be a text"),
+        ("config = 5", "config must be a table"),
+        ("rounds = 0", "rounds"),
+        ("agents = 0", "at least one name"),
+        ("modle = 'policy:random'", "unknown modle"),
+        ("agents = [", "Invalid value"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said(cli: Cli, tmp_path: Path, line: str, hint: str) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(f'world = "mining"\n{line}\n')
+    error = refused(cli, "run", str(file))
+    assert isinstance(error, UsageError)
+    assert hint in str(error)
+
+
 def test_a_turn_or_agent_that_is_not_there_is_said(cli: Cli) -> None:
     cli(*SMALL)
     assert "turns 0 to 1" in str(refused(cli, "trace", "last", "7"))
@@ -181,12 +248,21 @@ def test_a_turn_or_agent_that_is_not_there_is_said(cli: Cli) -> None:
 def test_a_real_process_says_it_on_stderr_with_its_exit_code(hobbes: Hobbes, home: Path) -> None:
     wrong = hobbes("run", "atlantis")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr == "hobbes: there is no world 'atlantis'; worlds: mining\n"
+    assert wrong.stderr == "hobbes: there is no world 'atlantis'; worlds: mining, nations\n"
     (home / "runs.db").write_bytes(b"this is no database, and it is long enough" * 100)
     broken = hobbes("runs")
     assert broken.returncode == 1
     assert re.fullmatch(r"hobbes: .*/runs.db .* file is not a database.*\n", broken.stderr)
     assert (home / "runs.db").read_bytes().startswith(b"this is no database")
+
+
+def test_a_database_that_was_cut_off_is_said_and_left_as_it_is(cli: Cli, home: Path) -> None:
+    cli(*SMALL)
+    whole = (home / "runs.db").read_bytes()
+    (home / "runs.db").write_bytes(whole[: len(whole) // 2])
+    for command in (["verify", "last"], ["trace", "last"], [*SMALL]):
+        assert "cannot be used" in str(refused(cli, *command))
+    assert (home / "runs.db").read_bytes()[:4096] == whole[:4096]
 
 
 def test_a_home_that_cannot_be_is_said(cli: Cli, tmp_path: Path) -> None:
@@ -217,9 +293,57 @@ def test_a_run_that_is_being_played_is_not_played_twice(opened: Records, cli: Cl
         assert "another process" in str(refused(cli, "resume", run.id))
 
 
+def test_a_damaged_run_is_said_by_every_command_that_reads_it(opened: Records, cli: Cli) -> None:
+    run = mining(opened)
+    opened.db.table("calls").delete((run.id, 0, "miner-01", 1))
+    assert "damaged" in str(refused(cli, "trace", "last", "0", "miner-01"))
+    replayed = cli("replay", "last")
+    assert (replayed.exit_code, replayed.stdout) == (
+        1,
+        "diverged at turn 0, miner-01: answer\nno answer was recorded\n\n",
+    )
+    opened.db.table("turns").delete((run.id, 3))
+    verified = cli("verify", "last", "--json")
+    assert verified.exit_code == 1
+    assert json.loads(verified.stdout)["faults"] == [{"turn": 3, "fault": "the turn is missing"}]
+
+
+def test_two_processes_begin_two_runs_in_a_new_home_and_nothing_is_lost(hobbes: Hobbes, process: Any) -> None:
+    players = [
+        process("run", "mining", "--rounds", "20", "--agents", "5", "--name", f"run-{k}", "--json")
+        for k in range(3)
+    ]
+    told = [json.loads(player.communicate()[0]) for player in players]
+    assert [player.returncode for player in players] == [0, 0, 0]
+    assert len({one["digest"] for one in told}) == 1
+    assert [one["calls"] for one in told] == [100, 100, 100]
+    for k in range(3):
+        assert hobbes("verify", f"run-{k}").returncode == 0
+
+
+def test_a_tainted_run_says_no(cli: Cli) -> None:
+    done = cli(*SMALL, "--model", "openai:m", "--json", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["tainted"], told["outcomes"]) == (1, True, {"provider-error": 4})
+
+
 def test_a_name_is_given_once(cli: Cli) -> None:
     cli(*SMALL, "--name", "twin")
     assert "--name" in str(refused(cli, *SMALL, "--name", "twin"))
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"OPENAI_BASE_URL": "http://127.0.0.1:nine/v1"},
+        {"OPENAI_BASE_URL": "nonsense"},
+        {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "schlüssel"},
+    ],
+)
+def test_doctor_bears_any_address_and_key(cli: Cli, environment: dict[str, str]) -> None:
+    told = cli("doctor", "--json", env=environment)
+    assert json.loads(told.stdout)["server"].startswith("does not answer")
+    assert told.exit_code == 1
 
 
 def test_doctor_never_tells_the_key(cli: Cli) -> None:

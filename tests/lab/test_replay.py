@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from lab.errors import LabError
 from lab.history import faults
+from lab.playing import Request, begin
 from lab.recording import environment, in_thread
 from lab.records import Records, Run
 from lab.replaying import DivergedError, replay_run
@@ -75,7 +77,40 @@ def test_another_state_is_the_engines(opened: Records) -> None:
     assert "999" in found.diff
 
 
-def test_a_view_that_is_not_the_recorded_one_is_named_with_turn_agent_and_a_diff(opened: Records) -> None:
+def test_a_state_that_differs_belongs_to_no_agent(opened: Records) -> None:
+    run = mining(opened)
+    change_record(opened, run, 1, "state", lambda state: state.update(turn=7))
+    found = divergence(opened, run)
+    assert found is not None
+    assert (found.turn, found.agent, found.layer) == (1, "", "engine")
+
+
+def test_another_event_is_its_agents(opened: Records) -> None:
+    run = mining(opened)
+    change_record(opened, run, 1, "events", lambda events: events[-1].update(gold=99))
+    found = divergence(opened, run)
+    assert found is not None
+    assert (found.turn, found.agent, found.layer) == (1, "miner-03", "engine")
+
+
+def test_another_intent_is_named(opened: Records) -> None:
+    run = mining(opened)
+    change_record(opened, run, 3, "intents", lambda intents: intents["miner-02"].update(message="hello"))
+    found = divergence(opened, run)
+    assert found is not None
+    assert (found.turn, found.agent, found.layer) == (3, "miner-02", "validation")
+    assert '-  "message": "hello",' in found.diff
+
+
+def test_a_turn_that_is_not_in_the_record_is_named(opened: Records) -> None:
+    run = mining(opened)
+    opened.db.table("turns").delete((run.id, 2))
+    found = divergence(opened, run)
+    assert found is not None
+    assert (found.turn, found.agent, found.layer) == (2, "", "engine")
+
+
+def test_a_changed_view_is_named_with_turn_agent_and_a_diff(opened: Records) -> None:
     run = mining(opened)
     call = opened.calls(run.id, 1, "miner-02")[0]
     other = opened.text_hash(call.prompt.turn.replace('"turn":1', '"turn":7'))
@@ -87,22 +122,43 @@ def test_a_view_that_is_not_the_recorded_one_is_named_with_turn_agent_and_a_diff
     assert divergence(opened, run, reread=True) is None
 
 
-def test_a_prompt_edited_since_is_named_and_reread_goes_on_with_the_recorded_answers(
+def test_a_prompt_that_was_edited_is_named_with_the_edited_line_and_reread_does_not_mind(
     opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        run = mining(opened, models="openai:policy/guided")
-    shutil.copytree(prompting.ROOT, tmp_path / "prompts")
-    monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
-    template = tmp_path / "prompts" / "mining" / "rules.en.md"
-    template.write_text(template.read_text().replace("Each round you have", "Every round you have"))
+        run = mining(opened, models="policy:random*2,openai:policy/guided")
+    monkeypatch.setattr(prompting, "ROOT", shutil.copytree(prompting.ROOT, tmp_path / "prompts"))
+    file = tmp_path / "prompts" / "mining" / "guided" / "turn.en.md"
+    file.write_text(file.read_text().replace("A new round begins.", "Another round begins."))
     found = divergence(opened, run)
     assert found is not None
-    assert (found.turn, found.agent, found.layer) == (0, "miner-01", "prompt")
-    assert "-- Each round you have 10 stamina." in found.diff
-    assert "+- Every round you have 10 stamina." in found.diff
+    assert (found.turn, found.agent, found.layer) == (0, "miner-03", "prompt")
+    assert "-A new round begins." in found.diff
+    assert "+Another round begins." in found.diff
     reread = asyncio.run(replay_run(opened, run, reread=True))
-    assert (reread.digest, reread.divergence) == (run.digest, None)
+    assert (reread.divergence, reread.digest) == (None, run.digest)
+
+
+def test_reread_applies_todays_reading_to_yesterdays_answers(opened: Records) -> None:
+    run = mining(opened)
+    change_call(opened, run, 1, "miner-02", answer="I pass.")
+    reread = asyncio.run(replay_run(opened, run, reread=True))
+    assert (reread.turns, reread.divergence) == (4, None)
+    assert reread.digest != run.digest
+
+
+def test_reread_says_where_a_run_would_halt_today(opened: Records) -> None:
+    run = mining(opened, values={"rounds": 4, "on_failure": "halt"})
+    change_call(opened, run, 1, "miner-02", answer="I pass.")
+    with pytest.raises(LabError, match="would have halted: turn 1, miner-02: unreadable"):
+        divergence(opened, run, reread=True)
+
+
+def test_a_run_that_was_killed_before_its_first_turn_replays_and_verifies(opened: Records) -> None:
+    run = begin(opened, Request("mining"))
+    replayed = asyncio.run(replay_run(opened, run, reread=False))
+    assert (replayed.turns, replayed.digest, replayed.divergence) == (0, run.digest, None)
+    assert list(faults(opened, run)) == []
 
 
 def test_verify_agrees_with_an_untouched_run(opened: Records) -> None:
@@ -113,7 +169,11 @@ def test_verify_finds_a_state_that_does_not_follow(opened: Records) -> None:
     run = mining(opened)
     change_record(opened, run, 2, "state", lambda state: state["gold"].update({"miner-01": 1_000}))
     found = list(faults(opened, run))
-    assert found[:2] == [(2, "state differs"), (2, "the chain of digests is broken")]
+    assert found[:3] == [
+        (2, "state differs"),
+        (2, "the column turns.state tells otherwise"),
+        (2, "the chain of digests is broken"),
+    ]
 
 
 def test_verify_finds_a_changed_mind_in_the_chain(opened: Records) -> None:
@@ -121,10 +181,80 @@ def test_verify_finds_a_changed_mind_in_the_chain(opened: Records) -> None:
     change_record(
         opened, run, 1, "minds", lambda minds: minds["miner-01"].update({"memory": "I was elsewhere"})
     )
-    assert list(faults(opened, run)) == [(1, "the chain of digests is broken")]
+    assert list(faults(opened, run)) == [
+        (1, "the table minds tells otherwise"),
+        (1, "the chain of digests is broken"),
+    ]
 
 
-def test_verify_finds_a_missing_turn(opened: Records) -> None:
+@pytest.mark.parametrize("turn", [0, 1, 3])
+def test_verify_finds_a_missing_turn(opened: Records, turn: int) -> None:
     run = mining(opened)
-    opened.db.table("turns").delete((run.id, 1))
-    assert list(faults(opened, run)) == [(1, "the turn is missing")]
+    opened.db.table("turns").delete((run.id, turn))
+    assert list(faults(opened, run)) == [(turn, "the turn is missing")]
+
+
+def test_verify_finds_another_digest_of_the_run(opened: Records) -> None:
+    run = mining(opened)
+    opened.update(run.id, digest="0" * 64)
+    found = [(3, "the run's digest is not the last link of the chain")]
+    assert list(faults(opened, opened.find(run.id))) == found
+
+
+@pytest.mark.parametrize(
+    ("table", "change"),
+    [
+        ("intents", "intent = '{}'"),
+        ("drops", "code = 'mining/invented'"),
+        ("mends", "kept = '1'"),
+        ("events", "agent = 'miner-01'"),
+        ("draws", "winner = 'nobody'"),
+        ("reports", "score = 1"),
+        ("minds", "mind = '{}'"),
+    ],
+)
+def test_verify_finds_a_table_that_tells_otherwise_than_the_record(
+    opened: Records, table: str, change: str
+) -> None:
+    values = {"rounds": 20, "rows": 3, "cols": 3}
+    run = mining(opened, models="policy:tit-for-tat-raid,policy:guided?noise=0.5*2", values=values)
+    opened.db.execute(f"update {table} set {change} where rowid = (select max(rowid) from {table})")  # noqa: S608
+    opened.db.conn.commit()
+    ((_, fault),) = faults(opened, run)
+    assert fault == f"the table {table} tells otherwise"
+
+
+def test_verify_finds_another_state_in_the_column_that_people_read(opened: Records) -> None:
+    run = mining(opened)
+    opened.db.table("turns").update((run.id, 1), {"state": "{}"})
+    assert list(faults(opened, run)) == [(1, "the column turns.state tells otherwise")]
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("intents", lambda intents: intents.update({"miner-01": {"actions": 7}})),
+        (
+            "intents",
+            lambda intents: intents["miner-01"]["actions"].append({"kind": "mine", "cell": [99, 99]}),
+        ),
+        ("state", lambda state: state.pop("gold")),
+        ("events", lambda events: events.append({})),
+    ],
+)
+def test_verify_says_that_a_record_is_damaged(opened: Records, part: str, change: Any) -> None:
+    run = mining(opened)
+    change_record(opened, run, 1, part, change)
+    found = list(faults(opened, run))
+    assert found[0][0] == 1
+    assert "damaged" in found[0][1] or "differs" in found[0][1]
+
+
+def test_a_record_that_is_no_json_and_a_run_of_no_known_world_are_said(opened: Records) -> None:
+    run = mining(opened)
+    opened.db.table("turns").update((run.id, 1), {"record": "{"})
+    with pytest.raises(LabError, match="turn 1: the record is damaged"):
+        list(faults(opened, run))
+    opened.update(run.id, world="atlantis")
+    with pytest.raises(LabError, match="cannot be read by this hobbes: there is no world 'atlantis'"):
+        opened.find(run.id)

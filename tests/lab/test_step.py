@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from engine.worlds import WORLDS
 from lab.stepping import step_lines
 from tests.conftest import Hobbes
@@ -90,6 +93,51 @@ def test_a_line_that_is_no_request_gives_an_error_and_the_next_is_read() -> None
     assert all(line.keys() == {"error"} and "\n" not in line["error"] for line in told[:-1])
     assert told[-1].keys() == KEYS
     assert "it has: rounds" in told[-2]["error"]
+
+
+def test_what_is_said_in_half_characters_is_answered_in_whole_ones() -> None:
+    half = "\\ud800"
+    lines = [
+        f'{{"agents": ["{half}"]}}',
+        f'{{"{half}": 1}}',
+        f'{{"config": {{"{half}": 1}}}}',
+        f'{{"agents": ["A"], "answers": {{"A": {{"{half}": "{half}"}}}}}}',
+        f'{{"agents": ["A"], "answers": {{"A": "{half}"}}}}',
+    ]
+    told = list(step_lines(WORLDS["mining"], lines))
+    assert all(line.encode() for line in told)
+    assert [json.loads(line).keys() == KEYS for line in told] == [True, False, False, True, True]
+
+
+PATHS: tuple[tuple[str | int, ...], ...] = (
+    *((name,) for name in step()["state"]),
+    *((name, 0) for name in ("owners", "first_owner", "since", "claimed", "alpha")),
+    *((name, 0, 0) for name in ("owners", "first_owner", "since", "claimed", "alpha")),
+    ("gold", "A"),
+    ("gold", "stranger"),
+)
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["A", "B"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.sampled_from(PATHS), anything, anything)
+def test_whatever_state_and_answer_are_given_a_line_is_answered(
+    path: tuple[str | int, ...], value: Any, answer: Any
+) -> None:
+    state = step(answers={"A": {"claim": [[0, 0]]}, "B": {"raid": [[0, 0]]}})["state"]
+    place: Any = state
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    told = step(
+        state=state, answers={"A": answer, "B": {"raid": [[0, 0]], "mine": [{"cell": [0, 0], "s": 1}]}}
+    )
+    assert told.keys() in (KEYS, {"error"})
 
 
 def test_it_touches_no_file(hobbes: Hobbes, home: Path) -> None:

@@ -1,6 +1,7 @@
 """Reading, in recorded steps; never by guessing from prose."""
 
 import json
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -54,6 +55,9 @@ def test_an_object_is_read_however_it_is_wrapped(text: str, outcome: str, stage:
         "[" * 100_000,
         '{"a":' * 40 + "1" + "}" * 40,
         "x" * (LONGEST + 1),
+        "{" * LONGEST,
+        '{" ' * (LONGEST // 3),
+        "{} " * (LONGEST // 3),
     ],
     ids=lambda text: text[:20] or "empty",
 )
@@ -62,6 +66,12 @@ def test_what_is_no_object_is_unreadable_and_a_drop(text: str) -> None:
     assert (found.outcome, found.said) == ("unreadable", None)
     assert [drop.code for drop in found.drops] == ["read/unreadable"]
     assert found.outcome not in DECISIONS
+
+
+def test_at_any_depth_it_is_an_outcome() -> None:
+    for depth in range(sys.getrecursionlimit() + 100):
+        nested = '{"a":' * depth + "1" + "}" * depth
+        assert {reading(nested).outcome, reading(f"So: {nested}").outcome} <= {"answered", "unreadable"}
 
 
 def test_of_several_objects_the_last_is_the_answer_and_the_others_are_drops() -> None:

@@ -1,0 +1,156 @@
+"""Whatever a server sends, a call ends as one of the outcomes, and what it sent can be kept."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from lab.errors import LabError
+from lab.playing import Request, begin, go_on
+from lab.recording import environment, in_thread
+from lab.records import Records
+from nodes import chat
+from nodes.chat import ADDRESS_HEADER
+from tests.conftest import LiveCallError
+from tests.lab.play import played
+
+HALF = "\\ud800"
+"""Half of a surrogate pair, as JSON spells it."""
+
+
+def choice(**message: Any) -> str:
+    return json.dumps({"choices": [{"message": {"role": "assistant", **message}, "finish_reason": "stop"}]})
+
+
+BODIES: list[tuple[str, str]] = [
+    ("null", "provider-error"),
+    ("[]", "provider-error"),
+    ("7", "provider-error"),
+    ("{}", "provider-error"),
+    ('{"choices": null}', "provider-error"),
+    ('{"choices": []}', "provider-error"),
+    ('{"choices": {}}', "provider-error"),
+    ('{"choices": "all"}', "provider-error"),
+    ('{"choices": [null]}', "provider-error"),
+    ('{"choices": [7]}', "provider-error"),
+    ('{"choices": [{}]}', "provider-error"),
+    ('{"choices": [{"message": null}]}', "provider-error"),
+    ('{"choices": [{"message": "{}"}]}', "provider-error"),
+    ('{"choices": [{"message": {}}]}', "provider-error"),
+    ('{"choices": [{"message": {"role": "assistant"}}]}', "unreadable"),
+    ('{"choices": [{"message": {"role": "user", "content": "{}"}}]}', "provider-error"),
+    ('{"choices": [{"message": {"role": "oracle", "content": "{}"}}]}', "provider-error"),
+    (choice(content=7), "provider-error"),
+    (choice(content={"claim": []}), "provider-error"),
+    (choice(content=[{"type": "text", "text": "{}"}]), "answered"),
+    (choice(content="{}", tool_calls=[]), "answered"),
+    (choice(content="{}", tool_calls=7), "provider-error"),
+    (choice(content="{}", reasoning=7), "answered"),
+    (choice(content="{}", refusal=7), "refused"),
+    (choice(content='{"memory": "' + HALF + '"}'), "answered"),
+    (choice(content="{}").replace('"{}"', f'"{{}}{HALF}"'), "answered"),
+    (choice(content="{}", reasoning="?").replace('"?"', f'"{HALF}"'), "answered"),
+    (choice(content="{}")[:-1] + f', "model": "{HALF}"}}', "answered"),
+    (choice(content="{}")[:-1] + ', "model": {"name": "m"}}', "answered"),
+    (choice(content="{}")[:-1] + ', "model": null}', "answered"),
+    (choice(content="{}")[:-1] + ', "usage": null}', "answered"),
+    (choice(content="{}")[:-1] + ', "usage": {}}', "answered"),
+    (choice(content="{}")[:-1] + ', "usage": 7}', "provider-error"),
+    (
+        choice(content="{}")[:-1] + ', "usage": {"prompt_tokens": "many", "completion_tokens": 1}}',
+        "provider-error",
+    ),
+    (
+        choice(content="{}")[:-1] + ', "usage": {"prompt_tokens": 1e99, "completion_tokens": {}}}',
+        "provider-error",
+    ),
+    (choice(content="{}")[:-1] + f', "usage": {{"prompt_tokens": {10**30}}}}}', "answered"),
+    (choice(content="{}")[:-1] + ', "id": 7, "error": null}', "answered"),
+    (choice(content="{}")[:-1] + ', "error": {"message": "down"}}', "provider-error"),
+    ("[" * 100_000, "provider-error"),
+]
+
+
+@contextmanager
+def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
+    """Serve the first answer to miner-01, the second to miner-02, and so on; give the base URL."""
+
+    async def completions(request: HttpRequest) -> Response:
+        agent = request.headers[ADDRESS_HEADER].split("/")[1]
+        return answers[int(agent.removeprefix("miner-")) - 1]
+
+    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        yield base
+
+
+def outcomes(records: Records, answers: list[Response]) -> list[str]:
+    """Play one round in which each agent is answered so; give how the calls ended."""
+    with each_agent_its_own(answers):
+        run = played(records, Request("mining", agents=len(answers), models="openai:m", values={"rounds": 1}))
+    return [call.outcome for call in records.calls(run.id, 0)]
+
+
+def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(opened: Records) -> None:
+    answers = [Response(body, media_type="application/json") for body, _ in BODIES]
+    found = dict(zip((body[:80] for body, _ in BODIES), outcomes(opened, answers), strict=True))
+    assert found == {body[:80]: outcome for body, outcome in BODIES}
+
+
+def test_a_connection_that_breaks_off_is_the_providers_error(opened: Records) -> None:
+    short = Response("{}", headers={"content-length": "2000"}, media_type="application/json")
+    packed = Response("no gzip", headers={"content-encoding": "gzip"}, media_type="application/json")
+    lost = Response(status_code=302, headers={"location": "nowhere://"})
+    assert outcomes(opened, [short, packed, lost]) == ["provider-error"] * 3
+
+
+def test_a_server_that_sends_blanks_while_it_thinks_times_out(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def blanks() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(chat, "TIMEOUT", 0.2)
+    assert outcomes(opened, [StreamingResponse(blanks()), Response(choice(content="{}"))]) == [
+        "timed-out",
+        "answered",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base", "key", "told"),
+    [
+        ("http://127.0.0.1:nine/v1", "none", "OPENAI_BASE_URL is no address"),
+        ("http://127.0.0.1:9/\nv1", "none", "OPENAI_BASE_URL is no address"),
+        ("http://é..é/v1", "none", "OPENAI_BASE_URL is no address"),
+        ("http://127.0.0.1:9/v1", "schlüssel", "OPENAI_API_KEY has a character"),
+        ("http://127.0.0.1:9/v1", "schluessel\r", "OPENAI_API_KEY has a character"),
+    ],
+)
+def test_an_address_or_a_key_that_is_none_stops_the_run_before_anyone_is_asked(
+    opened: Records, base: str, key: str, told: str
+) -> None:
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"):
+        run = begin(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+    with (
+        environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=key),
+        pytest.raises(LabError, match=told) as said,
+    ):
+        asyncio.run(go_on(opened, run, lambda _: None))
+    assert "schl" not in str(said.value)
+    assert opened.db.table("calls").count == 0
+
+
+def test_what_goes_to_the_network_fails_its_test(opened: Records) -> None:
+    for base in ("https://api.openai.com/v1", "http://192.0.2.1/v1"):
+        with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"), pytest.raises(LiveCallError):
+            played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
