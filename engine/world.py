@@ -162,9 +162,9 @@ def in_one_line(error: ValidationError) -> str:
     """Say in one line for people what pydantic found: each field, and what it should be, or else."""
     problems: dict[str, dict[str, None]] = {}
     for problem in error.errors():
-        field = str(problem["loc"][0]) if problem["loc"] else "value"
-        problems.setdefault(field, {})[problem["msg"]] = None
-    return "; ".join(f"{field}: {', or: '.join(messages)}" for field, messages in problems.items())
+        field = f"{problem['loc'][0]}: " if problem["loc"] else ""
+        problems.setdefault(field, {})[problem["msg"].removeprefix("Value error, ")] = None
+    return "; ".join(f"{field}{', or: '.join(messages)}" for field, messages in problems.items())
 
 
 def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[str, Json]) -> Setting[Any]:

@@ -38,6 +38,10 @@ def render_anew(request: Request, turn: int, agent: str) -> Prompt:
     policy = world.policies.by_name[world.policies.default]
     state = world.setup(setting.config, setting.agents, setting.seed)
     for now in range(turn):
+        if world.over(state):
+            raise UsageError(
+                f"a run of {world.name} has turns 0 to {now - 1}; --set rounds=N makes it longer"
+            )
         intents = {
             one: world.validate(
                 state, one, policy(world.observe(state, one), Luck(setting.seed, now, one))

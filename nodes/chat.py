@@ -54,7 +54,7 @@ class LeanChat(ChatOpenAI):
         # Servers answer 200 with pages, with errors, and with completions of any shape, too.
         try:
             return self._result(response.json())
-        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
 
     def _result(self, completion: dict[str, Any]) -> ChatResult:

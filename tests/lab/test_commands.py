@@ -211,6 +211,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["step", "atlantis"], "worlds: mining"),
     (["prompts", "show", "mining", "nope"], "guided, unguided"),
     (["prompts", "render", "mining", "--agent", "nobody"], "miner-01"),
+    (["prompts", "render", "mining", "--turn", "9", "--set", "rounds=3"], "turns 0 to 2"),
+    (["run", "mining", "--set", "alpha=[[1]]"], "config: alpha: give 10 rows of 10 numbers"),
 ]
 
 
