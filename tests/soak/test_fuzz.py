@@ -30,7 +30,7 @@ def test_a_hundred_thousand_answers(world: AnyWorld) -> None:
         outcomes.add(heard(on, agent, text))
         slowest = max(slowest, time.process_time() - began)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"\n{world.name}: slowest answer {slowest:.3f} s, grown by {grown:.0f} MB")  # noqa: T201  the soak's figures
+    print(f"\n{world.name}: slowest answer {slowest:.3f} s, grown by {grown:.0f} MB")
     assert outcomes == OUTCOMES
     assert slowest < SECONDS
     assert grown < MEGABYTES
