@@ -60,6 +60,6 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     names=names,
     default_agents=4,
     picture=picture,
-    prompts=lambda _: "seed",
+    prompts=lambda _: "plain",
     events=EVENTS,
 )
