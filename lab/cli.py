@@ -381,7 +381,7 @@ def _show_turn(told: Mapping[str, Any]) -> None:
         OUT.print(table(f"\n{agent}", ("figure", "is made of"), list(sums.items())))
     for kind, ratings in told["reports"].items():
         if ratings:
-            OUT.print(matrix(f"\n{kind.replace('_', ' ')}: rater by ratee, 1 to 10", ratings))
+            OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings))
     OUT.print(Text(f"digest {told['digest']}", style="dim"))
 
 

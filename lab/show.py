@@ -59,7 +59,7 @@ def matrix(title: str, ratings: Mapping[str, Mapping[str, int]]) -> Table:
         [plain(rater), *(_rating(report.get(ratee), own=rater == ratee) for ratee in ratees)]
         for rater, report in ratings.items()
     ]
-    return table(title, ("", *ratees), rows)
+    return table(title, ("rater \\ ratee", *ratees), rows)
 
 
 def _rating(rating: int | None, *, own: bool) -> Text:
