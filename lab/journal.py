@@ -38,7 +38,7 @@ class RunJournal:
         reply, address = call.reply, call.address
         with self._records.db.conn as connection:
             connection.execute(
-                f"insert or replace into calls values ({', '.join('?' * 16)})",  # noqa: S608  only marks
+                f"insert or replace into calls values ({', '.join('?' * 17)})",  # noqa: S608  only marks
                 (
                     self._run,
                     address.turn,
@@ -56,6 +56,7 @@ class RunJournal:
                     reply.tokens_out,
                     reply.milliseconds,
                     _now(),
+                    reply.tries,
                 ),
             )
 

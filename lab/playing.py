@@ -15,7 +15,7 @@ from lab.errors import LabError, UsageError
 from lab.history import history
 from lab.journal import RunJournal
 from lab.records import Records, Run
-from nodes.agent_reason import HaltedError
+from nodes.calling import HaltedError
 from nodes.minds import Company, deal
 from nodes.prompting import load_prompts
 from nodes.reading import DECISIONS

@@ -138,6 +138,12 @@ def m001_runs_turns_and_their_rows(db: Database) -> None:
     db.table("calls").create_index(["run", "outcome"])
 
 
+@migrations()
+def m002_tries_of_a_call(db: Database) -> None:
+    """Make room for how often a call was sent; nothing was tried again before."""
+    db.table("calls").add_column("tries", int, not_null_default=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run as the database has it; see `Records.find`."""
@@ -301,6 +307,7 @@ class Records:
                 row["tokens_in"],
                 row["tokens_out"],
                 row["milliseconds"],
+                row["tries"],
             ),
             row["outcome"],
             row["stage"],

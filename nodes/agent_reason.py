@@ -3,14 +3,11 @@
 import asyncio
 from typing import Any
 
+from nodes.calling import HaltedError
 from nodes.journal import Address, Call, Journal
 from nodes.minds import Mind, Minds
 from nodes.reading import DECISIONS, read
 from nodes.state import TurnState, Update
-
-
-class HaltedError(RuntimeError):
-    """A call gave no decision in a run whose `on_failure` is `halt`. What was answered is kept."""
 
 
 async def agent_reason(minds: Minds, journal: Journal, state: TurnState) -> Update:
@@ -25,8 +22,10 @@ async def agent_reason(minds: Minds, journal: Journal, state: TurnState) -> Upda
     # One bug must not cost the other agents' paid answers: all are awaited, then the bug raises.
     answers = await asyncio.gather(*asked, return_exceptions=True)
     for answer in answers:
-        if isinstance(answer, BaseException):
+        if isinstance(answer, BaseException) and not isinstance(answer, HaltedError):
             raise answer
+    if gone := minds.gone():
+        raise HaltedError(f"turn {state['turn']}: {gone}")
     given = dict(zip(state["views"], answers, strict=True))
     if halting:
         _halt_on_failure(state["turn"], given)

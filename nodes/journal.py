@@ -49,6 +49,8 @@ class Reply:
     tokens_in: int | None = None
     tokens_out: int | None = None
     milliseconds: int = 0
+    tries: int = 1
+    """How often the request was sent; all but the last failed in a way that may pass."""
 
 
 @dataclass(frozen=True, slots=True)

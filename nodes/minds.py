@@ -25,7 +25,7 @@ class Mind(Protocol):
         """Give the texts that this mind is asked with; nothing is sent."""
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Answer. A failed call is a Reply with its failure; only bugs raise."""
+        """Answer. A failed call is a Reply with its failure; bugs raise, and HaltedError: nobody is there."""
 
 
 class Minds(Protocol):
@@ -33,6 +33,9 @@ class Minds(Protocol):
 
     def named(self, spec: str) -> Mind:
         """Give the mind of this spec."""
+
+    def gone(self) -> str:
+        """Say who gives no answer any more; empty as long as all do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,12 @@ class Company:
                 else ChatMind(parsed.name, self._system, self._prompts)
             )
         return self._minds[spec]
+
+    def gone(self) -> str:
+        """Say which model's provider gives no answer any more."""
+        return next(
+            (mind.gone for mind in self._minds.values() if isinstance(mind, ChatMind) and mind.gone), ""
+        )
 
     async def close(self) -> None:
         """Close the connections."""
