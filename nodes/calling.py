@@ -148,7 +148,7 @@ class Breaker:
     def ended(self, failure: TryFailedError | None) -> None:
         """Count a call that ended."""
         self._in_a_row = self._in_a_row + 1 if failure and failure.provider else 0
-        if failure and self._in_a_row >= GONE_AFTER:
+        if failure and self._in_a_row == GONE_AFTER:
             self.told = (
                 f"{self._model} gave no answer to {self._in_a_row} calls in a row, "
                 f"at last {failure.outcome}, {failure.told}"
@@ -158,13 +158,15 @@ class Breaker:
 def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
     """Say what an error of the client comes to."""
     if timed_out(error):
-        return TryFailedError(_causes_told(error), outcome="timed-out", tries=TRIES_AFTER_TIMEOUT)
+        told = f"no answer in time: {_cause_told(error)}"
+        return TryFailedError(told, outcome="timed-out", tries=TRIES_AFTER_TIMEOUT)
     if isinstance(error, openai.APIResponseValidationError):
         return _of_no_completion(error)
     if isinstance(error, openai.APIStatusError):
         return _of_status(error.status_code, error.response.headers, error.body, f"HTTP {error.status_code}")
-    tries = TRIES if isinstance(error, openai.APIConnectionError) else 1
-    return TryFailedError(_causes_told(error), tries=tries)
+    if isinstance(error, openai.APIConnectionError):
+        return TryFailedError(f"connection lost: {_cause_told(error)}", tries=TRIES)
+    return TryFailedError(_cause_told(error))
 
 
 def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedError:
@@ -224,14 +226,15 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def timed_out(error: BaseException) -> bool:
-    """Tell whether a call took too long; the transport says so of refused connections, too."""
-    refused = any(isinstance(cause, ConnectionError) for cause in _causes(error))
-    return isinstance(error, openai.APITimeoutError | TimeoutError) and not refused
+    """Tell whether a call took too long; the transport calls every lost connection a time-out, too."""
+    return any(isinstance(cause, TimeoutError) for cause in _causes(error))
 
 
-def _causes_told(error: BaseException) -> str:
-    """Say an error with its causes, each once, from the outside in."""
-    return ": ".join(dict.fromkeys(str(cause) or type(cause).__name__ for cause in _causes(error)))
+def _cause_told(error: BaseException) -> str:
+    """Say what happened below the client and its transport, who have names of their own for it."""
+    below = (c for c in _causes(error) if type(c).__module__.partition(".")[0] not in {"openai", "httpx2"})
+    cause = next(below, error)
+    return f"{type(cause).__name__} {cause}".strip()
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
