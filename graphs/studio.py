@@ -42,7 +42,7 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
         setting = setting_of(world, state["run"])
         company = Company(world, setting, prompts[world.prompts(setting.config)])
         try:
-            return await agent_reason(company, NoJournal(), state)
+            return await agent_reason(world, company, NoJournal(), state)
         finally:
             await company.close()
 

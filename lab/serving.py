@@ -151,6 +151,7 @@ def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> N
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen()  # who reads the line below may ask at once
     except OSError as error:
         listener.close()
         raise LabError(f"cannot listen at {host}:{port}: {error.strerror}; choose another --port") from error

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from engine.record import Drop
 from nodes.calling import (
     ABOUT_THE_REQUEST,
     TRIES,
@@ -26,6 +27,7 @@ from nodes.calling import (
 )
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
+from nodes.second import second_prompt
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The header that says which call this is: `turn/agent/attempt`."""
@@ -155,6 +157,10 @@ class ChatMind:
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Give the run's system text and this agent's turn text."""
         return Prompt(self._system, turn_text(self._prompts, view))
+
+    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
+        """Give the second question, in the language of the first."""
+        return second_prompt(self._prompts.lang, prompt, answer, drops)
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Ask the model; whatever the server does, the reply says how the call ended.

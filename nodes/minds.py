@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 from engine.chance import Luck
 from engine.policy import speak
-from engine.record import canonical
+from engine.record import Drop, canonical
 from engine.world import AnyWorld, Setting
 from nodes.chat import ChatMind
 from nodes.journal import Address, Prompt, Reply
@@ -26,6 +26,9 @@ class Mind(Protocol):
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Answer. A failed call is a Reply with its failure; bugs raise, and HaltedError: nobody is there."""
+
+    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
+        """Give the second question, which shows what was refused; None: this mind would not change."""
 
 
 class Minds(Protocol):
@@ -102,6 +105,9 @@ class PolicyMind:
         luck = Luck(self.seed, address.turn, address.agent)
         text = speak(self.world.policies, self.spec.name, self.spec.noise, view, luck)
         return Reply(text, f"policy/{self.spec.name}")
+
+    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
+        """A comparator would answer as before."""
 
 
 class Company:

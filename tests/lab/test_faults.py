@@ -23,13 +23,12 @@ from lab.errors import LabError, UsageError
 from lab.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
 from lab.playing import Request, begin, go_on
 from lab.recording import environment, in_thread
-from lab.records import Records
+from lab.records import Records, records
 from lab.serving import stand_in
 from nodes import calling, chat
 from nodes.chat import JSON_OBJECT, ChatMind
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet
-from tests.conftest import Hobbes
 from tests.lab.play import played
 
 Start = Callable[..., "Popen[str]"]
@@ -288,14 +287,13 @@ def test_a_spec_that_is_none_is_said_in_one_line(spec: str, told: str) -> None:
         parse_faults(spec)
 
 
-def test_serve_takes_faults_and_tells_what_it_did(process: Start, hobbes: Hobbes) -> None:
+def test_serve_takes_faults_and_tells_what_it_did(opened: Records, process: Start) -> None:
     serving = process("serve", "--port", "0", "--faults", "null=1")
     assert serving.stdout is not None
     base = serving.stdout.readline().strip()
-    env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": KEY}
-    model = ("--model", "openai:policy/guided")
-    ended = hobbes("run", "mining", "--agents", "1", "--rounds", "1", *model, "--json", env=env)
-    assert json.loads(ended.stdout)["outcomes"] == {"unreadable": 1}
+    with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY):
+        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
+    assert opened.result(run)["outcomes"] == {"unreadable": 1}
     assert log_of(base) == [{"address": "0/miner-01/1", "time": 1, "did": "null"}]
 
 
@@ -304,7 +302,7 @@ INTERRUPTED = 130
 
 @pytest.mark.parametrize("fault", ["stall", "error-500"])
 def test_an_interrupted_call_leaves_no_trace_and_is_asked_again(
-    fault: str, home: Path, process: Start, hobbes: Hobbes
+    fault: str, home: Path, process: Start
 ) -> None:
     """Interrupted while a server stalls, and while a call waits for its next try."""
     with served({fault: 1.0}) as base:
@@ -317,7 +315,6 @@ def test_an_interrupted_call_leaves_no_trace_and_is_asked_again(
                 continue
         player.send_signal(signal.SIGINT)
         assert player.wait() == INTERRUPTED
-    with served({}):
-        ended = json.loads(hobbes("resume", "stopped", "--json").stdout)
-    assert ended["outcomes"] == {"answered": 2}
-    assert home.exists()
+    with served({}), records(home) as opened:
+        asyncio.run(go_on(opened, opened.find("stopped"), lambda _: None))
+        assert opened.result(opened.find("stopped"))["outcomes"] == {"answered": 2}
