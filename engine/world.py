@@ -124,12 +124,14 @@ class Codec(Generic[S]):
 class World(Generic[C, S, I]):
     """One world.
 
+    action(config)                   the model of an answer, from which agents are given its schema
     setup(config, agents, seed)      the first state
     actors(state)                    who is asked this turn
     observe(state, agent)            that agent's view: plain JSON of what it may know, no prose
     validate(state, agent, answer)   intent, drops, mends; never raises on what an agent said (None: nothing)
     resolve(state, intents)          next state, events, draws; pure; an actor without intent does nothing
     over, scores, measures           the end, the score of each agent, the figures of a whole run
+    sums(played)                     each agent's figures after a turn, each as a sum that a hand can check
     load(setting, data)              a state from its JSON; ValueError if it is no such state
     names(n)                         the default names of n agents
     picture(state)                   the state for people: rows of short words
@@ -138,7 +140,7 @@ class World(Generic[C, S, I]):
 
     name: str
     config: type[C]
-    action: type[BaseModel]
+    action: Callable[[C], type[BaseModel]]
     setup: Callable[[C, tuple[str, ...], int], S]
     actors: Callable[[S], tuple[str, ...]]
     observe: Callable[[S, str], JsonObject]
@@ -147,6 +149,7 @@ class World(Generic[C, S, I]):
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
     measures: Callable[[Sequence[Played[S, I]]], tuple[Measure, ...]]
+    sums: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
     load: Callable[[Setting[C], JsonObject], S]
     state: Codec[S]
     intent: Codec[I]

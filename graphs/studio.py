@@ -1,5 +1,6 @@
 """A world's ring for `langgraph dev`, which brings checkpoints of its own and runs a thread to its end."""
 
+from dataclasses import replace
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
@@ -12,7 +13,7 @@ from nodes.agent_reason import agent_reason
 from nodes.journal import NoJournal
 from nodes.minds import Company, deal
 from nodes.observe import observe
-from nodes.prompting import load_prompts, variants
+from nodes.prompting import answer_schema, load_prompts, variants
 from nodes.state import TurnState, Update, first_state, setting_of
 
 ROUNDS = 3
@@ -40,7 +41,9 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
 
     async def reasoning(state: TurnState) -> Update:
         setting = setting_of(world, state["run"])
-        company = Company(world, setting, prompts[world.prompts(setting.config)])
+        config = setting.config
+        text = replace(prompts[world.prompts(config)], schema=answer_schema(world, config))
+        company = Company(world, setting, text)
         try:
             return await agent_reason(world, company, NoJournal(), state)
         finally:

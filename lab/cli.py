@@ -18,7 +18,7 @@ from rich.text import Text
 
 from engine.worlds import WORLDS, world_named
 from lab.errors import LabError, UsageError
-from lab.show import ERR, OUT, card, json_text, picture, plain, print_json, summary, table
+from lab.show import ERR, OUT, card, json_text, matrix, picture, plain, print_json, summary, table
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
@@ -42,7 +42,8 @@ AsJson = Annotated[
     bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", envvar="HOBBES_SET", help="key=value, repeatable")
+    list[str] | None,
+    typer.Option("--set", envvar="HOBBES_SET", help="key=value, or key=@FILE.json; repeatable"),
 ]
 RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
 HOME = Path(".hobbes")
@@ -122,14 +123,26 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Read key=value; the value is JSON if it can be, else text."""
+    """Read key=value, the value JSON if it can be, else text; or key=@FILE, the file being JSON."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageError(f"--set {text!r}: write key=value")
+    if value.startswith("@"):
+        return key, _json_file(Path(value[1:]))
     try:
         return key, json.loads(value)
     except ValueError:
         return key, value
+
+
+def _json_file(path: Path) -> Any:  # noqa: ANN401  any JSON
+    """Read a file of JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON: {error}") from error
 
 
 @app.command(context_settings=ENV)
@@ -364,6 +377,11 @@ def _show_turn(told: Mapping[str, Any]) -> None:
             [[e["type"], e["agent"], _rest(e)] for e in told["events"]],
         )
     )
+    for agent, sums in told["sums"].items():
+        OUT.print(table(f"\n{agent}", ("figure", "is made of"), list(sums.items())))
+    for kind, ratings in told["reports"].items():
+        if ratings:
+            OUT.print(matrix(f"\n{kind.replace('_', ' ')}: rater by ratee, 1 to 10", ratings))
     OUT.print(Text(f"digest {told['digest']}", style="dim"))
 
 
@@ -387,6 +405,7 @@ def _show_card(told: Mapping[str, Any]) -> None:
         ("intent", json_text(told["intent"])),
         ("drops and mends", _found(told)),
         ("what happened", plain(happened or "nothing")),
+        ("what its figures are made of", table("", ("figure", "is made of"), list(told["sums"].items()))),
         ("what changed in its mind", json_text(changed) if changed else Text("nothing")),
     ]
     OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))

@@ -13,17 +13,24 @@ from nodes.state import first_digest, identity
 
 def history(records: Records, run: Run) -> list[Played[Any, Any]]:
     """Give the turns of a run as its world's own values."""
-    world, played = run.world, []
-    before = world.setup(run.setting.config, run.setting.agents, run.setting.seed)
+    played = []
+    before = run.world.setup(run.setting.config, run.setting.agents, run.setting.seed)
     for turn in records.turns(run.id):
-        after = world.load(run.setting, turn.record["state"])
-        intents = {agent: world.intent.from_json(said) for agent, said in turn.record["intents"].items()}
-        events, draws = turn.record["events"], turn.record["draws"]
-        played.append(
-            Played(before, intents, after, tuple(map(_event, events)), tuple(Draw(**draw) for draw in draws))
-        )
-        before = after
+        played.append(played_turn(run, before, turn))
+        before = played[-1].after
     return played
+
+
+def played_turn(run: Run, before: Any, turn: Turn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state
+    """Give a logged turn as its world's own values, from the state that it began with."""
+    world, record = run.world, turn.record
+    return Played(
+        before,
+        intents={agent: world.intent.from_json(said) for agent, said in record["intents"].items()},
+        after=world.load(run.setting, record["state"]),
+        events=tuple(map(_event, record["events"])),
+        draws=tuple(Draw(**draw) for draw in record["draws"]),
+    )
 
 
 def _event(data: dict[str, Any]) -> Event:

@@ -55,7 +55,8 @@ def begin(records: Records, request: Request) -> Run:
     try:
         world, setting = settle_request(request)
         models = deal(world, request.models or f"policy:{world.policies.default}", setting.agents)
-        prompts = load_prompts(world, request.prompts or world.prompts(setting.config), request.lang)
+        variant = request.prompts or world.prompts(setting.config)
+        prompts = load_prompts(world, variant, request.lang, setting.config)
     except ValueError as error:
         raise UsageError(str(error)) from error
     _check_a_model_can_be_reached(models)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from engine.chance import Luck
-from engine.world import AnyWorld
+from engine.world import AnyWorld, Config
 from lab.errors import UsageError
 from lab.playing import Request, settle_request
 from lab.records import Records, Run
@@ -21,7 +21,8 @@ def render_in_run(
     `text` is the variant and language; what is None is the run's own. The text is today's.
     """
     variant, lang = text
-    prompts = prompts_for(run.world, variant or run.prompts.variant, lang or run.prompts.lang)
+    variant, lang = variant or run.prompts.variant, lang or run.prompts.lang
+    prompts = prompts_for(run.world, variant, lang, run.setting.config)
     state = state_before(records, run, turn)
     minds = logged(records, run, turn - 1).record["minds"] if turn else {}
     view = _view(run.world, state, turn, agent) | {"mind": minds.get(agent, EMPTY_MIND)}
@@ -34,7 +35,8 @@ def render_anew(request: Request, turn: int, agent: str) -> Prompt:
         world, setting = settle_request(request)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    prompts = prompts_for(world, request.prompts or world.prompts(setting.config), request.lang)
+    variant = request.prompts or world.prompts(setting.config)
+    prompts = prompts_for(world, variant, request.lang, setting.config)
     policy = world.policies.by_name[world.policies.default]
     state = world.setup(setting.config, setting.agents, setting.seed)
     for now in range(turn):
@@ -53,10 +55,10 @@ def render_anew(request: Request, turn: int, agent: str) -> Prompt:
     return Prompt(system_text(prompts, setting), turn_text(prompts, view))
 
 
-def prompts_for(world: AnyWorld, variant: str, lang: str) -> PromptSet:
+def prompts_for(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
     """Load prompts; what is wrong with them is the asker's to mend."""
     try:
-        return load_prompts(world, variant, lang)
+        return load_prompts(world, variant, lang, config)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

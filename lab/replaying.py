@@ -124,7 +124,7 @@ def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 async def replay_run(records: Records, run: Run, *, reread: bool) -> Replayed:
     """Play a run again from its record, with today's prompts, reading and rules."""
     journal = ReplayJournal(records, run, reread=reread)
-    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang)
+    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting.config)
     company = Company(run.world, run.setting, prompts)
     first = first_state(run.world, run.setting, run.models)
     try:

@@ -13,6 +13,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from engine.reflection import HIGHEST
+
 OUT = Console(highlight=False)
 """Results."""
 ERR = Console(stderr=True, highlight=False)
@@ -20,6 +22,9 @@ ERR = Console(stderr=True, highlight=False)
 
 # Okabe and Ito's eight colours, which colour-blind people can tell apart; the code in a cell tells the rest.
 PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+
+SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
+"""Colours of the same eight, for ratings from low to high."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -45,6 +50,24 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     for row in filled:
         made.add_row(*(cell if isinstance(cell, Text) else plain(_short(cell)) for cell in row))
     return made
+
+
+def matrix(title: str, ratings: Mapping[str, Mapping[str, int]]) -> Table:
+    """Give ratings as rater by ratee: low ones blue, high ones orange, the own one in brackets."""
+    ratees = sorted({ratee for report in ratings.values() for ratee in report})
+    rows = [
+        [plain(rater), *(_rating(report.get(ratee), own=rater == ratee) for ratee in ratees)]
+        for rater, report in ratings.items()
+    ]
+    return table(title, ("", *ratees), rows)
+
+
+def _rating(rating: int | None, *, own: bool) -> Text:
+    """Paint one rating; nothing where none was given."""
+    if rating is None:
+        return Text("·", style="dim")
+    shade = SHADES[(rating - 1) * len(SHADES) // HIGHEST]
+    return Text(f"({rating})" if own else f"{rating}", style=shade)
 
 
 def _short(cell: object) -> object:

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from engine.reflection import REPORTS
 from lab.errors import LabError, UsageError
+from lab.history import played_turn
 from lab.records import Records, Run, Turn
 from nodes.journal import Call
 from nodes.state import EMPTY_MIND
@@ -37,6 +39,8 @@ def turn_card(records: Records, run: Run, number: int) -> Card:
         "events": turn.record["events"],
         "draws": turn.record["draws"],
         "ledgers": turn.ledgers,
+        "sums": _sums(records, run, turn),
+        "reports": reports(turn),
         "digest": turn.digest,
     }
 
@@ -62,8 +66,22 @@ def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
         **{part: [e for e in turn.record[part] if e["agent"] == agent] for part in ("drops", "mends")},
         "events": list(_about(turn.record["events"], agent)),
         "draws": [draw for draw in turn.record["draws"] if agent in draw["participants"]],
+        "sums": _sums(records, run, turn).get(agent, {}),
         "mind_before": before,
         "mind_after": turn.record["minds"][agent],
+    }
+
+
+def _sums(records: Records, run: Run, turn: Turn) -> Mapping[str, Mapping[str, str]]:
+    """Give each agent's figures after a turn, each as a sum that a hand can check."""
+    return run.world.sums(played_turn(run, state_before(records, run, turn.turn), turn))
+
+
+def reports(turn: Turn) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+    """Give the reports that stand after a turn: kind, rater, ratee, 1 to 10."""
+    return {
+        kind: {rater: mind[kind] for rater, mind in turn.record["minds"].items() if mind[kind]}
+        for kind in REPORTS
     }
 
 

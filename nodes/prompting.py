@@ -22,7 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from langchain_core.messages.utils import count_tokens_approximately
 
 from engine.record import Json, JsonObject
-from engine.world import AnyWorld, Setting, settle
+from engine.world import AnyWorld, Config, Setting, settle
 
 ROOT = Path(__file__).parents[1] / "prompts"
 """The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md."""
@@ -73,8 +73,11 @@ def languages(world_name: str, variant: str) -> tuple[str, ...]:
     return tuple(sorted(file.name.split(".")[1] for file in files))
 
 
-def load_prompts(world: AnyWorld, variant: str, lang: str) -> PromptSet:
-    """Read a variant in a language; PromptError says in one line what is wrong with it."""
+def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
+    """Read a variant in a language, for a config (the world's own defaults, if none is given).
+
+    PromptError says in one line what is wrong with it.
+    """
     _known("variant", f"prompts/{world.name}", variant, variants(world.name))
     _known("language", f"prompts/{world.name}/{variant}", lang, languages(world.name, variant))
     folder = ROOT / world.name / variant
@@ -84,11 +87,16 @@ def load_prompts(world: AnyWorld, variant: str, lang: str) -> PromptSet:
         lang,
         system=_with_includes(folder / f"system.{lang}.md", _placeholders_of(world)),
         turn=_with_includes(folder / f"turn.{lang}.md", VIEW),
-        schema=one_line_json(world.action.model_json_schema()),
+        schema=answer_schema(world, config or _default_setting(world).config),
     )
     system_text(prompts, _default_setting(world))
     _check_turn(prompts)
     return prompts
+
+
+def answer_schema(world: AnyWorld, config: Config) -> str:
+    """Give the JSON schema of an answer under a config, compact."""
+    return one_line_json(world.action(config).model_json_schema())
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:

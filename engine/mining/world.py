@@ -6,6 +6,7 @@ from engine.mining.metrics import measures
 from engine.mining.policies import POLICIES
 from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
+from engine.mining.sums import sums
 from engine.mining.validation import Intent, validate
 from engine.mining.view import draw_map, observe
 from engine.world import World
@@ -13,7 +14,7 @@ from engine.world import World
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
     config=MiningConfig,
-    action=MiningAction,
+    action=lambda _: MiningAction,
     setup=state.setup,
     actors=lambda state: state.setting.agents,
     observe=observe,
@@ -22,6 +23,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=lambda state: state.gold,
     measures=measures,
+    sums=sums,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,

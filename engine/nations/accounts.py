@@ -3,16 +3,11 @@
 Source: decisions page, "What an agent sees" (its own account of the turn).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias
 
 from engine.record import Json, JsonObject
-
-Line: TypeAlias = tuple[str, int]
-"""A label and an amount; what is taken away is negative."""
-
-MINUS = "\N{MINUS SIGN}"
+from engine.sums import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +33,8 @@ class Account:
     """Mils that came, by attacker."""
     damage_by: Mapping[str, int] = field(default_factory=dict)
     """Damage, by attacker."""
+    lost_to: Mapping[str, int] = field(default_factory=dict)
+    """Mils lost in combat, by the target that destroyed them."""
     granted_to: Mapping[str, int] = field(default_factory=dict)
     """Money paid, by receiver."""
     received_from: Mapping[str, int] = field(default_factory=dict)
@@ -63,11 +60,3 @@ def plain(value: Json) -> Json:
     if isinstance(value, dict):
         return {key: plain(element) for key, element in value.items()}
     return value
-
-
-def arithmetic(lines: Sequence[Line]) -> str:
-    """Write lines as a sum, as in `gross 60 + trade 15 = 75`; what is 0 is left out, but not the first."""
-    (label, first), *rest = lines
-    steps = [f"{label} {first}"]
-    steps += [f"{MINUS if amount < 0 else '+'} {label} {abs(amount)}" for label, amount in rest if amount]
-    return f"{' '.join(steps)} = {sum(amount for _, amount in lines)}"

@@ -7,11 +7,12 @@ agent sees".
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from engine.nations.accounts import Account, arithmetic
+from engine.nations.accounts import Account
 from engine.nations.actions import RESOURCES
 from engine.nations.ledgers import Books, Income
 from engine.nations.phases import play, take_orders
 from engine.nations.state import Pairs, State
+from engine.nations.sums import sums
 from engine.nations.validation import Intent
 from engine.record import Event, Json
 from engine.world import Resolved
@@ -24,7 +25,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     return Resolved(
         _next(state, books, accounts),
         events=tuple(_events(state, books)),
-        ledgers={**books.to_json(), "accounts": {a: _shown(account) for a, account in accounts.items()}},
+        ledgers={**books.to_json(), "accounts": _shown(state, accounts)},
         mends=books.mends,
     )
 
@@ -64,6 +65,7 @@ def settle_accounts(state: State, books: Books) -> dict[str, Account]:
             attacked=books.allocation.attacks[agent],
             attacked_by=books.allocation.attacked_by[agent],
             damage_by=books.war_damage.damage[agent],
+            lost_to=books.combat.combat_losses[agent],
             granted_to=books.transfers.grants_paid[agent],
             received_from=books.transfers.grants_received[agent],
             ceded_to=ceded[agent],
@@ -87,13 +89,12 @@ def _resource_lines(income: Income, agent: str) -> dict[str, tuple[tuple[str, in
     }
 
 
-def _shown(account: Account) -> dict[str, Json]:
-    """Give an account as JSON with its sums written out."""
-    written = {
-        name: arithmetic(lines)
-        for name, lines in (("money", account.money), ("welfare", account.welfare), ("mils", account.mils))
+def _shown(state: State, accounts: Mapping[str, Account]) -> dict[str, Json]:
+    """Give the accounts as JSON, with their sums written out."""
+    return {
+        agent: {**account.to_json(), "sums": sums(state, accounts, agent)}
+        for agent, account in accounts.items()
     }
-    return {**account.to_json(), "arithmetic": written}
 
 
 def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:

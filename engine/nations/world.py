@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 
 from engine.nations import state, validation
-from engine.nations.actions import NationsAction
 from engine.nations.metrics import measures
 from engine.nations.policies import POLICIES
 from engine.nations.resolution import EVENTS, resolve
 from engine.nations.state import NationsConfig, State
+from engine.nations.sums import sums
 from engine.nations.validation import Intent, validate
 from engine.nations.view import observe, picture
 from engine.world import World
@@ -43,7 +43,7 @@ def scores(state: State) -> Mapping[str, int]:
 NATIONS: World[NationsConfig, State, Intent] = World(
     name="nations",
     config=NationsConfig,
-    action=NationsAction,
+    action=validation.action_model,
     setup=state.setup,
     actors=lambda state: state.setting.agents,
     observe=observe,
@@ -52,6 +52,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
     measures=measures,
+    sums=lambda played: {a: sums(played.before, played.after.accounts, a) for a in played.after.accounts},
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -59,6 +60,6 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     names=names,
     default_agents=4,
     picture=picture,
-    prompts=lambda _: "seed",
+    prompts=lambda _: "plain",
     events=EVENTS,
 )

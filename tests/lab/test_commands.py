@@ -86,6 +86,17 @@ def test_settings_and_json_are_variables_too(cli: Cli) -> None:
     assert (run["config"]["stamina"], run["config"]["mine_cap"]) == (3, 2)
 
 
+def test_a_setting_can_be_a_file_of_json(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "alpha.json"
+    file.write_text("[[3, 1], [1, 1]]")
+    cli(*SMALL, "--set", "rows=2", "--set", "cols=2", "--set", f"alpha=@{file}", "--json")
+    (run,) = json.loads(cli("runs", "--json").stdout)
+    assert run["config"]["alpha"] == [[3, 1], [1, 1]]
+    file.write_text("[[3, 1]")
+    assert "is not JSON" in str(refused(cli, *SMALL, "--set", f"alpha=@{file}"))
+    assert "No such file" in str(refused(cli, *SMALL, "--set", "alpha=@nowhere.json"))
+
+
 def test_a_file_is_a_run_and_the_command_line_says_the_last_word(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(
@@ -123,6 +134,8 @@ def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
     assert card["outcome"] == "answered"
     assert {event["agent"] for event in card["events"]} == {"miner-02"}
     assert card["mind_after"]["last_summary"] == "I mined 0 gold."
+    assert card["sums"]["gold"].startswith("before 0")
+    assert card["sums"]["gold"] in cli("trace", "last", "1").stdout
 
 
 def test_trace_of_a_model_shows_the_prompt_that_was_sent_tokens_and_time(

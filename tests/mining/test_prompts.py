@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from engine.chance import Luck
+from engine.mining.actions import MiningAction
 from engine.mining.state import Cell, MiningConfig, State, cells
 from engine.mining.world import MINING
 from engine.record import Drop, JsonObject, Mend
@@ -823,7 +824,7 @@ def test_the_examples_of_an_answer_are_answers(variant: str, lang: str, values: 
     examples = [json.loads(found) for found in re.findall(r"\{\".*\}", render(variant, lang, values))]
     assert len(examples) == 2
     for example in examples:
-        MINING.action.model_validate(example)
+        MiningAction.model_validate(example)
         land = Land(values)
         land.give("ann", [(0, 0)])
         land.round(ann=example)

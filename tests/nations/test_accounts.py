@@ -1,8 +1,13 @@
 """Accounts: each agent's turn, line by line, with the arithmetic shown."""
 
-from engine.nations.accounts import arithmetic
+from typing import Any
+
+import pytest
+
 from engine.nations.world import NATIONS
+from engine.sums import arithmetic
 from tests.nations.stage import A, B, C, board, run, turn
+from tests.sums import comes_out, in_ascii
 
 SIX = {A: ["a1", "a2", "a3", "a4", "a5", "a6"], B: ["b1"], C: ["c1"]}
 
@@ -21,13 +26,13 @@ def test_a_ledger_can_be_checked_by_hand_line_by_line() -> None:
         ["grants", -7],
     ]
     assert account["left"] == 10
-    assert account["arithmetic"]["money"] == "gross 60 − damage 15 − upkeep 8 − purchases 20 − grants 7 = 10"  # noqa: RUF001  a minus sign
+    assert account["sums"]["money"] == "gross 60 − damage 15 − upkeep 8 − purchases 20 − grants 7 = 10"  # noqa: RUF001  a minus sign
 
 
 def test_welfare_is_what_is_left_and_what_trade_brought() -> None:
     played = turn(board(army=5), {B: {"money_grants": {A: 7}}})
     account = played.account(A)
-    assert account["arithmetic"]["welfare"] == "left 40 + trade 14 = 54"
+    assert account["sums"]["welfare"] == "left 40 + trade 14 = 54"
     assert (account["gained"], account["total"]) == (54, 54)
     assert (account["received_from"], played.account(B)["granted_to"]) == ({B: 7}, {A: 7})
 
@@ -58,3 +63,47 @@ def test_every_account_adds_up_in_every_turn_of_a_long_run() -> None:
 
 def test_a_sum_leaves_out_what_is_0_but_not_its_first_line() -> None:
     assert arithmetic([("gross", 0), ("damage", 0), ("trade", 3)]) == "gross 0 + trade 3 = 3"
+
+
+def test_each_figure_of_an_account_is_a_sum_of_its_own() -> None:
+    state = board(territories=SIX, army={A: 10, B: 3, C: 5}, constants={"c_violence_penalty": 1})
+    answers: dict[str, dict[str, Any]] = {
+        A: {"purchase_mils": 1, "money_grants": {C: 5}, "attacks": {C: 2}},
+        B: {"attacks": {A: 3}, "money_grants": {A: 3}},
+        C: {"money_grants": {A: 5}},
+    }
+    written = turn(state, answers).account(A)["sums"]
+    assert {name: in_ascii(text) for name, text in written.items()} == {
+        "gross": "territories 6 x 10 = 60",
+        "damage": "AgentB 3 x 5 = 15",
+        "violence penalty": "territories 6 x 1 = 6",
+        "upkeep": "(start 10) x 2 = 20",
+        "grants": "AgentC 5 = 5",
+        "money": "gross 60 - damage 15 - violence penalty 6 - upkeep 20 - grants 5 = 14",
+        "trade": "floor((AgentB 3) x 2.0) = 6",
+        "welfare": "left 14 + trade 6 = 20",
+        "welfare in all": "0 + 20 = 20",
+        "destroyed": "min(floor((army 10 - sent out 2) / 4), attackers 3) = 2",
+        "lost in combat": "AgentC 1 = 1",
+        "mils": "start 10 - lost in combat 1 = 9",
+    }
+
+
+@pytest.mark.parametrize("treatment", [{}, {"resources": True}, {"constants": {"c_violence_penalty": 3}}])
+def test_every_sum_of_a_long_run_comes_out(treatment: dict[str, Any]) -> None:
+    state, shown = board(6, **treatment), set[str]()
+    for played in run(state, list(NATIONS.policies.by_name), turns=30, noise=0.05):
+        for written in NATIONS.sums(played.played()).values():
+            shown |= written.keys()
+            assert [text for text in written.values() if not comes_out(text)] == []
+    assert shown >= {
+        "gross",
+        "damage",
+        "upkeep",
+        "purchases",
+        "grants",
+        "money",
+        "trade",
+        "destroyed",
+        "mils",
+    }

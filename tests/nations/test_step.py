@@ -36,7 +36,7 @@ def test_a_step_from_a_given_state_shows_intents_mends_ledgers_and_views() -> No
         }
     ]
     assert told["ledgers"]["money_grants"] == {A: {B: 99}, B: {}}
-    written = told["ledgers"]["accounts"][A]["arithmetic"]["money"]
+    written = told["ledgers"]["accounts"][A]["sums"]["money"]
     assert written == "gross 10 − upkeep 4 − grants 6 = 0"  # noqa: RUF001  minus signs
     assert told["views"][B]["account"]["received_from"] == {A: 6}
 
