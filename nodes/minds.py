@@ -11,11 +11,17 @@ from engine.chance import Luck
 from engine.policy import speak
 from engine.record import Drop, canonical
 from engine.world import AnyWorld, Setting
-from nodes.chat import ChatMind
+from nodes.chat import JSON_OBJECT, ChatMind
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet, system_text
 
-SPEC = re.compile(r"openai:(?P<model>\S+)|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?")
+SPEC = re.compile(
+    r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
+    r"|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?"
+)
+
+HOTTEST = 2
+"""The highest temperature that the protocol knows."""
 
 
 class Mind(Protocol):
@@ -43,11 +49,12 @@ class Minds(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A model's spec, taken apart: `openai:NAME`, or `policy:NAME?noise=0.1`."""
+    """A spec, taken apart: `openai:NAME?temperature=0.5&max_tokens=800`, or `policy:NAME?noise=0.1`."""
 
     kind: str
     name: str
     noise: float = 0.0
+    parameters: tuple[tuple[str, float], ...] = ()
 
 
 def parse_spec(world: AnyWorld, spec: str) -> Spec:
@@ -56,7 +63,7 @@ def parse_spec(world: AnyWorld, spec: str) -> Spec:
     if found is None:
         raise ValueError(f"no model spec: {spec!r}; write openai:NAME or policy:NAME?noise=0.1")
     if found["model"]:
-        return Spec("openai", found["model"])
+        return Spec("openai", found["model"], parameters=_parameters(found["parameters"]))
     policies = world.policies.by_name
     if found["policy"] not in policies:
         raise ValueError(f"{world.name} has no policy {found['policy']!r}; it has: {', '.join(policies)}")
@@ -67,6 +74,19 @@ def parse_spec(world: AnyWorld, spec: str) -> Spec:
     if not 0 <= noise <= 1:
         raise ValueError(f"noise in {spec!r} must be a number from 0 to 1")
     return Spec("policy", found["policy"], noise)
+
+
+def _parameters(said: str) -> tuple[tuple[str, float], ...]:
+    """Read what is sent with each request: `temperature` from 0 to 2, `max_tokens` from 1."""
+    given: dict[str, float] = {}
+    for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
+        try:
+            given[name] = float(value) if name == "temperature" else int(value)
+        except ValueError as error:
+            raise ValueError(f"{name}={value}: a number, and a whole one of max_tokens") from error
+    if not 0 <= given.get("temperature", 0) <= HOTTEST or given.get("max_tokens", 1) < 1:
+        raise ValueError(f"{said[1:]}: take a temperature from 0 to {HOTTEST}, and max_tokens from 1")
+    return tuple(given.items())
 
 
 def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
@@ -131,7 +151,9 @@ class Company:
             self._minds[spec] = (
                 PolicyMind(self._world, parsed, self._setting.seed)
                 if parsed.kind == "policy"
-                else ChatMind(parsed.name, self._system, self._prompts)
+                else ChatMind(
+                    parsed.name, self._system, self._prompts, {**JSON_OBJECT, **dict(parsed.parameters)}
+                )
             )
         return self._minds[spec]
 
