@@ -126,6 +126,19 @@ def test_every_fault_has_its_line() -> None:
     assert OUTCOMES.keys() == FAULTS.keys()
 
 
+def test_the_table_for_people_says_the_same() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "failures.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.count("|") == 6]
+    told = {name: row for row in rows for name in re.findall(r"`([\w-]+)`", row[2])}
+    assert told.keys() == FAULTS.keys()
+    wrong = {
+        name: row
+        for name, row in told.items()
+        if row[4] != "1 more" and (re.split("[,;:]", row[3])[0], int(row[4])) != OUTCOMES[name][:2]
+    }
+    assert wrong == {}
+
+
 def test_each_fault_ends_its_call_as_what_it_was(opened: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name in OUTCOMES if name not in ALONE]
 
@@ -258,6 +271,20 @@ def test_a_wrong_key_stops_a_run_too_and_a_refused_request_never_does(opened: Re
     with served({"error-400": 1.0}):
         run = played(opened, request)
     assert opened.result(run)["outcomes"] == {"provider-error": 18}
+
+
+def test_one_answer_in_ten_shows_that_the_provider_is_there(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine failures in a row, an answer, nine failures, an answer, five failures: never ten in a row."""
+
+    def by_turn(_shares: object, address: str, _time: int) -> str:
+        return ANSWER if int(address.split("/", maxsplit=1)[0]) % 10 == 9 else "error-403"
+
+    monkeypatch.setattr(faults, "drawn", by_turn)
+    with served({}):
+        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
+    assert opened.result(run)["outcomes"] == {"provider-error": 23, "answered": 2}
 
 
 def test_the_same_address_asked_as_often_meets_the_same_fault() -> None:
