@@ -24,6 +24,9 @@ class Config(BaseModel):
     on_failure: Literal["default", "halt"] = Field(
         "default", description="a call that gave no decision: take the default action, or stop the run"
     )
+    reask: int = Field(
+        0, ge=0, le=1, description="1: an agent is shown once what was refused of its answer, and asked again"
+    )
     taint_share: float = Field(
         0.05, ge=0, le=1, description="share of decisions that were nobody's past which a run is tainted"
     )

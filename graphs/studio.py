@@ -45,7 +45,7 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
         text = replace(prompts[world.prompts(config)], schema=answer_schema(world, config))
         company = Company(world, setting, text)
         try:
-            return await agent_reason(company, NoJournal(), state)
+            return await agent_reason(world, company, NoJournal(), state)
         finally:
             await company.close()
 

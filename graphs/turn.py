@@ -28,11 +28,11 @@ LAST = "log"
 """The node that closes a turn."""
 
 
-def asking(minds: Minds, journal: Journal) -> Node:
+def asking(world: AnyWorld, minds: Minds, journal: Journal) -> Node:
     """Give the node that asks these minds, with this journal."""
 
     async def reasoning(state: TurnState) -> Update:
-        return await agent_reason(minds, journal, state)
+        return await agent_reason(world, minds, journal, state)
 
     return reasoning
 

@@ -30,16 +30,13 @@ from vcr.request import Request
 
 from engine.world import in_one_line
 from lab.errors import UsageError
+from nodes.calling import SECRETS, SHORTEST_SECRET
 from nodes.chat import ADDRESS_HEADER
 
 ENDPOINT = "/chat/completions"
 NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"
 KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
 """The headers that may be written, either way: any list of secret ones has holes."""
-SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
-"""Variables whose values are taken out of what servers answer: an error may say whose key was wrong."""
-SHORTEST_SECRET = 8
-"""Characters below which a value is none, such as the `none` for servers that ask for no key."""
 FORMAT = 1
 LONGEST_DIFF = 8_000
 SKIPPED_PATCHERS = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado", "httpx")

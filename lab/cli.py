@@ -453,15 +453,20 @@ def serve(
     host: Annotated[str, typer.Option(help="the address to listen at")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 takes a free one")] = 8765,
     delay: Annotated[float, typer.Option(min=0, help="seconds that each answer takes")] = 0.0,
+    faults: Annotated[
+        str,
+        typer.Option(help="what goes wrong: NAME=SHARE,NAME=SHARE (docs/failures.md), or one SHARE of all"),
+    ] = "",
 ) -> None:
-    """Serve chat completions with the policies behind them.
+    """Serve chat completions with the policies behind them; /stats tells what was done to each call.
 
-    Example: hobbes serve --port 8765, then
+    Example: hobbes serve --port 8765 --faults 'html-502=0.1,cut-in-body=0.05', then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
     """
+    from lab.faults import parse_faults
     from lab.serving import listen
 
-    listen(host, port, delay)
+    listen(host, port, delay, parse_faults(faults))
 
 
 @app.command(context_settings=ENV)

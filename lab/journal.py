@@ -9,6 +9,7 @@ from engine.record import sha256
 from engine.reflection import REPORTS
 from lab.records import Records, Run
 from nodes.journal import Address, Call, Prompt, TurnRecord
+from nodes.reading import DECISIONS, deciding
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -19,26 +20,36 @@ class RunJournal:
     def __init__(self, records: Records, run: Run) -> None:
         self._records = records
         self._run = run.id
-        # Answers of turns that were never logged: only after a crash are there any.
-        self._waiting = records.answered_since(run.id, run.turns)
+        # Of turns that were never logged: only after a crash or a halt are there any, when a run is taken up.
+        self._attempts = records.attempts_since(run.id, run.turns)
+        # A run that halted on failures asks again; in any other they stay what they were.
+        self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._kept: set[str] = set()
 
-    def answered(self, address: Address, prompt: Prompt) -> Call | None:
-        """Give the last call of this turn and agent, if it answers the same prompt."""
-        if (address.turn, address.agent) not in self._waiting:
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        """Give the last call to this question, if it answers the same prompt and its failure counts."""
+        if (turn, agent) not in self._attempts:
             return None
-        call = self._records.calls(self._run, address.turn, address.agent)[0]
-        return call if call.prompt == prompt else None
+        calls = self._records.attempts(self._run, turn, agent)[agent]
+        counts = deciding(calls)
+        if not self._failures_count and counts is not None and counts.outcome not in DECISIONS:
+            return None
+        asked = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
+        return next(asked, None)
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Give the attempt after all that were kept."""
+        return Address(turn, agent, self._attempts.get((turn, agent), 0) + 1)
 
     def read(self, call: Call, outcome: str, stage: str) -> None:
         """Nothing to write: how a kept call was read stands beside it."""
 
     def keep(self, call: Call) -> None:
-        """Write a call down in a transaction of its own."""
+        """Write a call down in a transaction of its own; none is ever written over."""
         reply, address = call.reply, call.address
         with self._records.db.conn as connection:
             connection.execute(
-                f"insert or replace into calls values ({', '.join('?' * 16)})",  # noqa: S608  only marks
+                f"insert into calls values ({', '.join('?' * 18)})",  # noqa: S608  only marks
                 (
                     self._run,
                     address.turn,
@@ -56,8 +67,11 @@ class RunJournal:
                     reply.tokens_out,
                     reply.milliseconds,
                     _now(),
+                    reply.tries,
+                    call.question,
                 ),
             )
+        self._attempts[address.turn, address.agent] = address.attempt
 
     def _text(self, text: str) -> str:
         """Keep a text, once; the system text comes with every call."""
@@ -84,9 +98,11 @@ class RunJournal:
                     [(self._run, turn.turn, *value) for value in values],
                 )
             connection.execute(
-                "update runs set turns = max(turns, ?), digest = ? where id = ?",
+                "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
+                " where id = ?",
                 (turn.turn + 1, turn.digest, self._run),
             )
+        self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > turn.turn}
 
 
 def rows_of(record: Mapping[str, Any]) -> dict[str, list[Row]]:

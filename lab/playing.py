@@ -15,7 +15,7 @@ from lab.errors import LabError, UsageError
 from lab.history import history
 from lab.journal import RunJournal
 from lab.records import Records, Run
-from nodes.agent_reason import HaltedError
+from nodes.calling import HaltedError
 from nodes.minds import Company, deal
 from nodes.prompting import load_prompts
 from nodes.reading import DECISIONS
@@ -74,7 +74,8 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended."""
     began = time.monotonic()
     with records.playing(run.id):
-        records.update(run.id, status="unfinished", error=None)
+        if run.status != "halted":  # until a turn is played past where it halted
+            records.update(run.id, status="unfinished", error=None)
         try:
             state = await _play_to_the_end(records, run, on_turn)
         except HaltedError as error:
@@ -91,7 +92,7 @@ async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn) -> TurnS
     """Play until the world is over."""
     company = Company(run.world, run.setting, run.prompts)
     journal = RunJournal(records, run)
-    nodes = ring(run.world, asking(company, journal), journal)
+    nodes = ring(run.world, asking(run.world, company, journal), journal)
     last = first_state(run.world, run.setting, run.models)
     try:
         _meet(company, run)

@@ -26,7 +26,7 @@ from lab.errors import UsageError
 from lab.playing import Request, begin, go_on
 from lab.records import Records, records
 from lab.runfile import read_run_file
-from lab.serving import stand_in
+from lab.serving import configured, stand_in
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
 
@@ -35,7 +35,7 @@ STAND_IN = "hobbes serve, the rule-based stand-in server"
 def in_thread(app: Starlette) -> Iterator[str]:
     """Serve an application in a thread of this process; give its base URL."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_keep_alive=300))
+    server = uvicorn.Server(configured(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

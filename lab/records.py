@@ -24,6 +24,7 @@ from engine.worlds import world_named
 from lab.errors import LabError, UsageError
 from nodes.journal import Address, Call, Prompt, Reply
 from nodes.prompting import PromptSet
+from nodes.reading import deciding
 from nodes.state import first_digest, identity
 
 BUSY_SECONDS = 30.0
@@ -136,6 +137,13 @@ def m001_runs_turns_and_their_rows(db: Database) -> None:
         db.table(table).create_index(["run", "code"])
     db.table("events").create_index(["run", "type"])
     db.table("calls").create_index(["run", "outcome"])
+
+
+@migrations()
+def m002_tries_and_questions(db: Database) -> None:
+    """Make room for how often a call was sent, and for which question: before, each was sent and put once."""
+    db.table("calls").add_column("tries", int, not_null_default=1)
+    db.table("calls").add_column("question", int, not_null_default=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,21 +278,29 @@ class Records:
             yield Turn(row["turn"], record, row["digest"], ledgers)
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
-        """Give the last call of each agent in a turn."""
+        """Give the call of each agent in a turn that counts, by agent."""
+        return [call for calls in self.attempts(run, turn, agent).values() if (call := deciding(calls))]
+
+    def attempts(self, run: str, turn: int, agent: str | None = None) -> dict[str, list[Call]]:
+        """Give all calls of each agent in a turn, in the order of their attempts."""
         rows = self.db.table("calls").rows_where(
             "run = ? and turn = ? and agent = coalesce(?, agent)",
             [run, turn, agent],
             order_by="agent, attempt",
         )
-        return list({row["agent"]: self._as_call(row) for row in rows}.values())
+        found: dict[str, list[Call]] = {}
+        for row in rows:
+            found.setdefault(row["agent"], []).append(self._as_call(row))
+        return found
 
-    def answered_since(self, run: str, turn: int) -> set[tuple[int, str]]:
-        """Name the turns and agents, from this turn on, for which calls were kept.
+    def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
+        """Give the last attempt of each turn and agent, from this turn on, for which calls were kept.
 
-        The turn before is named too: it may have been logged and yet not checkpointed.
+        The turn before counts too: it may have been logged and yet not checkpointed.
         """
-        sql = "select turn, agent from calls where run = ? and turn >= ?"
-        return set(self.db.conn.execute(sql, [run, turn - 1]).fetchall())
+        sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
+        rows = self.db.conn.execute(sql, [run, turn - 1]).fetchall()
+        return {(number, agent): attempt for number, agent, attempt in rows}
 
     def _as_call(self, row: Mapping[str, Any]) -> Call:
         """Give a call from its row."""
@@ -301,9 +317,11 @@ class Records:
                 row["tokens_in"],
                 row["tokens_out"],
                 row["milliseconds"],
+                row["tries"],
             ),
             row["outcome"],
             row["stage"],
+            row["question"],
         )
 
     def runs(self) -> list[dict[str, Any]]:

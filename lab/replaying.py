@@ -14,7 +14,7 @@ from graphs.run import replay
 from graphs.turn import asking, ring
 from lab.errors import LabError
 from lab.records import Records, Run, Turn
-from nodes.agent_reason import HaltedError
+from nodes.calling import HaltedError
 from nodes.journal import Address, Call, Prompt, TurnRecord
 from nodes.minds import Company
 from nodes.prompting import load_prompts
@@ -57,20 +57,25 @@ class ReplayJournal:
         self._run = run
         self._reread = reread
         self._turns: Mapping[int, Turn] = {turn.turn: turn for turn in records.turns(run.id)}
-        self._calls: dict[int, dict[str, Call]] = {}
+        self._calls: dict[int, dict[str, list[Call]]] = {}
 
-    def answered(self, address: Address, prompt: Prompt) -> Call | None:
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
         """Give the recorded call, if it was asked with the same prompt."""
-        if address.turn not in self._calls:
-            calls = self._records.calls(self._run.id, address.turn)
-            self._calls = {address.turn: {call.address.agent: call for call in calls}}
-        call = self._calls[address.turn].get(address.agent)
-        if call is None:
-            raise DivergedError(address.turn, address.agent, "answer", "no answer was recorded\n")
+        if turn not in self._calls:
+            self._calls = {turn: self._records.attempts(self._run.id, turn)}
+        asked = [call for call in self._calls[turn].get(agent, ()) if call.question == question]
+        if not asked:
+            which = "second answer" if question == 2 else "answer"  # noqa: PLR2004  the second question
+            raise DivergedError(turn, agent, "answer", f"no {which} was recorded\n")
+        call = asked[-1]
         if not self._reread and call.prompt != prompt:
             diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
-            raise DivergedError(address.turn, address.agent, "prompt", diff)
+            raise DivergedError(turn, agent, "prompt", diff)
         return call
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Never happens: a replay asks nobody."""
+        raise AssertionError(f"a replay asked {agent} in turn {turn}")
 
     def keep(self, call: Call) -> None:
         """Never happens: a replay asks nobody."""
@@ -123,7 +128,8 @@ async def replay_run(records: Records, run: Run, *, reread: bool) -> Replayed:
     company = Company(run.world, run.setting, prompts)
     first = first_state(run.world, run.setting, run.models)
     try:
-        state: TurnState = await replay(ring(run.world, asking(company, journal), journal), first, run.turns)
+        nodes = ring(run.world, asking(run.world, company, journal), journal)
+        state: TurnState = await replay(nodes, first, run.turns)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:

@@ -1,7 +1,8 @@
 """The stand-in server: OpenAI's chat completions over HTTP, with the policies behind it.
 
 It exists to record cassettes and to test the wire. It knows nothing but the prompt that a model would read:
-the last line of the last message is the view. Models are `policy/NAME`, with `?noise=0.1` if wanted.
+the last line of the last message is the view. Models are `policy/NAME`, with `?noise=0.1` if wanted. With
+faults it does to calls what real servers do, and tells under `/stats` what it did to each.
 """
 
 import asyncio
@@ -10,18 +11,20 @@ import json
 import socket
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from engine.chance import Luck
 from engine.policy import speak, viewer
 from engine.worlds import WORLDS, world_named
 from lab.errors import LabError
+from lab.faults import CuttableProtocol, Faults
 from nodes.chat import ADDRESS_HEADER
 from nodes.minds import parse_spec
 from nodes.prompting import approximate_tokens
@@ -31,20 +34,26 @@ class BadRequestError(ValueError):
     """A request that a real server would refuse, too."""
 
 
-def stand_in(delay: float = 0.0) -> Starlette:
-    """Make the server; each answer takes `delay` seconds, as a model would take them."""
-    asked: Counter[str] = Counter()
+def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> Starlette:
+    """Make the server; each answer takes `delay` seconds, as a model would take them.
 
-    async def completions(request: Request) -> JSONResponse:
+    `faults` are the shares of what is done to calls instead (lab.faults).
+    """
+    asked: Counter[str] = Counter()
+    faulty = Faults(faults or {})
+
+    async def completions(request: Request) -> Response:
         began = time.monotonic()
         try:
             body = await _body(request)
             completion = _completion(body, _answer(body))
         except BadRequestError as error:
             return _refusal(str(error), 400)
-        asked[request.headers.get(ADDRESS_HEADER, "")] += 1
+        address = request.headers.get(ADDRESS_HEADER, "")
+        asked[address] += 1
+        response = faulty.meet(address, request, body, completion)
         await asyncio.sleep(began + delay - time.monotonic())
-        return JSONResponse(completion)
+        return response
 
     async def models(_: Request) -> JSONResponse:
         names = sorted({f"policy/{name}" for world in WORLDS.values() for name in world.policies.by_name})
@@ -52,7 +61,7 @@ def stand_in(delay: float = 0.0) -> Starlette:
         return JSONResponse({"object": "list", "data": data})
 
     async def stats(_: Request) -> JSONResponse:
-        return JSONResponse({"calls": asked.total(), "addresses": dict(asked)})
+        return JSONResponse({"calls": asked.total(), "addresses": dict(asked), "log": faulty.log})
 
     return Starlette(
         routes=[
@@ -129,15 +138,22 @@ def _refusal(message: str, status: int) -> JSONResponse:
     return JSONResponse({"error": error}, status_code=status)
 
 
-def listen(host: str, port: int, delay: float) -> None:
+def configured(app: Starlette) -> uvicorn.Config:
+    """Give the way in which the stand-in server is served."""
+    return uvicorn.Config(
+        app, http=CuttableProtocol, log_level="warning", access_log=False, timeout_keep_alive=300
+    )
+
+
+def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> None:
     """Serve until stopped; the first line on stdout says where."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen()  # who reads the line below may ask at once
     except OSError as error:
         listener.close()
         raise LabError(f"cannot listen at {host}:{port}: {error.strerror}; choose another --port") from error
     print(f"http://{host}:{listener.getsockname()[1]}/v1", flush=True)  # noqa: T201  for people and scripts
-    config = uvicorn.Config(stand_in(delay), log_level="warning", access_log=False, timeout_keep_alive=300)
-    uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(configured(stand_in(delay, faults))).run(sockets=[listener])

@@ -1,60 +1,88 @@
 """agent_reason: every actor is asked at once, and each answer is written down the moment it arrives."""
 
 import asyncio
+from dataclasses import dataclass, replace
 from typing import Any
 
-from nodes.journal import Address, Call, Journal
+from engine.record import Drop
+from engine.world import AnyWorld
+from nodes.calling import HaltedError
+from nodes.journal import Call, Journal, Prompt, Reply
 from nodes.minds import Mind, Minds
-from nodes.reading import DECISIONS, read
-from nodes.state import TurnState, Update
+from nodes.reading import DECISIONS, Reading, read
+from nodes.second import NEVER_SAID, Heard, the_one_that_counts
+from nodes.state import TurnState, Update, now
 
 
-class HaltedError(RuntimeError):
-    """A call gave no decision in a run whose `on_failure` is `halt`. What was answered is kept."""
-
-
-async def agent_reason(minds: Minds, journal: Journal, state: TurnState) -> Update:
+async def agent_reason(world: AnyWorld, minds: Minds, journal: Journal, state: TurnState) -> Update:
     """Ask every actor, or take the answer that the journal has, and read what was said."""
-    halting = state["run"]["config"]["on_failure"] == "halt"
-    asked = [
-        _ask(
-            minds.named(state["models"][agent]), journal, Address(state["turn"], agent), view, halting=halting
-        )
-        for agent, view in state["views"].items()
-    ]
+    turn = Turn(world, minds, journal, state)
     # One bug must not cost the other agents' paid answers: all are awaited, then the bug raises.
-    answers = await asyncio.gather(*asked, return_exceptions=True)
+    answers = await asyncio.gather(*(turn.ask(agent) for agent in state["views"]), return_exceptions=True)
     for answer in answers:
-        if isinstance(answer, BaseException):
+        if isinstance(answer, BaseException) and not isinstance(answer, HaltedError):
             raise answer
-    given = dict(zip(state["views"], answers, strict=True))
-    if halting:
+    if gone := minds.gone():
+        raise HaltedError(f"turn {state['turn']}: {gone}")
+    given: dict[str, Any] = dict(zip(state["views"], answers, strict=True))
+    if state["run"]["config"]["on_failure"] == "halt":
         _halt_on_failure(state["turn"], given)
     return {"answers": given}
 
 
-async def _ask(
-    mind: Mind, journal: Journal, address: Address, view: dict[str, Any], *, halting: bool
-) -> dict[str, Any]:
-    """Get one agent's answer. Where failures halt the run, a failed call is asked again, as a new attempt."""
-    prompt = mind.prompt(view)
-    known = journal.answered(address, prompt)
-    if known is not None and halting and known.outcome not in DECISIONS:
-        address = Address(address.turn, address.agent, known.address.attempt + 1)
-        known = None
-    reply = known.reply if known is not None else await mind.reply(address, prompt)
-    reading = read(address.agent, reply)
-    if known is None:
-        journal.keep(Call(address, prompt, reply, reading.outcome, reading.stage))
-    else:
-        journal.read(known, reading.outcome, reading.stage)
-    return {
-        "outcome": reading.outcome,
-        "error": reply.error,
-        "said": reading.said,
-        "drops": [drop.to_json() for drop in reading.drops],
-        "mends": [mend.to_json() for mend in reading.mends],
-    }
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The asking of one turn."""
+
+    world: AnyWorld
+    minds: Minds
+    journal: Journal
+    state: TurnState
+
+    async def ask(self, agent: str) -> dict[str, Any]:
+        """Get one agent's answer: to the turn's question, or to the second one about the first answer."""
+        mind = self.minds.named(self.state["models"][agent])
+        prompt = mind.prompt(self.state["views"][agent])
+        heard = await self._put(mind, agent, 1, prompt)
+        if self.state["run"]["config"]["reask"] and heard.reading.outcome not in NEVER_SAID:
+            drops = self._refused(agent, heard.reading)
+            again = mind.again(prompt, heard.reply.text, drops) if drops else None
+            if again is not None:
+                second = await self._put(mind, agent, 2, again)
+                heard = the_one_that_counts(agent, heard, second)
+        return {
+            "outcome": heard.reading.outcome,
+            "error": heard.reply.error,
+            "said": heard.reading.said,
+            "drops": [drop.to_json() for drop in heard.reading.drops],
+            "mends": [mend.to_json() for mend in heard.reading.mends],
+        }
+
+    async def _put(self, mind: Mind, agent: str, question: int, prompt: Prompt) -> Heard:
+        """Put a question to an agent, unless the journal has its answer; write down what came."""
+        number = self.state["turn"]
+        known = self.journal.answered(number, agent, question, prompt)
+        if known is not None:
+            reading = read(agent, known.reply)
+            self.journal.read(known, reading.outcome, reading.stage)
+            return Heard(known.reply, reading)
+        address = self.journal.free(number, agent)
+        reply = await mind.reply(address, prompt)
+        reading = read(agent, reply)
+        reply = _with_its_reasoning(reply, reading)
+        self.journal.keep(Call(address, prompt, reply, reading.outcome, reading.stage, question))
+        return Heard(reply, reading)
+
+    def _refused(self, agent: str, reading: Reading) -> list[Drop]:
+        """Say what reading and the world's rules refuse of an answer."""
+        judged = self.world.validate(now(self.world, self.state), agent, reading.said)
+        return [*reading.drops, *judged.drops]
+
+
+def _with_its_reasoning(reply: Reply, reading: Reading) -> Reply:
+    """Keep the reasoning that an answer gives in its own field, if its server told none."""
+    said = (reading.said or {}).get("reasoning")
+    return replace(reply, reasoning=said) if isinstance(said, str) and not reply.reasoning else reply
 
 
 def _halt_on_failure(turn: int, answers: dict[str, Any]) -> None:

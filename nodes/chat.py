@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -13,8 +14,20 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from engine.record import Drop
+from nodes.calling import (
+    ABOUT_THE_REQUEST,
+    TRIES,
+    Breaker,
+    TryFailedError,
+    failure_of,
+    persistently,
+    safe_line,
+    without_secrets,
+)
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
+from nodes.second import second_prompt
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The header that says which call this is: `turn/agent/attempt`."""
@@ -22,8 +35,21 @@ ADDRESS_HEADER = "x-hobbes-address"
 TIMEOUT = 120.0
 """Seconds after which a call has timed out."""
 
+AT_ONCE = 100
+"""Requests to one model that may be under way at a time."""
+
+JSON_OBJECT: Mapping[str, Any] = {"response_format": {"type": "json_object"}}
+"""The parameters that a request has if nothing else is said."""
+
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Where servers put what a model thought; ChatOpenAI drops both."""
+
+
+OPTIONAL = ("response_format", "temperature", "max_completion_tokens", "max_tokens")
+"""Parameters that a server may refuse: asked without them, a model answers, too."""
+
+OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
+"""Under which name a server may know a parameter that it refuses."""
 
 
 class LeanChat(ChatOpenAI):
@@ -35,14 +61,14 @@ class LeanChat(ChatOpenAI):
     other response formats here.
     """
 
-    async def complete(self, messages: list[BaseMessage], address: Address) -> AIMessage:
+    async def complete(
+        self, messages: list[BaseMessage], address: Address, parameters: Mapping[str, Any]
+    ) -> AIMessage:
         """Send the messages and give the answer; openai.OpenAIError says what went wrong."""
-        payload = self._get_request_payload(messages)
-        body = payload.pop("extra_body")
         response = await self.root_async_client.post(
             "/chat/completions",
             cast_to=httpx2.Response,
-            body={**payload, **body},
+            body={**self._get_request_payload(messages), **parameters},
             options={"headers": {ADDRESS_HEADER: str(address)}},
         )
         # Servers answer 200 with pages, with errors, and with completions of any shape, too.
@@ -58,7 +84,7 @@ class LeanChat(ChatOpenAI):
         if not isinstance(message, AIMessage):
             raise TypeError("no assistant's message")
         metadata = {**message.response_metadata, **(result.generations[0].generation_info or {})}
-        kept = {"reasoning": _thought(said), "refusal": said.get("refusal")}
+        kept = {"reasoning": _thought(said), "refusal": _refusal(said), "tools": said.get("tool_calls")}
         return message.model_copy(
             update={
                 "additional_kwargs": {**message.additional_kwargs, **kept},
@@ -68,26 +94,49 @@ class LeanChat(ChatOpenAI):
 
 
 def _thought(message: Mapping[str, Any]) -> str:
-    """Give the reasoning of a message, under whichever name it came."""
-    texts = (message.get(field) for field in REASONING_FIELDS)
+    """Give the reasoning of a message: under whichever name it came, in a part, or in think tags."""
+    named = [message.get(field) for field in REASONING_FIELDS]
+    parts = [part.get("thinking") for part in _parts(message) if part.get("type") == "thinking"]
+    tagged, closed, _ = str(message.get("content")).rpartition("</think>")
+    texts = [*named, *parts, tagged.partition("<think>")[2] or tagged if closed else None]
     return next((text for text in texts if isinstance(text, str) and text), "")
+
+
+def _refusal(message: Mapping[str, Any]) -> object:
+    """Give what a message refuses, in its own field or in a part."""
+    return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
+
+
+def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Give the parts of a content that comes in parts."""
+    content = message.get("content")
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 class ChatMind:
     """Asks a chat model. The key and the base URL are read from the environment by the client itself.
 
-    ValueError: they can be sent to nobody.
+    `parameters` go with each request as they are, until the server refuses one: then it is left out, or goes
+    under its other name, for the rest of the run. ValueError: they can be sent to nobody.
     """
 
-    def __init__(self, model: str, system: str, prompts: PromptSet) -> None:
+    def __init__(
+        self, model: str, system: str, prompts: PromptSet, parameters: Mapping[str, Any] = JSON_OBJECT
+    ) -> None:
         self._model = model
         self._system = system
         self._prompts = prompts
+        self._parameters = dict(parameters)
+        self._refused: set[str] = set()
+        self._breaker = Breaker(f"openai:{model}")
+        self._at_once = asyncio.Semaphore(AT_ONCE)
         _check_environment()
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = openai.DefaultAioHttpClient(
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
-            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=1000, keepalive_expiry=300),
+            limits=httpx2.Limits(
+                max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE, keepalive_expiry=300
+            ),
             timeout=httpx2.Timeout(TIMEOUT, connect=10.0),
         )
         self._chat = LeanChat(
@@ -98,50 +147,95 @@ class ChatMind:
             use_responses_api=False,
             cache=False,
             http_async_client=self._http,
-            extra_body={"response_format": {"type": "json_object"}},
         )
+
+    @property
+    def gone(self) -> str:
+        """Say that nobody answers any more; empty as long as somebody does."""
+        return self._breaker.told
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Give the run's system text and this agent's turn text."""
         return Prompt(self._system, turn_text(self._prompts, view))
 
+    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
+        """Give the second question, in the language of the first."""
+        return second_prompt(self._prompts.lang, prompt, answer, drops)
+
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Ask the model; whatever the server does, the reply says how the call ended."""
-        began = time.monotonic()
+        """Ask the model; whatever the server does, the reply says how the call ended.
+
+        HaltedError: the provider is gone, and this call was not made, or not to its end.
+        """
+        began, tries = time.monotonic(), 0
+        messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.turn)]
+
+        async def one_try() -> AIMessage:
+            nonlocal tries
+            self._breaker.check()
+            tries += 1
+            return await self._try(messages, address)
+
         try:
-            # The client's own timeout begins anew with each byte: some servers send blanks while they think.
-            async with asyncio.timeout(TIMEOUT):
-                message = await self._chat.complete(
-                    [SystemMessage(prompt.system), HumanMessage(prompt.turn)], address
-                )
-        except (openai.OpenAIError, TimeoutError) as error:
-            return self._failed(error, began)
-        return self._answered(message, began)
+            message = await persistently(one_try)
+        except TryFailedError as failure:
+            self._breaker.ended(failure)
+            reply = Reply("", self._model, failure=failure.outcome, error=failure.told)
+        else:
+            self._breaker.ended(None)
+            reply = self._answered(message)
+        return replace(reply, tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
 
-    def _failed(self, error: Exception, began: float) -> Reply:
-        """Give the reply of a call that failed."""
-        failure = "timed-out" if _timed_out(error) else "provider-error"
-        causes = dict.fromkeys(str(cause) or type(cause).__name__ for cause in _causes(error))
-        told = _storable(": ".join(causes))[:500]
-        return Reply("", self._model, failure=failure, error=told, milliseconds=_since(began))
+    async def _try(self, messages: list[BaseMessage], address: Address) -> AIMessage:
+        """Ask once; TryFailedError says what came instead of an answer."""
+        async with self._at_once:
+            sent = dict(self._parameters)
+            try:
+                # The client's own timeout begins anew with each byte: some servers send blanks.
+                async with asyncio.timeout(TIMEOUT):
+                    return await self._chat.complete(messages, address, sent)
+            except (openai.OpenAIError, TimeoutError) as error:
+                failure = failure_of(error)
+                if refused := _refused_parameter(error, failure, sent):
+                    self._do_without(refused)
+                    raise TryFailedError(failure.told, tries=TRIES, pause=0, provider=False) from error
+                raise failure from error
 
-    def _answered(self, message: AIMessage, began: float) -> Reply:
+    def _do_without(self, refused: str) -> None:
+        """Leave a refused parameter out from now on, or give it the other name, if that was not refused."""
+        self._refused.add(refused)
+        value, other = self._parameters.pop(refused, None), OTHER_NAME.get(refused)
+        if value is not None and other and other not in self._refused:
+            self._parameters[other] = value
+
+    def _answered(self, message: AIMessage) -> Reply:
         """Give the reply of a call that came back."""
-        metadata = message.response_metadata
+        metadata, kept = message.response_metadata, message.additional_kwargs
         usage: Mapping[str, Any] = message.usage_metadata or {}
+        tools = kept["tools"] and not message.text
         return Reply(
             _storable(message.text),
             _storable(str(metadata.get("model_name") or self._model)),
-            _storable(message.additional_kwargs.get("reasoning", "")),
-            _failure(metadata.get("finish_reason"), message.additional_kwargs.get("refusal")),
+            _storable(kept["reasoning"]),
+            _failure(metadata.get("finish_reason"), kept["refusal"]),
+            safe_line(f"tool calls and no content: {kept['tools']}" if tools else str(kept["refusal"] or "")),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
-            milliseconds=_since(began),
         )
 
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+
+def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[str, Any]) -> str | None:
+    """Name the parameter of a request that its server refuses to know, None if it refuses something else."""
+    if not isinstance(error, openai.APIStatusError) or error.status_code not in ABOUT_THE_REQUEST:
+        return None
+    if failure.told.startswith("context overflow"):  # it may name the parameter that would make it fit
+        return None
+    told = f"{error.param} {failure.told}"
+    return next((name for name in OPTIONAL if name in sent and name in told), None)
 
 
 def _check_environment() -> None:
@@ -162,29 +256,11 @@ def _failure(finish_reason: str | None, refusal: object) -> str:
     return "truncated" if finish_reason == "length" else ""
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an error and what caused it, from the outside in."""
-    while error is not None:
-        yield error
-        error = error.__cause__
-
-
-def _timed_out(error: Exception) -> bool:
-    """Tell whether a call took too long; the transport says so of refused connections, too."""
-    refused = any(isinstance(cause, ConnectionError) for cause in _causes(error))
-    return isinstance(error, openai.APITimeoutError | TimeoutError) and not refused
-
-
 def _count(tokens: object) -> int | None:
     """Give a number of tokens, None if it is no such number."""
     return tokens if type(tokens) is int and 0 <= tokens < 2**63 else None
 
 
 def _storable(text: str) -> str:
-    """Replace halves of surrogate pairs, which no file can hold."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _since(began: float) -> int:
-    """Give the milliseconds since then."""
-    return round((time.monotonic() - began) * 1000)
+    """Replace halves of surrogate pairs, which no file can hold, and secrets, which none shall hold."""
+    return without_secrets(text.encode("utf-8", "replace").decode())

@@ -4,6 +4,7 @@ One ledger of answers serves resume (what had arrived is not asked again), repla
 fork and trace. Where a journal is kept is not a node's business.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -49,6 +50,8 @@ class Reply:
     tokens_in: int | None = None
     tokens_out: int | None = None
     milliseconds: int = 0
+    tries: int = 1
+    """How often the request was sent; all but the last failed in a way that may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class Call:
     reply: Reply
     outcome: str
     stage: str
+    question: int = 1
+    """1: the turn's own question; 2: the second one, about the answer to the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +89,11 @@ def link(previous: str, record: Mapping[str, Any]) -> str:
 class Journal(Protocol):
     """Where a run is written down."""
 
-    def answered(self, address: Address, prompt: Prompt) -> Call | None:
-        """Give the last call that was kept for this turn and agent, if it answers the same prompt."""
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        """Give the last call that was kept for this question to this agent, if it answers the same prompt."""
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Give the address of this agent's next call: the attempt after all that were kept."""
 
     def read(self, call: Call, outcome: str, stage: str) -> None:
         """Be told how a call that was kept is read now."""
@@ -100,8 +108,16 @@ class Journal(Protocol):
 class NoJournal:
     """A journal that keeps nothing, for a server that keeps checkpoints of its own."""
 
-    def answered(self, address: Address, prompt: Prompt) -> None:
+    def __init__(self) -> None:
+        self._attempts: Counter[tuple[int, str]] = Counter()
+
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> None:
         """Nothing was kept."""
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Give the first attempt, or the one after it."""
+        self._attempts[turn, agent] += 1
+        return Address(turn, agent, self._attempts[turn, agent])
 
     def read(self, call: Call, outcome: str, stage: str) -> None:
         """Nothing was kept to compare with."""

@@ -2,20 +2,26 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 from engine.chance import Luck
 from engine.policy import speak
-from engine.record import canonical
+from engine.record import Drop, canonical
 from engine.world import AnyWorld, Setting
-from nodes.chat import ChatMind
+from nodes.chat import JSON_OBJECT, ChatMind
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet, system_text
 
-SPEC = re.compile(r"openai:(?P<model>\S+)|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?")
+SPEC = re.compile(
+    r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
+    r"|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?"
+)
+
+HOTTEST = 2
+"""The highest temperature that the protocol knows."""
 
 
 class Mind(Protocol):
@@ -25,7 +31,10 @@ class Mind(Protocol):
         """Give the texts that this mind is asked with; nothing is sent."""
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Answer. A failed call is a Reply with its failure; only bugs raise."""
+        """Answer. A failed call is a Reply with its failure; bugs raise, and HaltedError: nobody is there."""
+
+    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
+        """Give the second question, which shows what was refused; None: this mind would not change."""
 
 
 class Minds(Protocol):
@@ -34,14 +43,18 @@ class Minds(Protocol):
     def named(self, spec: str) -> Mind:
         """Give the mind of this spec."""
 
+    def gone(self) -> str:
+        """Say who gives no answer any more; empty as long as all do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A model's spec, taken apart: `openai:NAME`, or `policy:NAME?noise=0.1`."""
+    """A spec, taken apart: `openai:NAME?temperature=0.5&max_tokens=800`, or `policy:NAME?noise=0.1`."""
 
     kind: str
     name: str
     noise: float = 0.0
+    parameters: tuple[tuple[str, float], ...] = ()
 
 
 def parse_spec(world: AnyWorld, spec: str) -> Spec:
@@ -50,7 +63,7 @@ def parse_spec(world: AnyWorld, spec: str) -> Spec:
     if found is None:
         raise ValueError(f"no model spec: {spec!r}; write openai:NAME or policy:NAME?noise=0.1")
     if found["model"]:
-        return Spec("openai", found["model"])
+        return Spec("openai", found["model"], parameters=_parameters(found["parameters"]))
     policies = world.policies.by_name
     if found["policy"] not in policies:
         raise ValueError(f"{world.name} has no policy {found['policy']!r}; it has: {', '.join(policies)}")
@@ -61,6 +74,19 @@ def parse_spec(world: AnyWorld, spec: str) -> Spec:
     if not 0 <= noise <= 1:
         raise ValueError(f"noise in {spec!r} must be a number from 0 to 1")
     return Spec("policy", found["policy"], noise)
+
+
+def _parameters(said: str) -> tuple[tuple[str, float], ...]:
+    """Read what is sent with each request: `temperature` from 0 to 2, `max_tokens` from 1."""
+    given: dict[str, float] = {}
+    for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
+        try:
+            given[name] = float(value) if name == "temperature" else int(value)
+        except ValueError as error:
+            raise ValueError(f"{name}={value}: a number, and a whole one of max_tokens") from error
+    if not 0 <= given.get("temperature", 0) <= HOTTEST or given.get("max_tokens", 1) < 1:
+        raise ValueError(f"{said[1:]}: take a temperature from 0 to {HOTTEST}, and max_tokens from 1")
+    return tuple(given.items())
 
 
 def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
@@ -100,6 +126,9 @@ class PolicyMind:
         text = speak(self.world.policies, self.spec.name, self.spec.noise, view, luck)
         return Reply(text, f"policy/{self.spec.name}")
 
+    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
+        """A comparator would answer as before."""
+
 
 class Company:
     """Who answers in one run. Each spec has one mind, for all the agents that it is dealt to."""
@@ -122,9 +151,17 @@ class Company:
             self._minds[spec] = (
                 PolicyMind(self._world, parsed, self._setting.seed)
                 if parsed.kind == "policy"
-                else ChatMind(parsed.name, self._system, self._prompts)
+                else ChatMind(
+                    parsed.name, self._system, self._prompts, {**JSON_OBJECT, **dict(parsed.parameters)}
+                )
             )
         return self._minds[spec]
+
+    def gone(self) -> str:
+        """Say which model's provider gives no answer any more."""
+        return next(
+            (mind.gone for mind in self._minds.values() if isinstance(mind, ChatMind) and mind.gone), ""
+        )
 
     async def close(self) -> None:
         """Close the connections."""

@@ -7,7 +7,7 @@ others is foreign: it reaches a prompt only inside the view, as JSON on one line
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations, product
@@ -112,6 +112,13 @@ def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
     """Render the turn text of one agent: fixed words, then its view as compact JSON, one line, the last."""
     return _render(prompts.place("turn"), _template(prompts.turn), {"view": one_line_json(view)})
+
+
+def second_text(lang: str, answer: str, refused: Sequence[str], turn: str) -> str:
+    """Render the second question about a turn: what was answered, what was refused of it, the turn's text."""
+    file = ROOT / f"second.{lang}.md"
+    values = {"answer": answer, "refused": refused, "turn": turn}
+    return _render(_name(file), _template(file.read_text(encoding="utf-8").rstrip()), values)
 
 
 def one_line_json(value: Json) -> str:

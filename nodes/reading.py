@@ -6,14 +6,14 @@ object that stands in fences or prose (`embedded`); json-repair on what begins a
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import json_repair
 
 from engine.record import Drop, Findings, Mend
-from nodes.journal import Reply
+from nodes.journal import Call, Reply
 
 LONGEST = 1_000_000
 """Characters of an answer beyond which it is not read."""
@@ -39,6 +39,18 @@ class Reading:
     said: dict[str, Any] | None
     drops: tuple[Drop, ...] = ()
     mends: tuple[Mend, ...] = ()
+
+
+def deciding(calls: Iterable[Call]) -> Call | None:
+    """Give the call that counts of those to one agent in one turn, in the order of their attempts.
+
+    The last to the turn's own question; or the one to the second question after it, if it is a decision.
+    """
+    counts: Call | None = None
+    for call in calls:
+        if call.question == 1 or call.outcome in DECISIONS:
+            counts = call
+    return counts
 
 
 class UnreadableError(ValueError):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lab.records import Records, records
+from nodes import calling
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -45,6 +46,18 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that a run waited between its tries; nobody waits in tests."""
+    waited: list[float] = []
+
+    async def no_wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(calling, "wait", no_wait)
+    return waited
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opene
 
 def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened: Records) -> None:
     def every_fourth(asked: int) -> Response:
-        return JSONResponse({}, 500) if asked % 4 == 0 else completion()
+        return JSONResponse({}, 400) if asked % 4 == 0 else completion()
 
     for share, tainted in ((0.25, False), (0.24, True)):
         run = asked_of(opened, every_fourth, rounds=8, taint_share=share)
@@ -131,7 +131,7 @@ def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: R
     healthy = False
 
     def answer(asked: int) -> Response:
-        return completion() if healthy or asked != 2 else JSONResponse({}, 503)
+        return completion() if healthy or asked != 2 else JSONResponse({}, 400)
 
     with server(answer) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}

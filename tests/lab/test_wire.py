@@ -16,7 +16,7 @@ from lab.errors import LabError
 from lab.playing import Request
 from lab.recording import environment, in_thread
 from lab.records import Records
-from nodes import chat
+from nodes import calling, chat
 from nodes.chat import ADDRESS_HEADER
 from tests.conftest import LiveCallError
 from tests.lab.play import played
@@ -98,7 +98,10 @@ def outcomes(records: Records, answers: list[Response]) -> list[str]:
     return [call.outcome for call in records.calls(run.id, 0)]
 
 
-def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(opened: Records) -> None:
+def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "GONE_AFTER", len(BODIES))
     answers = [Response(body, media_type="application/json") for body, _ in BODIES]
     found = dict(zip((body[:80] for body, _ in BODIES), outcomes(opened, answers), strict=True))
     assert found == {body[:80]: outcome for body, outcome in BODIES}
@@ -120,6 +123,7 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
             await asyncio.sleep(0.01)
 
     monkeypatch.setattr(chat, "TIMEOUT", 0.2)
+    monkeypatch.setattr(calling, "TRIES_AFTER_TIMEOUT", 1)
     assert outcomes(opened, [StreamingResponse(blanks()), Response(choice(content="{}"))]) == [
         "timed-out",
         "answered",

@@ -1,0 +1,263 @@
+"""What servers do to calls, on purpose: the faults of the stand-in server.
+
+Each fault takes what would have been answered and gives what is sent in its place. Which one a request meets
+is drawn by a hash of its address and of how often it was asked, so that it can be looked up and repeated.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any, TypeAlias
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from lab.errors import UsageError
+
+ANSWER = "answer"
+"""What the server did where it did nothing to a call."""
+
+STALL_SECONDS = 5.0
+"""How long a stalled answer takes."""
+
+DAY = 24 * 60 * 60
+PAGE = "<!doctype html><html><head><title>Bad gateway</title></head><body><h1>502</h1></body></html>"
+PROSE = "I'm sorry, but I can't help with a game in which others are raided."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, and what it would have been answered."""
+
+    body: Mapping[str, Any]
+    completion: Mapping[str, Any]
+    key: str
+
+    @property
+    def text(self) -> str:
+        """The answer's text."""
+        text: str = self.completion["choices"][0]["message"]["content"]
+        return text
+
+
+Fault: TypeAlias = Callable[[Asked], Response | None]
+"""Gives what is sent instead; None where a request has nothing that the fault could meet."""
+
+
+class CuttableProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses it as it starts
+    """HTTP whose connections the application can cut: a request's state has the `transport`."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Hand the transport on."""
+        super().connection_made(transport)
+        self.app_state: dict[str, Any] = {**self.app_state, "transport": transport}
+
+
+class Cut(Response):
+    """Sends some bytes as they are, and closes the connection."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write past the protocol."""
+        del send
+        transport: asyncio.Transport = scope["state"]["transport"]
+        transport.write(bytes(self.body))
+        transport.close()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+class Late(JSONResponse):
+    """Answers after a stall."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let time pass, unless the asker goes away before."""
+
+        async def asker_gone() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        try:
+            await asyncio.wait_for(asker_gone(), STALL_SECONDS)
+        except TimeoutError:
+            await super().__call__(scope, receive, send)
+
+
+def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:  # noqa: ANN401  any JSON
+    """Answer with another message; `content` may be a function of the text that it replaces."""
+
+    def fault(asked: Asked) -> Response:
+        put = content(asked.text) if callable(content) else content
+        said = {"role": "assistant", "content": put, **message}
+        choice = {"index": 0, "message": said, "finish_reason": finish_reason}
+        return JSONResponse({**asked.completion, "choices": [choice]})
+
+    return fault
+
+
+def thinks(**message: Any) -> Fault:  # noqa: ANN401  any JSON
+    """Answer as it would be answered, with what the model thought beside it."""
+    return says(lambda text: text, **message)
+
+
+def fails(
+    status: int, message: str, code: str | int | None = None, kind: str = "server_error", **headers: str
+) -> Fault:
+    """Answer with an error in the protocol's own shape."""
+    error = {"message": message, "type": kind, "param": None, "code": code}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: JSONResponse({"error": error}, status, named)
+
+
+def refuses(parameter: str, instead: str = "") -> Fault:
+    """Refuse a request for a parameter that it has."""
+
+    def fault(asked: Asked) -> Response | None:
+        if parameter not in asked.body:
+            return None
+        told = f"Unsupported parameter: '{parameter}' is not supported with this model. {instead}".strip()
+        error = {"message": told, "type": "invalid_request_error", "param": parameter}
+        return JSONResponse({"error": {**error, "code": "unsupported_parameter"}}, 400)
+
+    return fault
+
+
+def _asks_to_wait_until(_: Asked) -> Response:
+    """Ask to wait until a second from now, by the date."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True)
+    return JSONResponse({"error": {"message": "slow down"}}, 429, {"retry-after": date})
+
+
+def _echoes_the_key(asked: Asked) -> Response:
+    told = f"Incorrect API key provided: {asked.key}. \x1b[31mAsk for another one."
+    return JSONResponse({"error": {"message": told, "type": "auth", "code": "invalid_api_key"}}, 401)
+
+
+def _half_a_body(asked: Asked) -> Response:
+    body = json.dumps(asked.completion).encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    return Cut(head.encode() + body[: len(body) // 2])
+
+
+def _unknown_fields(asked: Asked) -> Response:
+    return JSONResponse({**asked.completion, "provider": {"name": "x"}, "x_trace": [1], "moderation": None})
+
+
+TOOL_CALL = {"id": "call_1", "type": "function", "function": {"name": "act", "arguments": "{}"}}
+
+FAULTS: Mapping[str, Fault] = {
+    # answers, in the shapes that servers give them
+    "no-usage": lambda asked: JSONResponse({k: v for k, v in asked.completion.items() if k != "usage"}),
+    "unknown-fields": _unknown_fields,
+    "parts": says(lambda text: [{"type": "text", "text": text}]),
+    "reasoning-content": thinks(reasoning_content="First, I look around."),
+    "reasoning": thinks(reasoning="First, I look around."),
+    "think-tags": says(lambda text: f"<think>First, I look around.</think>{text}"),
+    # messages that decide nothing
+    "empty-length": says("", "length"),
+    "cut-by-length": says(lambda text: text[: len(text) // 2], "length"),
+    "null": says(None),
+    "spaces": says("  \n "),
+    "tool-calls": says(None, "tool_calls", tool_calls=[TOOL_CALL]),
+    "refusal-prose": says(PROSE),
+    "refusal": says(None, refusal=PROSE),
+    "content-filter": says("", "content_filter"),
+    "filter-400": fails(400, "The prompt was filtered.", "content_filter"),
+    # 200, and no completion
+    "error-200": lambda _: JSONResponse({"error": {"message": "upstream is down", "code": 502}}),
+    "quota-200": lambda _: JSONResponse({"error": {"message": "no credits", "code": "insufficient_quota"}}),
+    "html-200": lambda _: HTMLResponse(PAGE),
+    "broken-json": lambda asked: Response(json.dumps(asked.completion)[:-9], media_type="application/json"),
+    # connections
+    "cut-before-headers": lambda _: Cut(b""),
+    "cut-in-headers": lambda _: Cut(b"HTTP/1.1 200 OK\r\ncontent-ty"),
+    "cut-in-body": _half_a_body,
+    "stall": lambda asked: Late(asked.completion),
+    # errors that may pass
+    "html-502": lambda _: HTMLResponse(PAGE, 502),
+    "error-500": fails(500, "The server had an error."),
+    "error-503": fails(503, "The model is loading."),
+    "error-408": fails(408, "The request took too long to arrive."),
+    "error-409": fails(409, "The request is in conflict with another one."),
+    "wait-seconds": fails(429, "slow down", "rate_limit_exceeded", retry_after="1"),
+    "wait-fraction": fails(429, "slow down", "rate_limit_exceeded", retry_after="0.25"),
+    "wait-milliseconds": fails(429, "slow down", "rate_limit_exceeded", retry_after_ms="250"),
+    "wait-date": _asks_to_wait_until,
+    # errors that are final
+    "wait-a-day": fails(429, "come back tomorrow", "rate_limit_exceeded", retry_after=str(DAY)),
+    "quota": fails(429, "You exceeded your current quota.", "insufficient_quota", "insufficient_quota"),
+    "error-400": fails(400, "We could not parse the body."),
+    "key-echo": _echoes_the_key,
+    "error-403": fails(403, "Your country is not supported."),
+    "error-404": fails(404, "There is no such model.", "model_not_found"),
+    "overflow-openai": fails(
+        400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"
+    ),
+    "overflow-vllm": fails(
+        400,
+        "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens "
+        "(8500 in the messages, 500 in the completion). Please reduce max_tokens.",
+        400,
+        "BadRequestError",
+    ),
+    "overflow-llama": fails(
+        400, "the request exceeds the available context size", 400, "exceed_context_size_error"
+    ),
+    # parameters that a server does not know
+    "no-response-format": refuses("response_format"),
+    "no-temperature": refuses("temperature"),
+    "no-max-tokens": refuses("max_tokens", "Use 'max_completion_tokens' instead."),
+    "no-max-completion-tokens": refuses("max_completion_tokens"),
+}
+
+
+def parse_faults(spec: str) -> dict[str, float]:
+    """Read `html-502=0.1,cut-in-body=0.05`, or one share for all kinds mixed: the share of each fault."""
+    if not spec.strip():
+        return {}
+    parts = [part.strip().partition("=") for part in spec.split(",")]
+    try:
+        if len(parts) == 1 and not parts[0][1]:
+            shares = dict.fromkeys(FAULTS, float(spec) / len(FAULTS))
+        else:
+            shares = {name: float(share) for name, _, share in parts}
+    except ValueError as error:
+        raise UsageError(f"--faults {spec!r}: write NAME=SHARE,NAME=SHARE or one SHARE for all") from error
+    if unknown := sorted(shares.keys() - FAULTS.keys()):
+        raise UsageError(f"--faults: there is no {', '.join(unknown)}; there are: {', '.join(FAULTS)}")
+    if not all(share >= 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
+        raise UsageError(f"--faults {spec!r}: shares are 0 or more, and 1 or less together")
+    return shares
+
+
+def drawn(shares: Mapping[str, float], address: str, time: int) -> str:
+    """Draw what is done to a request, by its address and how often it was asked, from 1."""
+    point = int(hashlib.sha256(f"{address}#{time}".encode()).hexdigest()[:13], 16) / 16**13
+    for name, share in shares.items():
+        if point < share:
+            return name
+        point -= share
+    return ANSWER
+
+
+class Faults:
+    """Does to each request what is drawn for it, and remembers what it did."""
+
+    def __init__(self, shares: Mapping[str, float]) -> None:
+        self._shares = shares
+        self._times: dict[str, int] = {}
+        self.log: list[dict[str, Any]] = []
+
+    def meet(self, address: str, request: Request, body: Mapping[str, Any], completion: Any) -> Response:  # noqa: ANN401  any JSON
+        """Give what is sent: the completion, or what the fault makes of it."""
+        time = self._times[address] = self._times.get(address, 0) + 1
+        done = drawn(self._shares, address, time)
+        key = request.headers.get("authorization", "").removeprefix("Bearer ")
+        response = FAULTS[done](Asked(body, completion, key)) if done != ANSWER else None
+        self.log.append({"address": address, "time": time, "did": done if response else ANSWER})
+        return response or JSONResponse(completion)

@@ -1,0 +1,261 @@
+"""The rule of calling a model: what is tried again and when, what is final, when a provider is given up.
+
+This is the only layer that tries again; docs/failures.md tells the same as a table for people. Pauses and
+their jitter have nothing to do with a run's luck, which is drawn by name.
+"""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import openai
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+
+TRIES = 5
+"""Times that a call is tried in all, where the failure may pass."""
+
+TRIES_AFTER_TIMEOUT = 2
+"""Times that a call is tried in all, where the server let the whole of its time pass."""
+
+FIRST_PAUSE = 0.5
+"""Seconds below which the first pause lies; each further one may be twice as long."""
+
+LONGEST_PAUSE = 8.0
+"""Seconds below which every pause lies that no server asked for."""
+
+LONGEST_WAIT = 60.0
+"""Seconds that are waited where a server asks for it (Retry-After); who asks for more gets no further try."""
+
+GONE_AFTER = 10
+"""Calls in a row, whoever's they are, which fail for the provider's reasons before a run stops."""
+
+PASSING = frozenset({408, 409, 429, *range(500, 600)})
+"""The statuses that may pass: too slow, in conflict, too many requests, the server's own trouble."""
+
+ABOUT_THE_REQUEST = frozenset({400, 413, 422})
+"""The statuses that speak of one request; every other final one would meet each call alike."""
+
+QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""Codes of a 429 that no waiting helps."""
+
+FILTERED = frozenset({"content_filter"})
+"""Codes of an error that is a refusal: the provider's filter held the prompt back."""
+
+OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|context (size|window)"
+    r"|prompt is too long",
+    re.IGNORECASE,
+)
+"""How servers say that a prompt is longer than the model can read."""
+
+LONGEST_TOLD = 500
+"""Characters of a failure's text that are kept."""
+
+SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+"""Variables whose values are taken out of what servers say: an error may say whose key was wrong."""
+
+SHORTEST_SECRET = 8
+"""Characters below which a value is none, such as the `none` for servers that ask for no key."""
+
+KEY = re.compile(r"\bsk-[\w*.-]{8,}")
+"""What looks like a key: servers say parts of it, too."""
+
+T = TypeVar("T")
+
+
+class HaltedError(RuntimeError):
+    """A run stops rather than take default actions for agents. What was answered is kept."""
+
+
+class TryFailedError(Exception):
+    """One try failed. It says how the call ends if there is no other, and how many tries it may have in all.
+
+    `pause` are the seconds that the server asks for, None if it asks for none. `provider` tells failures that
+    any call would meet from those of this one request.
+    """
+
+    def __init__(
+        self,
+        told: str,
+        *,
+        outcome: str = "provider-error",
+        tries: int = 1,
+        pause: float | None = None,
+        provider: bool = True,
+    ) -> None:
+        super().__init__(told)
+        self.told = safe_line(told)
+        self.outcome, self.tries, self.pause, self.provider = outcome, tries, pause, provider
+
+
+async def wait(seconds: float) -> None:
+    """Wait between two tries; tests put something quicker in its place."""
+    await asyncio.sleep(seconds)
+
+
+async def persistently(one_try: Callable[[], Awaitable[T]]) -> T:
+    """Try until it goes well or the last failure allows no further try; that failure is raised."""
+    trying = AsyncRetrying(
+        retry=retry_if_exception_type(TryFailedError),
+        stop=_no_more_tries,
+        wait=_pause,
+        sleep=wait,
+        reraise=True,
+    )
+    return await trying(one_try)
+
+
+def _failure(state: RetryCallState) -> TryFailedError:
+    """Give the failure of the last try."""
+    failure = state.outcome.exception() if state.outcome else None
+    if not isinstance(failure, TryFailedError):
+        raise TypeError("asked about a try that did not fail")
+    return failure
+
+
+def _no_more_tries(state: RetryCallState) -> bool:
+    return state.attempt_number >= _failure(state).tries
+
+
+_own_pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
+
+
+def _pause(state: RetryCallState) -> float:
+    """Wait as long as the server asks for, or else any time below a limit that doubles with each try."""
+    asked = _failure(state).pause
+    return _own_pause(state) if asked is None else asked
+
+
+class Breaker:
+    """Stops a run whose provider is gone, before it is played out with default actions."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._in_a_row = 0
+        self.told = ""
+        """What to say of a provider that is gone; empty as long as it is there."""
+
+    def check(self) -> None:
+        """Ask nothing more of a provider that is gone: HaltedError."""
+        if self.told:
+            raise HaltedError(self.told)
+
+    def ended(self, failure: TryFailedError | None) -> None:
+        """Count a call that ended."""
+        self._in_a_row = self._in_a_row + 1 if failure and failure.provider else 0
+        if failure and self._in_a_row == GONE_AFTER:
+            self.told = (
+                f"{self._model} gave no answer to {self._in_a_row} calls in a row, "
+                f"at last {failure.outcome}, {failure.told}"
+            )
+
+
+def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
+    """Say what an error of the client comes to."""
+    if timed_out(error):
+        told = f"no answer in time: {_cause_told(error)}"
+        return TryFailedError(told, outcome="timed-out", tries=TRIES_AFTER_TIMEOUT)
+    if isinstance(error, openai.APIResponseValidationError):
+        return _of_no_completion(error)
+    if isinstance(error, openai.APIStatusError):
+        return _of_status(error.status_code, error.response.headers, error.body, f"HTTP {error.status_code}")
+    if isinstance(error, openai.APIConnectionError):
+        return TryFailedError(f"connection lost: {_cause_told(error)}", tries=TRIES)
+    return TryFailedError(_cause_told(error))
+
+
+def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedError:
+    """Say what a 200 comes to that is no completion: an error in its body counts as one of its status."""
+    told = f"HTTP {error.status_code}, but no completion"
+    said = error_in(str(error.body))
+    if said is None:
+        return TryFailedError(f"{told}: {error.body}", tries=TRIES)
+    code = said.get("code")
+    # An error under a 200 without a status of its own is some server's behind the one that answers.
+    status = code if type(code) is int else 500
+    return _of_status(status, error.response.headers, said, f"{told}: error {code or ''}".rstrip())
+
+
+def error_in(body: str) -> dict[str, Any] | None:
+    """Give the error object of a body, None if it has none."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    error = said.get("error") if isinstance(said, dict) else None
+    if not error:
+        return None
+    return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def _of_status(status: int, headers: Mapping[str, str], said: object, told: str) -> TryFailedError:
+    """Say what an error of a server comes to; `said` is its error object, or the text of its page."""
+    error = said if isinstance(said, dict) else {"message": said or ""}
+    names = {str(error.get("code")), str(error.get("type"))}
+    message = str(error.get("message") or error)
+    told = f"{told}: {message}"
+    if names & FILTERED:
+        return TryFailedError(told, outcome="refused", provider=False)
+    if any(OVERFLOW.search(text) for text in (*names, message)) and status < 500:  # noqa: PLR2004  HTTP's own
+        return TryFailedError(f"context overflow: {told}", provider=False)
+    if status not in PASSING or names & QUOTA:
+        return TryFailedError(told, provider=status not in ABOUT_THE_REQUEST)
+    pause = retry_after(headers, datetime.now(UTC))
+    if pause is not None and pause > LONGEST_WAIT:
+        return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {told}")
+    return TryFailedError(told, tries=TRIES, pause=pause)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Give the seconds that a server asks to wait, in any spelling; None if it says nothing usable."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+        return seconds if seconds >= 0 else None  # nan is none, either
+    try:
+        return max(0.0, (parsedate_to_datetime(headers.get("retry-after", "")) - now).total_seconds())
+    except (TypeError, ValueError, OverflowError):  # no date, or one without its zone
+        return None
+
+
+def timed_out(error: BaseException) -> bool:
+    """Tell whether a call took too long; the transport calls every lost connection a time-out, too."""
+    return any(isinstance(cause, TimeoutError) for cause in _causes(error))
+
+
+def _cause_told(error: BaseException) -> str:
+    """Say what happened below the client and its transport, who have names of their own for it."""
+    below = (c for c in _causes(error) if type(c).__module__.partition(".")[0] not in {"openai", "httpx2"})
+    cause = next(below, error)
+    return f"{type(cause).__name__} {cause}".strip()
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Give an error and what caused it, from the outside in."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def safe_line(text: str) -> str:
+    """Make what a server said one bounded line that can be kept and shown: no secrets, no controls."""
+    told = KEY.sub("(a key)", without_secrets(text))[: 20 * LONGEST_TOLD]
+    shown = "".join(character if character.isprintable() else " " for character in told)
+    line = " ".join(shown.split())
+    return line if len(line) <= LONGEST_TOLD else line[:LONGEST_TOLD] + "…"
+
+
+def without_secrets(text: str) -> str:
+    """Put a secret's name where a server says the secret itself."""
+    for name in SECRETS:
+        secret = os.environ.get(name, "")
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, f"({name})")
+    return text

@@ -1,0 +1,347 @@
+"""What real servers do, over the wire, from the stand-in server that does it: how each call ends.
+
+The table of docs/failures.md, played. A call is tried at most 5 times, at most twice if it timed out.
+"""
+
+import asyncio
+import json
+import re
+import signal
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen, TimeoutExpired
+from typing import Any
+
+import pytest
+
+from engine.mining.world import MINING
+from lab import faults
+from lab.errors import LabError, UsageError
+from lab.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
+from lab.playing import Request, begin, go_on
+from lab.recording import environment, in_thread
+from lab.records import Records, records
+from lab.serving import stand_in
+from nodes import calling, chat
+from nodes.chat import JSON_OBJECT, ChatMind
+from nodes.journal import Address, Prompt, Reply
+from nodes.prompting import PromptSet
+from tests.lab.play import played
+
+Start = Callable[..., "Popen[str]"]
+
+KEY = "canary-0123456789"
+
+OUTCOMES: Mapping[str, tuple[str, int, str]] = {
+    "no-usage": ("answered", 1, ""),
+    "unknown-fields": ("answered", 1, ""),
+    "parts": ("answered", 1, ""),
+    "reasoning-content": ("answered", 1, ""),
+    "reasoning": ("answered", 1, ""),
+    "think-tags": ("answered", 1, ""),
+    "empty-length": ("truncated", 1, ""),
+    "cut-by-length": ("truncated", 1, ""),
+    "null": ("unreadable", 1, ""),
+    "spaces": ("unreadable", 1, ""),
+    "tool-calls": ("unreadable", 1, "tool calls and no content: .*'act'"),
+    "refusal-prose": ("unreadable", 1, ""),
+    "refusal": ("refused", 1, re.escape(PROSE)),
+    "content-filter": ("refused", 1, ""),
+    "filter-400": ("refused", 1, "HTTP 400: The prompt was filtered"),
+    "error-200": ("provider-error", 5, "HTTP 200, but no completion: error 502: upstream is down"),
+    "quota-200": ("provider-error", 1, "HTTP 200, but no completion: error insufficient_quota: no credits"),
+    "html-200": ("provider-error", 5, "HTTP 200, but no completion: <!doctype html>"),
+    "broken-json": ("provider-error", 5, 'HTTP 200, but no completion: {"id"'),
+    "cut-before-headers": ("provider-error", 5, r"connection lost: \w+"),
+    "cut-in-headers": ("provider-error", 5, r"connection lost: \w+"),
+    "cut-in-body": ("provider-error", 5, r"connection lost: \w+"),
+    "html-502": ("provider-error", 5, "HTTP 502: <!doctype html>"),
+    "error-500": ("provider-error", 5, "HTTP 500: The server had an error"),
+    "error-503": ("provider-error", 5, "HTTP 503: The model is loading"),
+    "error-408": ("provider-error", 5, "HTTP 408: "),
+    "error-409": ("provider-error", 5, "HTTP 409: "),
+    "wait-seconds": ("provider-error", 5, "HTTP 429: slow down"),
+    "wait-fraction": ("provider-error", 5, "HTTP 429: slow down"),
+    "wait-milliseconds": ("provider-error", 5, "HTTP 429: slow down"),
+    "wait-date": ("provider-error", 5, "HTTP 429: slow down"),
+    "wait-a-day": ("provider-error", 1, "asks to wait 86400 s, more than 60: HTTP 429: come back tomorrow"),
+    "quota": ("provider-error", 1, "HTTP 429: You exceeded your current quota"),
+    "error-400": ("provider-error", 1, "HTTP 400: We could not parse the body"),
+    "key-echo": ("provider-error", 1, r"HTTP 401: .* provided: \(OPENAI_API_KEY\)\. \[31mAsk"),
+    "error-403": ("provider-error", 1, "HTTP 403: Your country"),
+    "error-404": ("provider-error", 1, "HTTP 404: There is no such model"),
+    "overflow-openai": ("provider-error", 1, "context overflow: HTTP 400: This model's maximum"),
+    "overflow-vllm": ("provider-error", 1, "context overflow: HTTP 400: This model's maximum"),
+    "overflow-llama": ("provider-error", 1, "context overflow: HTTP 400: the request exceeds"),
+    "no-response-format": ("answered", 2, ""),
+    "no-temperature": ("answered", 1, ""),
+    "no-max-tokens": ("answered", 1, ""),
+    "no-max-completion-tokens": ("answered", 1, ""),
+    "stall": ("timed-out", 2, "no answer in time: TimeoutError"),
+}
+"""What a server does to every try of a call: how the call ends, after how many tries, what is told of it."""
+
+ALONE = {"stall"}
+"""What has a test of its own, since all calls of a run have the same time."""
+
+
+@contextmanager
+def served(shares: Mapping[str, float]) -> Iterator[str]:
+    """Serve with these faults, and let runs ask there."""
+    with (
+        in_thread(stand_in(faults=shares)) as base,
+        environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY),
+    ):
+        yield base
+
+
+def log_of(base: str) -> list[dict[str, Any]]:
+    """What the server says that it did."""
+    with urllib.request.urlopen(f"{base.removesuffix('/v1')}/stats") as answer:  # noqa: S310  our own server
+        log: list[dict[str, Any]] = json.load(answer)["log"]
+    return log
+
+
+def asked(parameters: Mapping[str, Any], times: int = 1) -> list[Reply]:
+    """Ask a chat model some times in a row, with the same prompt."""
+    view = MINING.observe(MINING.setup(MINING.config(rounds=1), ("a", "b"), 1), "a")
+    prompt = Prompt("system", json.dumps(view))
+
+    async def asking() -> list[Reply]:
+        mind = ChatMind(
+            "policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""), parameters
+        )
+        try:
+            return [await mind.reply(Address(turn, "a"), prompt) for turn in range(times)]
+        finally:
+            await mind.close()
+
+    return asyncio.run(asking())
+
+
+def test_every_fault_has_its_line() -> None:
+    assert OUTCOMES.keys() == FAULTS.keys()
+
+
+def test_the_table_for_people_says_the_same() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "failures.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.count("|") == 6]
+    told = {name: row for row in rows for name in re.findall(r"`([\w-]+)`", row[2])}
+    assert told.keys() == FAULTS.keys()
+    wrong = {
+        name: row
+        for name, row in told.items()
+        if row[4] != "1 more" and (re.split("[,;:]", row[3])[0], int(row[4])) != OUTCOMES[name][:2]
+    }
+    assert wrong == {}
+
+
+def test_each_fault_ends_its_call_as_what_it_was(opened: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [name for name in OUTCOMES if name not in ALONE]
+
+    def by_agent(_shares: object, address: str, _time: int) -> str:
+        return names[int(address.split("/")[1].removeprefix("miner-")) - 1]
+
+    monkeypatch.setattr(faults, "drawn", by_agent)
+    monkeypatch.setattr(calling, "GONE_AFTER", len(names))
+    with served({}) as base:
+        request = Request("mining", len(names), models="openai:policy/guided", values={"rounds": 1})
+        run = played(opened, request)
+        done = Counter(entry["address"] for entry in log_of(base))
+    calls = dict(zip(names, opened.calls(run.id, 0), strict=True))
+    found = {name: (call.outcome, call.reply.tries) for name, call in calls.items()}
+    assert found == {name: OUTCOMES[name][:2] for name in names}
+    untold = [n for n, call in calls.items() if not re.match(OUTCOMES[n][2] or "$", call.reply.error)]
+    assert untold == []
+    assert {str(call.address): call.reply.tries for call in calls.values()} == done
+    thought = {name for name, call in calls.items() if call.reply.reasoning == "First, I look around."}
+    assert thought == {"reasoning-content", "reasoning", "think-tags"}
+    assert KEY not in "\n".join(opened.db.conn.iterdump())
+
+
+def test_a_stalled_call_times_out_and_is_tried_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "TIMEOUT", 0.2)
+    with served({"stall": 1.0}) as base:
+        (reply,) = asked(JSON_OBJECT)
+        assert len(log_of(base)) == OUTCOMES["stall"][1]
+    assert (reply.failure, reply.tries, reply.error) == OUTCOMES["stall"]
+
+
+WAITS = [("wait-seconds", 1.0), ("wait-fraction", 0.25), ("wait-milliseconds", 0.25)]
+
+
+@pytest.mark.parametrize(("name", "seconds"), WAITS)
+def test_a_server_is_given_the_time_that_it_asks_for(name: str, seconds: float, waits: list[float]) -> None:
+    with served({name: 1.0}):
+        asked(JSON_OBJECT)
+    assert waits == [seconds] * 4
+
+
+def test_own_pauses_lie_below_limits_that_double(waits: list[float]) -> None:
+    """0.5, 1, 2 and 4 s are the limits before the second, third, fourth and fifth try."""
+    with served({"error-500": 1.0}):
+        asked(JSON_OBJECT)
+    assert [0 <= wait <= limit for wait, limit in zip(waits, (0.5, 1, 2, 4), strict=True)] == [True] * 4
+
+
+REFUSED: list[tuple[dict[str, float], dict[str, Any], list[int]]] = [
+    # the refused parameter is left out at the second try, and in later calls from the first
+    ({"no-temperature": 1.0}, {"temperature": 0.5}, [2, 1, 1]),
+    ({"no-response-format": 1.0}, dict(JSON_OBJECT), [2, 1, 1]),
+    # it goes under its other name
+    ({"no-max-tokens": 1.0}, {"max_tokens": 99}, [2, 1, 1]),
+    ({"no-max-completion-tokens": 1.0}, {"max_completion_tokens": 99}, [2, 1, 1]),
+]
+
+
+@pytest.mark.parametrize(("shares", "parameters", "tries"), REFUSED)
+def test_a_refused_parameter_is_sent_once(
+    shares: dict[str, float], parameters: dict[str, Any], tries: list[int]
+) -> None:
+    with served(shares):
+        replies = asked(parameters, times=3)
+    assert [reply.failure for reply in replies] == [""] * 3
+    assert [reply.tries for reply in replies] == tries
+
+
+def test_parameters_that_are_refused_under_both_names_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three refusals, of `temperature`, `max_tokens` and `max_completion_tokens`: the fourth try is it."""
+    order = iter(["no-temperature", "no-max-tokens", "no-max-completion-tokens", ANSWER, ANSWER])
+    monkeypatch.setattr(faults, "drawn", lambda *_: next(order))
+    with served({}):
+        replies = asked({"temperature": 1, "max_tokens": 99}, times=2)
+    assert [(reply.failure, reply.tries) for reply in replies] == [("", 4), ("", 1)]
+
+
+def test_what_passes_is_overcome_and_the_run_is_as_if_it_had_not_been(opened: Records) -> None:
+    """A share of 0.3 of failures that pass: 0.3^5 is a call in 400, and none of these 48."""
+    passing = [name for name, (_, tries, _) in OUTCOMES.items() if tries == calling.TRIES]
+    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 8})
+    with served({}):
+        whole = played(opened, request)
+    with served(dict.fromkeys(passing, 0.3 / len(passing))) as base:
+        run = played(opened, request)
+        log = log_of(base)
+    assert run.digest == whole.digest
+    assert opened.result(run)["outcomes"] == {"answered": 48}
+    tries = {str(call.address): call.reply.tries for turn in range(8) for call in opened.calls(run.id, turn)}
+    assert Counter(entry["address"] for entry in log) == tries
+    assert max(tries.values()) > 1
+
+
+def test_each_call_is_recorded_as_what_the_server_did_last(opened: Records) -> None:
+    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 8})
+    everything = {name: share for name, share in parse_faults("0.5").items() if name not in ALONE}
+    with served(everything) as base:
+        run = played(opened, request)
+        did = {entry["address"]: entry["did"] for entry in log_of(base)}
+    calls = [call for turn in range(8) for call in opened.calls(run.id, turn)]
+    assert {str(call.address): call.outcome for call in calls} == {
+        address: "answered" if done == ANSWER else OUTCOMES[done][0] for address, done in did.items()
+    }
+    assert len({call.outcome for call in calls}) >= 4
+
+
+def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened: Records) -> None:
+    """Ten calls in a row: turn 0 ends with 6 default actions, turn 1 stops at its fourth call."""
+    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 3, "taint_share": 0.5})
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY=KEY):
+        run = begin(opened, request)
+        gone = r"halted: turn 1: openai:policy/guided gave no answer to 10 calls in a row, .* `hobbes resume"
+        with pytest.raises(LabError, match=gone):
+            asyncio.run(go_on(opened, run, lambda _: None))
+    halted = opened.find(run.id)
+    assert (halted.status, halted.turns) == ("halted", 1)
+    with served({}):
+        asyncio.run(go_on(opened, halted, lambda _: None))
+    ended = opened.result(opened.find(run.id))
+    assert (ended["over"], ended["tainted"]) == (True, False)
+    decided = [call.outcome for turn in (1, 2) for call in opened.calls(run.id, turn)]
+    assert decided == ["answered"] * 12
+
+
+def test_a_wrong_key_stops_a_run_too_and_a_refused_request_never_does(opened: Records) -> None:
+    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 3})
+    with served({"key-echo": 1.0}), pytest.raises(LabError, match="HTTP 401") as said:
+        played(opened, request)
+    assert KEY not in str(said.value)
+    with served({"error-400": 1.0}):
+        run = played(opened, request)
+    assert opened.result(run)["outcomes"] == {"provider-error": 18}
+
+
+def test_one_answer_in_ten_shows_that_the_provider_is_there(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine failures in a row, an answer, nine failures, an answer, five failures: never ten in a row."""
+
+    def by_turn(_shares: object, address: str, _time: int) -> str:
+        return ANSWER if int(address.split("/", maxsplit=1)[0]) % 10 == 9 else "error-403"
+
+    monkeypatch.setattr(faults, "drawn", by_turn)
+    with served({}):
+        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
+    assert opened.result(run)["outcomes"] == {"provider-error": 23, "answered": 2}
+
+
+def test_the_same_address_asked_as_often_meets_the_same_fault() -> None:
+    shares = parse_faults("0.3")
+    addresses = [f"{turn}/miner-01/1" for turn in range(2000)]
+    first = [drawn(shares, address, 1) for address in addresses]
+    assert first == [drawn(shares, address, 1) for address in addresses]
+    assert first != [drawn(shares, address, 2) for address in addresses]
+    assert {*first} == {*FAULTS, ANSWER}
+    assert 0.25 < 1 - first.count(ANSWER) / len(first) < 0.35
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("html-503=0.1", "there is no html-503; there are: no-usage"),
+        ("html-502", "write NAME=SHARE"),
+        ("html-502=often", "write NAME=SHARE"),
+        ("html-502=0.6,null=0.6", "1 or less together"),
+        ("html-502=-0.1", "shares are 0 or more"),
+        ("nan", "shares are 0 or more"),
+        ("1.5", "1 or less together"),
+    ],
+)
+def test_a_spec_that_is_none_is_said_in_one_line(spec: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        parse_faults(spec)
+
+
+def test_serve_takes_faults_and_tells_what_it_did(opened: Records, process: Start) -> None:
+    serving = process("serve", "--port", "0", "--faults", "null=1")
+    assert serving.stdout is not None
+    base = serving.stdout.readline().strip()
+    with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY):
+        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
+    assert opened.result(run)["outcomes"] == {"unreadable": 1}
+    assert log_of(base) == [{"address": "0/miner-01/1", "time": 1, "did": "null"}]
+
+
+INTERRUPTED = 130
+
+
+@pytest.mark.parametrize("fault", ["stall", "error-500"])
+def test_an_interrupted_call_leaves_no_trace_and_is_asked_again(
+    fault: str, home: Path, process: Start
+) -> None:
+    """Interrupted while a server stalls, and while a call waits for its next try."""
+    with served({fault: 1.0}) as base:
+        command = ("run", "mining", "--agents", "2", "--rounds", "1", "--name", "stopped")
+        player = process(*command, "--model", "openai:policy/guided")
+        while len(log_of(base)) < 2:
+            try:
+                player.wait(timeout=0.01)
+            except TimeoutExpired:
+                continue
+        player.send_signal(signal.SIGINT)
+        assert player.wait() == INTERRUPTED
+    with served({}), records(home) as opened:
+        asyncio.run(go_on(opened, opened.find("stopped"), lambda _: None))
+        assert opened.result(opened.find("stopped"))["outcomes"] == {"answered": 2}

@@ -1,0 +1,210 @@
+"""`reask`: who answers wrongly is shown once what was refused, and answers again. No answer is lost."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lab.playing import Request, begin, go_on
+from lab.recording import environment, in_thread
+from lab.records import Records, Run
+from lab.replaying import replay_run
+from nodes.chat import ADDRESS_HEADER, ChatMind
+from nodes.journal import Address, Prompt, Reply
+from tests.lab.play import played
+
+FIRST = json.dumps({"claim": [[99, 99]], "memory": "first"})
+"""Claims where there is no plot."""
+SECOND = json.dumps({"claim": [], "memory": "second"})
+UNREADABLE = "I would rather talk about the weather."
+
+Answer = Callable[[str], str | Response]
+"""From the address of a call to the text of the answer, or to any response."""
+
+
+@contextmanager
+def answering(answer: Answer) -> Iterator[list[str]]:
+    """Serve these answers, and let runs ask there; give the addresses that are asked."""
+    asked: list[str] = []
+
+    async def completions(request: HttpRequest) -> Response:
+        asked.append(request.headers[ADDRESS_HEADER])
+        said = answer(asked[-1])
+        if isinstance(said, Response):
+            return said
+        choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+        return JSONResponse({"choices": [choice]})
+
+    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        yield asked
+
+
+def by_attempt(first: str | Response, second: str | Response) -> Answer:
+    """Answer the first attempt so, every later one otherwise."""
+    return lambda address: first if address.endswith("/1") else second
+
+
+def request(**values: Any) -> Request:
+    return Request("mining", 1, models="openai:m", values={"rounds": 1, "taint_share": 1.0, **values})
+
+
+def attempts(records: Records, run: Run) -> list[tuple[int, int, str]]:
+    sql = "select attempt, question, outcome from calls where run = ? order by turn, agent, attempt"
+    return records.db.execute(sql, [run.id]).fetchall()
+
+
+def refused_and_changed(records: Records, run: Run) -> list[str]:
+    record = next(records.turns(run.id)).record
+    return [found["code"] for part in ("drops", "mends") for found in record[part]]
+
+
+def memory(records: Records, run: Run) -> str:
+    said: str = next(records.turns(run.id)).record["minds"]["miner-01"]["memory"]
+    return said
+
+
+def test_the_second_question_shows_what_was_refused_and_the_second_answer_counts(opened: Records) -> None:
+    with answering(by_attempt(FIRST, SECOND)) as asked:
+        run = played(opened, request(reask=1))
+    assert asked == ["0/miner-01/1", "0/miner-01/2"]
+    assert attempts(opened, run) == [(1, 1, "answered"), (2, 2, "answered")]
+    assert memory(opened, run) == "second"
+    assert refused_and_changed(opened, run) == ["read/second-answer"]
+    first, second = opened.attempts(run.id, 0)["miner-01"]
+    assert second.prompt.system == first.prompt.system
+    assert second.prompt.turn.endswith(first.prompt.turn.rstrip())
+    assert FIRST in second.prompt.turn
+    assert 'rule mining/off-grid: {"claim":[99,99]}' in second.prompt.turn
+    assert opened.calls(run.id, 0) == [second]
+
+
+def test_it_is_put_only_where_it_is_asked_for_and_something_was_refused(opened: Records) -> None:
+    for answer, values in ((FIRST, {}), (SECOND, {"reask": 1})):
+        with answering(by_attempt(answer, SECOND)) as asked:
+            played(opened, request(**values))
+        assert asked == ["0/miner-01/1"]
+
+
+def test_who_was_never_reached_is_shown_nothing(opened: Records) -> None:
+    with answering(lambda _: JSONResponse({}, 400)) as asked:
+        played(opened, request(reask=1))
+    assert asked == ["0/miner-01/1"]
+
+
+BROKEN = JSONResponse({"error": {"message": "down"}}, 400)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome", "codes"),
+    [
+        (FIRST, UNREADABLE, "answered", ["read/second-answer", "mining/off-grid"]),
+        (FIRST, BROKEN, "answered", ["read/second-answer", "mining/off-grid"]),
+        (UNREADABLE, UNREADABLE, "unreadable", ["read/unreadable", "read/second-answer"]),
+        (UNREADABLE, SECOND, "answered", ["read/second-answer"]),
+    ],
+)
+def test_the_first_answer_counts_unless_the_second_is_a_decision(
+    opened: Records, first: str, second: str | Response, outcome: str, codes: list[str]
+) -> None:
+    with answering(by_attempt(first, second)):
+        run = played(opened, request(reask=1))
+    counted = opened.db.table("runs").get(run.id)["outcomes"]
+    assert json.loads(counted) == {outcome: 1}
+    assert refused_and_changed(opened, run) == codes
+    assert [call.outcome for call in opened.calls(run.id, 0)] == [outcome]
+
+
+@pytest.mark.parametrize("reread", [False, True])
+@pytest.mark.parametrize("second", [SECOND, UNREADABLE])
+def test_replay_asks_nobody_and_comes_to_the_same_digest(
+    opened: Records, second: str, *, reread: bool
+) -> None:
+    with answering(by_attempt(FIRST, second)):
+        run = played(opened, request(reask=1, rounds=3))
+    replayed = asyncio.run(replay_run(opened, run, reread=reread))
+    assert (replayed.divergence, replayed.digest) == (None, run.digest)
+
+
+def test_an_edited_second_question_diverges_at_the_prompt(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(by_attempt(FIRST, SECOND)):
+        run = played(opened, request(reask=1))
+    monkeypatch.setattr(ChatMind, "again", lambda _self, prompt, *_: Prompt(prompt.system, "Again!"))
+    divergence = asyncio.run(replay_run(opened, run, reread=False)).divergence
+    assert divergence is not None
+    assert (divergence.turn, divergence.agent, divergence.layer) == (0, "miner-01", "prompt")
+    assert "+Again!" in divergence.diff
+
+
+def stopped_at(
+    records: Records, run: Run, monkeypatch: pytest.MonkeyPatch, stops: Callable[[Address], bool]
+) -> None:
+    """Play a run until a call that dies before it is sent."""
+    reply = ChatMind.reply
+
+    async def dying(self: ChatMind, address: Address, prompt: Prompt) -> Reply:
+        if stops(address):
+            raise ZeroDivisionError
+        return await reply(self, address, prompt)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ChatMind, "reply", dying)
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(go_on(records, run, lambda _: None))
+
+
+def test_stopped_between_the_questions_only_the_second_is_asked_again(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(by_attempt(FIRST, SECOND)) as asked:
+        whole = played(opened, request(reask=1))
+        asked.clear()
+        run = begin(opened, request(reask=1))
+        stopped_at(opened, run, monkeypatch, lambda address: address.attempt == 2)
+        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+    assert asked == ["0/miner-01/1", "0/miner-01/2"]
+    assert opened.find(run.id).digest == whole.digest
+    assert attempts(opened, run) == [(1, 1, "answered"), (2, 2, "answered")]
+
+
+def test_an_answer_to_another_prompt_is_kept_beside_the_new_one(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two agents; stopped when only the first had answered, and taken up with another prompt."""
+    with answering(lambda _: SECOND) as asked:
+        run = begin(opened, Request("mining", 2, models="openai:m", values={"rounds": 1}))
+        stopped_at(opened, run, monkeypatch, lambda address: address.agent == "miner-02")
+        monkeypatch.setattr(ChatMind, "prompt", lambda _self, _view: Prompt("system", "another"))
+        before = opened.attempts(run.id, 0)["miner-01"]
+        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+    calls = opened.attempts(run.id, 0)["miner-01"]
+    assert calls[:1] == before
+    assert [call.address.attempt for call in calls] == [1, 2]
+    assert opened.calls(run.id, 0)[0].prompt.turn == "another"
+    assert len(asked) == len(set(asked))
+
+
+def test_a_halted_run_that_is_stopped_again_still_asks_the_failed_again(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Halted by a failure, taken up and killed before anything was asked, taken up once more."""
+    healthy = False
+    with answering(lambda _: SECOND if healthy else BROKEN):
+        run = begin(opened, request(on_failure="halt", rounds=2))
+        with pytest.raises(Exception, match="halted: turn 0"):
+            asyncio.run(go_on(opened, run, lambda _: None))
+        stopped_at(opened, opened.find(run.id), monkeypatch, lambda _: True)
+        healthy = True
+        assert opened.find(run.id).status == "halted"
+        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+    assert attempts(opened, run) == [(1, 1, "provider-error"), (2, 1, "answered"), (1, 1, "answered")]
+    assert opened.find(run.id).status == "finished"

@@ -1,0 +1,177 @@
+"""The rule of calling a model, without a server: how long to wait, what to tell, when to give up."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.mining.world import MINING
+from nodes import calling, chat
+from nodes.calling import (
+    GONE_AFTER,
+    LONGEST_TOLD,
+    Breaker,
+    HaltedError,
+    TryFailedError,
+    persistently,
+    retry_after,
+    safe_line,
+)
+from nodes.chat import ChatMind
+from nodes.journal import Address, Prompt
+from nodes.minds import parse_spec
+from nodes.prompting import PromptSet
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+WAITS: list[tuple[dict[str, str], float | None]] = [
+    ({}, None),
+    ({"Retry-After": "7"}, 7.0),
+    ({"retry-after": " 7 "}, 7.0),
+    ({"retry-after": "0.25"}, 0.25),
+    ({"retry-after": "0"}, 0.0),
+    ({"retry-after-ms": "250"}, 0.25),
+    ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+    ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
+    ({"retry-after": "Sat, 21 Nov 2026 12:00:30 GMT"}, 30.0),
+    ({"retry-after": "Sat, 21 Nov 2026 14:00:30 +0200"}, 30.0),
+    ({"retry-after": "Sat, 21 Nov 2026 11:59:00 GMT"}, 0.0),  # it has passed
+    ({"retry-after": "Sat, 21 Nov 2026 12:00:30 -0000"}, None),  # a time of nowhere
+    ({"retry-after": "86400"}, 86400.0),
+    ({"retry-after": "1e999"}, float("inf")),
+    ({"retry-after": "-5"}, None),
+    ({"retry-after": "nan"}, None),
+    ({"retry-after": "later"}, None),
+    ({"retry-after": ""}, None),
+]
+
+
+@pytest.mark.parametrize(("headers", "seconds"), WAITS)
+def test_retry_after_is_read_in_every_spelling(headers: Mapping[str, str], seconds: float | None) -> None:
+    assert retry_after(httpx2.Headers(headers), NOW) == seconds
+
+
+@given(st.text(max_size=60))
+def test_no_retry_after_is_a_crash_or_a_wait_into_the_past(said: str) -> None:
+    seconds = retry_after({"retry-after": said, "retry-after-ms": said}, NOW)
+    assert seconds is None or seconds >= 0
+
+
+def test_what_is_told_holds_no_secret_not_even_a_part_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-42")  # too short to be one
+    assert safe_line("wrong key 'canary-0123456789' of org-42") == "wrong key '(OPENAI_API_KEY)' of org-42"
+    assert safe_line("wrong key sk-proj-abcd****wxyz!") == "wrong key (a key)!"
+    for padding in range(LONGEST_TOLD * 20 - 20, LONGEST_TOLD * 20 + 2):  # around where a long text is cut
+        assert "canary" not in safe_line(" " * padding + "canary-0123456789")
+
+
+@given(st.text())
+def test_what_is_told_is_one_bounded_line_that_can_be_shown_and_kept(said: str) -> None:
+    told = safe_line(said)
+    assert len(told) <= LONGEST_TOLD + 1
+    assert told.isprintable()
+    told.encode()
+
+
+def test_a_long_page_is_cut() -> None:
+    assert safe_line("x" * 10_000) == "x" * 500 + "…"
+
+
+def failing(*failures: TryFailedError) -> list[object]:
+    """Try what fails so, in turn; give the tries, then how it ended."""
+    left, tries = list(failures), 0
+
+    async def one_try() -> str:
+        nonlocal tries
+        tries += 1
+        if left:
+            raise left.pop(0)
+        return "fine"
+
+    try:
+        ended = asyncio.run(persistently(one_try))
+    except TryFailedError as failure:
+        ended = failure.told
+    return [tries, ended]
+
+
+def test_the_last_failure_says_how_many_tries_a_call_may_have() -> None:
+    passing, final = TryFailedError("503", tries=5), TryFailedError("401")
+    slow = TryFailedError("slow", tries=2)
+    assert failing() == [1, "fine"]
+    assert failing(passing, passing) == [3, "fine"]
+    assert failing(*[passing] * 5) == [5, "503"]
+    assert failing(passing, final) == [2, "401"]
+    assert failing(slow, slow) == [2, "slow"]
+    assert failing(passing, passing, slow) == [3, "slow"]
+
+
+def test_ten_failures_of_the_provider_in_a_row_and_nothing_less_stop_a_run() -> None:
+    ours, theirs = TryFailedError("400", provider=False), TryFailedError("down")
+    breaker = Breaker("openai:m")
+    for between in (None, ours):
+        for failure in [theirs] * (GONE_AFTER - 1):
+            breaker.ended(failure)
+        breaker.ended(between)
+    for _ in range(GONE_AFTER - 1):
+        breaker.ended(theirs)
+    breaker.check()
+    breaker.ended(theirs)
+    with pytest.raises(HaltedError, match=r"openai:m gave no answer to 10 calls in a row, at last .*, down"):
+        breaker.check()
+
+
+def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    under_way = most = 0
+
+    async def complete(*_asked: object) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        under_way -= 1
+        raise TimeoutError
+
+    async def asking() -> None:
+        mind = ChatMind("m", "", PromptSet("mining", "guided", "en", "", "", ""))
+        calls = (mind.reply(Address(0, str(agent)), Prompt("", "")) for agent in range(9))
+        await asyncio.gather(*calls)
+        await mind.close()
+
+    monkeypatch.setattr(chat, "AT_ONCE", 4)
+    monkeypatch.setattr(calling, "GONE_AFTER", 99)
+    monkeypatch.setattr(chat.LeanChat, "complete", complete)
+    asyncio.run(asking())
+    assert most == 4
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "parameters"),
+    [
+        ("openai:gpt-5-mini", "gpt-5-mini", {}),
+        ("openai:m?temperature=0.5", "m", {"temperature": 0.5}),
+        (
+            "openai:org/m:free?max_tokens=800&temperature=0",
+            "org/m:free",
+            {"max_tokens": 800, "temperature": 0.0},
+        ),
+        ("openai:policy/guided?noise=0.1&max_tokens=9", "policy/guided?noise=0.1", {"max_tokens": 9}),
+    ],
+)
+def test_a_model_may_come_with_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
+    parsed = parse_spec(MINING, spec)
+    assert (parsed.kind, parsed.name, dict(parsed.parameters)) == ("openai", name, parameters)
+
+
+@pytest.mark.parametrize(
+    "spec", ["openai:m?temperature=3", "openai:m?max_tokens=0", "openai:m?max_tokens=1.5"]
+)
+def test_parameters_that_no_server_takes_are_refused(spec: str) -> None:
+    with pytest.raises(ValueError, match="max_tokens"):
+        parse_spec(MINING, spec)
