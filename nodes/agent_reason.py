@@ -24,8 +24,8 @@ async def agent_reason(minds: Minds, journal: Journal, state: TurnState) -> Upda
     for answer in answers:
         if isinstance(answer, BaseException) and not isinstance(answer, HaltedError):
             raise answer
-    if gone := minds.gone():
-        raise HaltedError(f"turn {state['turn']}: {gone}")
+    if closed := minds.closed():
+        raise HaltedError(f"turn {state['turn']}: {closed}")
     given = dict(zip(state["views"], answers, strict=True))
     if halting:
         _halt_on_failure(state["turn"], given)
