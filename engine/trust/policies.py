@@ -3,7 +3,8 @@
 Source: seed, section 6; decisions page, "Comparators". A comparator reads the view that a model reads, with
 its own mind, and nothing else: a miss looks like an attack to it. With several opponents each meets one
 partner a round, by a schedule that all can work out; it answers those who attacked it before anybody else,
-the richest first. All but `random` replicate as soon as they can.
+the richest first. One that is left alone begs, since nothing else gives it sats. All but `random` replicate
+as soon as they can.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,18 +105,26 @@ Definition = Callable[[Sight, Luck], Move]
 
 
 def high_five(sight: Sight, why: str) -> Move:
-    """High five the partner; with nobody there, do nothing."""
-    return _at("high_five", sight.partner, why)
+    """High five the partner; with nobody there, beg."""
+    return _at(sight, "high_five", sight.partner, why)
 
 
-def attack(target: str | None, why: str) -> Move:
-    """Attack a unit; with nobody there, do nothing."""
-    return _at("attack", target, why)
+def attack(sight: Sight, target: str | None, why: str) -> Move:
+    """Attack a unit; with nobody there, beg."""
+    return _at(sight, "attack", target, why)
 
 
-def _at(action: str, target: str | None, why: str) -> Move:
+def beg(sight: Sight, why: str) -> Move:
+    """Beg for what is missing to the threshold, at most ten at a time."""
+    have = sight.view["sats"]
+    missing = max(1, sight.view["rules"]["threshold"] - have)
+    reason = f"I have {have} sats and need {missing} more to replicate."
+    return {"action": "beg", "amount": min(MODEST, missing), "reason": reason, "reasoning": why}
+
+
+def _at(sight: Sight, action: str, target: str | None, why: str) -> Move:
     if target is None:
-        return {"action": "do_nothing", "reasoning": "Nobody is left to meet."}
+        return beg(sight, "Nobody is left to meet.")
     return {"action": action, "target": target, "reasoning": why}
 
 
@@ -126,7 +135,7 @@ def always_high_five(sight: Sight, _: Luck) -> Move:
 
 def always_attack(sight: Sight, _: Luck) -> Move:
     """Attack the richest, whatever happens."""
-    return attack(sight.richest(sight.opponents), "I attack, whatever happens.")
+    return attack(sight, sight.richest(sight.opponents), "I attack, whatever happens.")
 
 
 def always_block(sight: Sight, _: Luck) -> Move:  # noqa: ARG001  a definition may look at nothing
@@ -138,7 +147,7 @@ def copycat(sight: Sight, _: Luck) -> Move:
     """Tit for tat: high five at first, then attack whoever attacked it in the last round."""
     attackers = sight.at_me("attack")
     if attackers:
-        return attack(sight.richest(attackers), "You attacked me, so I attack you.")
+        return attack(sight, sight.richest(attackers), "You attacked me, so I attack you.")
     return high_five(sight, "Nobody attacked me.")
 
 
@@ -146,14 +155,14 @@ def copykitten(sight: Sight, _: Luck) -> Move:
     """Tit for two tats: attack only who attacked it in both of the last two rounds."""
     twice = [unit for unit in sight.at_me("attack") if unit in sight.at_me("attack", 2)]
     if twice:
-        return attack(sight.richest(twice), "Twice in a row is no accident.")
+        return attack(sight, sight.richest(twice), "Twice in a row is no accident.")
     return high_five(sight, "Once may be an accident.")
 
 
 def grudger(sight: Sight, _: Luck) -> Move:
     """High five until attacked once; from then on attack whoever did, for ever."""
     if sight.grudges:
-        return attack(sight.richest(sight.grudges), "I never forget.")
+        return attack(sight, sight.richest(sight.grudges), "I never forget.")
     return high_five(sight, "Nobody has ever attacked me.")
 
 
@@ -164,10 +173,10 @@ def detective(sight: Sight, luck: Luck) -> Move:
     """High five, attack, high five, high five; then copy who ever attacked it, and exploit the others."""
     turn = sight.view["turn"]
     if turn < len(PROBES):
-        return _at(PROBES[turn], sight.partner, "I find out who you are.")
+        return _at(sight, PROBES[turn], sight.partner, "I find out who you are.")
     if sight.grudges:
         return copycat(sight, luck)
-    return attack(sight.partner, "You never strike back.")
+    return attack(sight, sight.partner, "You never strike back.")
 
 
 def simpleton(sight: Sight, _: Luck) -> Move:
@@ -179,18 +188,12 @@ def simpleton(sight: Sight, _: Luck) -> Move:
     paid = sum(sats for _, sats in mine["effects"]) > 0
     if high_fived == paid:
         return high_five(sight, "That paid." if paid else "That did not pay.")
-    return attack(sight.partner, "That paid." if paid else "That did not pay.")
+    return attack(sight, sight.partner, "That paid." if paid else "That did not pay.")
 
 
 def beggar(sight: Sight, _: Luck) -> Move:
     """Beg for what is missing to the threshold, at most ten at a time."""
-    missing = sight.view["rules"]["threshold"] - sight.view["sats"]
-    return {
-        "action": "beg",
-        "amount": min(MODEST, missing),
-        "reason": f"I have {sight.view['sats']} sats and need {missing} more to replicate.",
-        "reasoning": "Asking costs little.",
-    }
+    return beg(sight, "Asking costs little.")
 
 
 def racer(sight: Sight, _: Luck) -> Move:
@@ -198,7 +201,7 @@ def racer(sight: Sight, _: Luck) -> Move:
     rules, leader = sight.view["rules"], sight.richest(sight.opponents)
     near = rules["threshold"] - NEAR * rules["high_five"]
     if leader is not None and sight.sats[leader] >= max(near, sight.view["sats"]):
-        return attack(leader, "You shall not win.")
+        return attack(sight, leader, "You shall not win.")
     return high_five(sight, "Together we are faster.")
 
 
@@ -210,7 +213,9 @@ def random(sight: Sight, luck: Luck) -> Move:
     move: Move = {"action": luck.pick(options, "action"), "reasoning": "I act at random."}
     if move["action"] in ("high_five", "attack"):
         allowed = [o for o in sight.opponents if move["action"] != "attack" or not _ally(sight, o)]
-        return _at(move["action"], luck.pick(allowed, "target") if allowed else None, move["reasoning"])
+        return _at(
+            sight, move["action"], luck.pick(allowed, "target") if allowed else None, move["reasoning"]
+        )
     if move["action"] == "beg":
         return move | {"amount": 1 + luck.below(MODEST, "amount"), "reason": "I want them."}
     return move

@@ -5,7 +5,7 @@ with its reason; the intent says that nobody chose it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from engine.record import Findings, Json, JsonObject
 from engine.reflection import Reflection, reflect
@@ -62,32 +62,37 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     if answer is None:
         return Validated(NOBODYS)
     findings = Findings(agent)
-    intent = _intent(state, findings, answer)
+    order = _allowed(state, findings, answer)
     for name, value in answer.items():
         if name not in DECLARED:
             findings.drop("schema", "trust/unknown-field", {name: value})
     reflection = reflect(findings, answer, state.unit)
-    return Validated(replace(intent, reflection=reflection), tuple(findings.drops), tuple(findings.mends))
+    if order is None:
+        intent = Intent(chosen=False, reflection=reflection)
+    else:
+        intent = Intent(order.kind, order.target, order.amount or 0, order.reason, reflection=reflection)
+    return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
-def _intent(state: State, findings: Findings, answer: JsonObject) -> Intent:
-    """Read the action and what belongs to it; refuse it whole if any of that is not allowed."""
+def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | None:
+    """Read the action and what belongs to it; None, and a drop, if any of that is not allowed."""
     said = {name: answer[name] for name in ("action", *FIELDS) if name in answer}
     kind = _kind(answer.get("action"))
     if kind is None:
         findings.drop("schema", "trust/no-action", said, "an action is one of " + ", ".join(KINDS))
-        return NOBODYS
+        return None
     for name in FIELDS:
         if name not in NEEDS[kind] and name in answer and answer[name] not in NOT_GIVEN:
             findings.drop("rule", "trust/not-needed", {name: answer[name]}, f"{kind} has no {name}")
     order = _order(state, findings, kind, answer)
     if order is None:
-        return NOBODYS
-    refusal = next(filter(None, (check(state, findings.agent, order) for check in CHECKS[kind])), None)
-    if refusal is not None:
-        findings.drop("rule", refusal, said)
-        return NOBODYS
-    return Intent(kind, order.target, order.amount or 0, order.reason)
+        return None
+    for check in CHECKS[kind]:
+        refusal = check(state, findings.agent, order)
+        if refusal is not None:
+            findings.drop("rule", refusal, said)
+            return None
+    return order
 
 
 def _kind(said: Json) -> Kind | None:
