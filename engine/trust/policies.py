@@ -9,7 +9,7 @@ as soon as they can.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any
 
 from engine.chance import Luck
@@ -38,10 +38,11 @@ class Sight:
         """Its own name."""
         return str(self.view["you"])
 
-    @cached_property
-    def opponents(self) -> list[str]:
+    @property
+    def opponents(self) -> Sequence[str]:
         """The living units of other teams, by name."""
-        return list(self.view["opponents"])
+        opponents: Sequence[str] = self.view["opponents"]
+        return opponents
 
     @cached_property
     def sats(self) -> dict[str, int]:
@@ -79,7 +80,9 @@ class Sight:
 
     def richest(self, units: Sequence[str]) -> str | None:
         """The one with the most sats, the first by name among equals."""
-        return min(units, key=lambda unit: (-self.sats[unit], unit), default=None)
+        if len(units) < 2:  # noqa: PLR2004  nobody to choose among
+            return units[0] if units else None
+        return min(units, key=lambda unit: (-self.sats[unit], unit))
 
     @cached_property
     def partner(self) -> str | None:
@@ -226,31 +229,40 @@ def _ally(sight: Sight, unit: str) -> bool:
     return unit in sight.view.get("allies", ())
 
 
-def playing(definition: Definition, *, replicates: bool = True) -> Policy:
-    """Make a comparator of its definition: it replicates when it can, spares allies, and reflects."""
+def decide(name: str, sight: Sight, luck: Luck) -> Move:
+    """Decide as a comparator does: it replicates when it can, spares allies, else does as it is defined."""
+    if name != "random" and sight.view["may_replicate"]:
+        return {"action": "replicate", "reasoning": "I can replicate, so I do."}
+    move = DEFINITIONS[name](sight, luck)
+    if move["action"] == "attack" and _ally(sight, move["target"]):
+        return {"action": "block", "reasoning": "I do not attack an ally; I block."}
+    return move
 
-    @wraps(definition)
+
+def playing(name: str) -> Policy:
+    """Make a comparator that decides, and reflects as a model does."""
+
     def policy(view: JsonObject, luck: Luck) -> JsonObject:
         sight = Sight(view)
-        if replicates and view["may_replicate"]:
-            move: Move = {"action": "replicate", "reasoning": "I can replicate, so I do."}
-        else:
-            move = definition(sight, luck)
-        if move["action"] == "attack" and _ally(sight, move["target"]):
-            move = {"action": "block", "reasoning": "I do not attack an ally; I block."}
-        return {**move, **_reflection(sight)}
+        return {**decide(name, sight, luck), **_reflection(sight)}
 
+    policy.__doc__ = DEFINITIONS[name].__doc__
     return policy
+
+
+def notes(sight: Sight) -> str:
+    """Note who ever attacked it: all that a definition reads of its own mind."""
+    named = ", ".join(f'"{unit}"' for unit in sight.grudges)
+    return f"Ever attacked by: {named or 'nobody'}."
 
 
 def _reflection(sight: Sight) -> JsonObject:
     """Say what happened, note who ever attacked, and rate the others by what was seen."""
     words, aggression = dict(_ratings(sight, "keeps_word_report")), dict(_ratings(sight, "aggressor_report"))
     trust = ", ".join(f"{unit} {rating}" for unit, rating in words.items()) or "nobody"
-    grudges = ", ".join(f'"{unit}"' for unit in sight.grudges) or "nobody"
     return {
         "summary_last_turn": _summary(sight),
-        "memory": f"Trust, 1 to 10: {trust}. Ever attacked by: {grudges}.",
+        "memory": f"Trust, 1 to 10: {trust}. {notes(sight)}",
         "keeps_word_report": words,
         "aggressor_report": aggression,
     }
@@ -322,10 +334,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "simpleton": simpleton,
     "beggar": beggar,
     "racer": racer,
+    "random": random,
 }
 
-POLICIES = Policies(
-    {**{name: playing(d) for name, d in DEFINITIONS.items()}, "random": playing(random, replicates=False)},
-    default="copykitten",
-    spoil=spoil,
-)
+POLICIES = Policies({name: playing(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil)

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations_with_replacement
 from math import sqrt
-from typing import Any
 
 from engine.chance import Luck, chance
 from engine.record import Json
-from engine.trust.policies import POLICIES
+from engine.trust.policies import Sight, decide, notes
 from engine.trust.rules import resolve
 from engine.trust.state import State, TrustConfig, actors, over, setup
 from engine.trust.validation import validate
@@ -93,17 +92,21 @@ def play(config: TrustConfig, names: Sequence[str], seed: int) -> State:
 
 
 def playing_out(config: TrustConfig, names: Sequence[str], seed: int) -> Iterator[State]:
-    """Give the states of one game of two comparators, the first included."""
+    """Give the states of one game of two comparators, the first included.
+
+    They decide as in any run; what they would only say to people is left out.
+    """
     state = setup(config, SEATS, seed)
-    policies = {seat: POLICIES.by_name[name] for seat, name in zip(SEATS, names, strict=True)}
-    minds: dict[str, Mapping[str, Any]] = {}
+    playing = dict(zip(SEATS, names, strict=True))
+    memories: dict[str, str] = {}
     yield state
     while not over(state):
         intents = {}
         for unit in actors(state):
-            view = {**observe(state, unit), "mind": minds.get(unit, {})}
-            minds[unit] = policies[state.unit[unit].team](view, Luck(seed, state.turn, unit))
-            intents[unit] = validate(state, unit, minds[unit]).intent
+            sight = Sight({**observe(state, unit), "mind": {"memory": memories.get(unit, "")}})
+            answer = decide(playing[state.unit[unit].team], sight, Luck(seed, state.turn, unit))
+            memories[unit] = notes(sight)
+            intents[unit] = validate(state, unit, answer).intent
         state = resolve(state, intents).state
         yield state
 

@@ -32,7 +32,7 @@ NUMBERS = {
     "shock_rounds": 5,
     "fumble": 0,
 }
-UNITS = [{"id": u, "team": u, "sats": 50, "idle": 0, "alive": True} for u in "ab"]
+UNITS: list[dict[str, Any]] = [{"id": u, "team": u, "sats": 50, "idle": 0, "alive": True} for u in "ab"]
 
 
 def test_the_defaults_are_the_numbers_of_the_page() -> None:
@@ -140,7 +140,12 @@ def test_the_prompt_is_plain() -> None:
 
 
 def test_every_type_of_event_is_described() -> None:
-    config = {"victory": "team", "alliances": [["a", "b"]], "shock": 100, "observer": "always"}
+    config: dict[str, Any] = {
+        "victory": "team",
+        "alliances": [["a", "b"]],
+        "shock": 100,
+        "observer": "always",
+    }
     state = game(sats={"a": 150, "b": 50, "c": 3, "d": 50}, **config)
     found = {e.type for e in play(state, a="replicate", b="send 5 to a", c="beg 1 for x").resolved.events}
     found |= {e.type for e in play(game(miss=100, turn=29), a="high_five", b="block").resolved.events}

@@ -61,13 +61,13 @@ def states(draw: st.DrawFn) -> State:
     """A state from outside: some units dead, some rich, some new."""
     agents = AGENTS[: draw(st.integers(2, 4))]
     setting = settle(TRUST, list(agents), draw(st.integers(0, 99)), draw(configs))
-    units = []
+    units: list[dict[str, Any]] = []
     for unit in [*agents, *draw(st.sampled_from([[], ["a-2"]]))]:
         sats = draw(st.one_of(st.integers(-3, 9), st.integers(10, 130)))
         units.append(
             {"id": unit, "team": unit[0], "sats": sats, "alive": sats > 0, "idle": draw(st.integers(0, 3))}
         )
-    data = {"turn": draw(st.integers(0, 29)), "units": units, "winner": None}
+    data: dict[str, Any] = {"turn": draw(st.integers(0, 29)), "units": units, "winner": None}
     return TRUST.load(setting, data)
 
 
@@ -133,8 +133,8 @@ def test_every_answer_is_chosen_or_has_a_drop_and_every_record_is_plain_json(
     for unit, answer in said.items():
         found = validate(state, unit, answer)
         assert found.intent.chosen or answer is None or found.drops
-        for record in (*found.drops, *found.mends):
-            json.dumps(record.to_json(), allow_nan=False)
+        records = [drop.to_json() for drop in found.drops] + [mend.to_json() for mend in found.mends]
+        json.dumps(records, allow_nan=False)
         written = TRUST.intent.to_json(found.intent)
         assert TRUST.intent.from_json(json.loads(json.dumps(written))) == found.intent
 
@@ -184,7 +184,8 @@ def test_no_ruling_raises_and_none_grants_more_than_was_asked(
     state, said = turn
     intents = {unit: validate(state, unit, answer).intent for unit, answer in said.items()}
     asked = requests(state, intents)
-    for answer in (None, {"rulings": ruling}, {"rulings": {r["unit"]: ruling for r in asked}}):
+    rulings: list[Any] = [None, {"rulings": ruling}, {"rulings": {r["unit"]: ruling for r in asked}}]
+    for answer in rulings:
         ruled = read_ruling(state, asked, answer)
         assert set(ruled.rulings) == {r["unit"] for r in asked}
         assert all(0 <= r.granted <= r.asked for r in ruled.rulings.values())

@@ -92,7 +92,7 @@ def test_an_observer_that_is_not_scripted_and_did_not_answer_has_declined(observ
 def test_a_ruling_of_a_person_grants_all_some_or_nothing_with_a_reason() -> None:
     state = game(sats=dict.fromkeys("abc", 50), observer="human")
     intents = begging("a", "b", "c")
-    answer = {
+    answer: dict[str, Any] = {
         "rulings": {
             "a": {"grant": 8, "reason": "all"},
             "b": {"grant": 3, "reason": "some"},

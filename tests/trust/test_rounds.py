@@ -1,5 +1,7 @@
 """What each act does in a round."""
 
+from typing import Any
+
 import pytest
 
 from engine.trust.acts import PAYOFFS
@@ -147,7 +149,7 @@ def test_sats_may_fall_below_zero_within_a_round_and_rise_again() -> None:
 
 def test_a_shock_takes_from_all_and_half_from_who_high_fives_mostly() -> None:
     """Five rounds of a shock of 5, all losses forced by seed in the last; A high-fived in 3 of 5 rounds."""
-    config = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
+    config: dict[str, Any] = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
     seed = next(s for s in range(99) if _takes(s, 4, config))
     lines = ["high_five", "high_five", "block", "block", "high_five"]
     last = play_on(game(seed, **config), *[{"a": line, "b": "block"} for line in lines])[-1]
@@ -156,7 +158,7 @@ def test_a_shock_takes_from_all_and_half_from_who_high_fives_mostly() -> None:
 
 
 def test_two_high_fives_of_five_rounds_are_not_most() -> None:
-    config = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
+    config: dict[str, Any] = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
     seed = next(s for s in range(99) if _takes(s, 5, config))
     lines = ["high_five", "high_five", "block", "block", "high_five", "block"]  # the first is too long ago
     last = play_on(game(seed, **config), *[{"a": line, "b": "block"} for line in lines])[-1]
@@ -164,12 +166,12 @@ def test_two_high_fives_of_five_rounds_are_not_most() -> None:
 
 
 def test_a_shock_that_gives_gives_all_the_same() -> None:
-    config = {"shock": 100, "shock_sats": 5}
+    config: dict[str, Any] = {"shock": 100, "shock_sats": 5}
     seed = next(s for s in range(99) if not _takes(s, 0, config))
     assert play(game(seed, **config), a="high_five", b="block").sats == {"a": 50 - 2 + 5, "b": 50 - 1 + 5}
 
 
-def _takes(seed: int, turn: int, config: dict[str, int]) -> bool:
+def _takes(seed: int, turn: int, config: dict[str, Any]) -> bool:
     return play(game(seed, turn, **config), a="block", b="block").sats["b"] < 49
 
 
