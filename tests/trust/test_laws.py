@@ -17,7 +17,7 @@ from engine.trust.view import observe
 from engine.trust.world import TRUST
 from engine.world import Resolved, settle
 
-LAWS = settings(deadline=None, derandomize=True, max_examples=400)
+LAWS = settings(deadline=None, derandomize=True, max_examples=150)
 AGENTS = "abcd"
 
 junk: st.SearchStrategy[Any] = st.recursive(
@@ -91,7 +91,7 @@ def bytes_of(found: Resolved[State]) -> str:
     )
 
 
-@settings(LAWS, max_examples=1000)
+@settings(LAWS, max_examples=300)
 @given(turns())
 def test_sats_are_the_sum_of_effects_and_only_sources_and_sinks_change_the_total(
     turn: tuple[State, dict[str, Any]],
@@ -111,7 +111,7 @@ def test_sats_are_the_sum_of_effects_and_only_sources_and_sinks_change_the_total
     assert {e.unit for e in effects} <= acted
 
 
-@settings(LAWS, max_examples=1000)
+@settings(LAWS, max_examples=300)
 @given(turns())
 def test_the_same_again_is_the_same_in_whatever_order_agents_are_heard_and_nothing_is_changed(
     turn: tuple[State, dict[str, Any]],
@@ -206,7 +206,7 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
     assert TRUST.state.to_json(resolve(state, grant(intents, beside)).state) == TRUST.state.to_json(alone)
 
 
-@settings(LAWS, max_examples=300)
+@LAWS
 @given(states(), st.sampled_from(sorted(TRUST.policies.by_name)))
 def test_no_comparator_ever_says_what_is_refused(state: State, name: str) -> None:
     for unit in actors(state):

@@ -44,6 +44,15 @@ def test_retaliation_is_an_attack_on_who_missed_within_one_round() -> None:
     assert missed_then()["retaliation"] is None
 
 
+def test_an_attack_on_somebody_else_is_no_answer_to_a_miss() -> None:
+    rounds = play_on(
+        game(seed_where(50, "miss", a=True), miss=50, sats=dict.fromkeys("abc", 50)),
+        {"a": "high_five b", "b": "block", "c": "block"},
+        {"a": "block", "b": "attack c", "c": "block"},
+    )
+    assert figures(*rounds)["retaliation"] == 0
+
+
 def test_forgiveness_is_a_high_five_at_who_missed_within_three_rounds() -> None:
     assert missed_then("attack", "attack", "high_five")["forgiveness"] == 1
     assert missed_then("attack", "attack", "block", "high_five")["forgiveness"] == 0
