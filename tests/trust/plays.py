@@ -1,0 +1,97 @@
+"""Games as plays: who has how many sats, who says what, what follows.
+
+`said("attack b")` is the answer that attacks b; `said("beg 5 for bread")` begs for 5.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.chance import happens
+from engine.record import JsonObject
+from engine.trust.rules import resolve
+from engine.trust.state import State
+from engine.trust.validation import Intent, validate
+from engine.trust.world import TRUST
+from engine.world import Played, Resolved, Validated, settle
+
+
+def game(seed: int = 1, turn: int = 0, *, sats: Mapping[str, int] | None = None, **config: Any) -> State:
+    """Set a game up of the units in `sats`, without luck unless the config has some."""
+    held = {"a": 50, "b": 50} if sats is None else sats
+    settled = settle(TRUST, list(held), seed, {"miss": 0, **config})
+    state = TRUST.setup(settled.config, settled.agents, settled.seed)
+    units = tuple(replace(u, sats=held[u.id], alive=held[u.id] > 0) for u in state.units)
+    return replace(state, units=units, turn=turn)
+
+
+def said(line: str) -> JsonObject:
+    """Read an answer from a line."""
+    action, _, rest = line.partition(" ")
+    if action == "beg":
+        amount, _, reason = rest.partition(" for ")
+        return {"action": "beg", "amount": int(amount), "reason": reason}
+    if action == "send":
+        amount, _, target = rest.partition(" to ")
+        return {"action": "send", "amount": int(amount), "target": target}
+    return {"action": action, "target": rest} if rest else {"action": action}
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round came to."""
+
+    before: State
+    validated: Mapping[str, Validated[Intent]]
+    resolved: Resolved[State]
+
+    @property
+    def after(self) -> State:
+        return self.resolved.state
+
+    @property
+    def sats(self) -> dict[str, int]:
+        return {unit.id: unit.sats for unit in self.after.units}
+
+    @property
+    def codes(self) -> list[str]:
+        return [drop.code for found in self.validated.values() for drop in found.drops]
+
+    def events(self, *types: str) -> list[JsonObject]:
+        return [event.to_json() for event in self.resolved.events if event.type in types]
+
+    @property
+    def played(self) -> Played[State, Intent]:
+        intents = {unit: found.intent for unit, found in self.validated.items()}
+        return Played(self.before, intents, self.after, self.resolved.events, self.resolved.draws)
+
+
+def play(state: State, **lines: str | JsonObject | None) -> Round:
+    """Play one round; a unit that is not named says nothing at all. `a_2` is the unit a-2."""
+    answers = {name.replace("_", "-"): line for name, line in lines.items()}
+    validated = {
+        unit: validate(state, unit, said(line) if isinstance(line, str) else line)
+        for unit, line in answers.items()
+    }
+    return Round(state, validated, resolve(state, {unit: found.intent for unit, found in validated.items()}))
+
+
+def play_on(state: State, *rounds: Mapping[str, str]) -> list[Round]:
+    """Play several rounds."""
+    played: list[Round] = []
+    for lines in rounds:
+        played.append(play(state, **lines))
+        state = played[-1].after
+    return played
+
+
+def seed_where(percent: int, event: str, turn: int = 0, **decided: bool) -> int:
+    """Find a seed with which something happens to some units and to others not."""
+    return next(
+        seed
+        for seed in range(10_000)
+        if all(
+            (happens(seed, turn, unit, event, percent).winner == "yes") == wanted
+            for unit, wanted in decided.items()
+        )
+    )

@@ -1,0 +1,103 @@
+"""From an answer to an intent: what is refused becomes nothing, and a drop says why."""
+
+from typing import Any
+
+import pytest
+
+from engine.trust.actions import TrustAction
+from engine.trust.validation import NOBODYS, validate
+from tests.trust.plays import game, play
+
+THREE = {"a": 50, "b": 50, "c": 0, "d": 50}
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ({}, "trust/no-action"),
+        ({"action": "steal"}, "trust/no-action"),
+        ({"action": ["attack"]}, "trust/no-action"),
+        ({"action": "high_five"}, "trust/no-target"),
+        ({"action": "attack", "target": 7}, "trust/bad-target"),
+        ({"action": "attack", "target": "x"}, "trust/unknown-target"),
+        ({"action": "attack", "target": "a"}, "trust/self-target"),
+        ({"action": "attack", "target": "c"}, "trust/dead-target"),
+        ({"action": "attack", "target": "d"}, "trust/ally"),
+        ({"action": "send", "target": "b", "amount": 5}, "trust/not-an-ally"),
+        ({"action": "send", "target": "d", "amount": 51}, "trust/not-enough-sats"),
+        ({"action": "send", "target": "d"}, "trust/bad-amount"),
+        ({"action": "beg", "reason": "hunger"}, "trust/bad-amount"),
+        ({"action": "beg", "amount": 0, "reason": "hunger"}, "trust/bad-amount"),
+        ({"action": "beg", "amount": "5", "reason": "hunger"}, "trust/bad-amount"),
+        ({"action": "beg", "amount": 10**7, "reason": "hunger"}, "trust/bad-amount"),
+        ({"action": "beg", "amount": 5}, "trust/no-reason"),
+        ({"action": "beg", "amount": 5, "reason": "  "}, "trust/no-reason"),
+        ({"action": "replicate"}, "trust/below-threshold"),
+    ],
+)
+def test_what_is_not_allowed_becomes_do_nothing_as_a_drop_with_its_reason(
+    answer: dict[str, Any], code: str
+) -> None:
+    state = game(sats=THREE, alliances=[["a", "d"]])
+    found = validate(state, "a", answer)
+    assert [drop.code for drop in found.drops] == [code]
+    assert found.intent == NOBODYS
+    assert not found.intent.chosen
+
+
+def test_a_pause_that_was_chosen_is_no_lost_answer() -> None:
+    assert validate(game(), "a", {"action": "do_nothing"}).intent.chosen
+    assert validate(game(), "a", None).intent == NOBODYS
+
+
+def test_with_one_opponent_the_target_may_be_left_out_with_more_it_must_be_named() -> None:
+    assert validate(game(), "a", {"action": "attack"}).intent.target == "b"
+    three = game(sats={"a": 50, "b": 50, "c": 50})
+    assert [d.code for d in validate(three, "a", {"action": "attack"}).drops] == ["trust/no-target"]
+    assert validate(game(sats={"a": 50, "b": 50, "c": 0}), "a", {"action": "attack"}).intent.target == "b"
+
+
+def test_replicate_is_allowed_from_the_threshold_on() -> None:
+    assert play(game(sats={"a": 99, "b": 50}), a="replicate").codes == ["trust/below-threshold"]
+    assert play(game(sats={"a": 100, "b": 50}), a="replicate").after.winner == "a"
+
+
+def test_what_an_action_does_not_need_is_dropped_and_the_action_stands() -> None:
+    found = validate(game(), "a", {"action": "block", "target": "b", "amount": 3, "reason": "fear"})
+    assert found.intent.action == "block"
+    assert [drop.said for drop in found.drops] == [{"target": "b"}, {"amount": 3}, {"reason": "fear"}]
+    empty = {"action": "block", "target": None, "amount": 0, "reason": ""}
+    assert not validate(game(), "a", empty).drops
+
+
+def test_a_field_that_there_is_not_is_dropped_and_the_action_stands() -> None:
+    found = validate(game(), "a", {"action": "block", "strategy": "wait"})
+    assert [drop.code for drop in found.drops] == ["trust/unknown-field"]
+    assert found.intent.chosen
+
+
+def test_a_long_reason_is_cut_and_mended() -> None:
+    found = validate(game(), "a", {"action": "beg", "amount": 5.0, "reason": "x" * 400})
+    assert len(found.intent.reason) == 300
+    assert [mend.code for mend in found.mends] == ["trust/reason/too-long"]
+    assert found.intent.amount == 5
+
+
+def test_the_reflection_stands_beside_the_action_even_of_a_refused_one() -> None:
+    said: dict[str, Any] = {"action": "steal", "memory": "b is kind", "aggressor_report": {"b": 2}}
+    reflection = validate(game(), "a", said).intent.reflection
+    assert reflection.memory == "b is kind"
+    assert reflection.aggressor_report == {"b": 2}
+
+
+def test_new_units_of_a_team_may_be_rated_too() -> None:
+    state = play(game(sats={"a": 100, "b": 50}, victory="team"), a="replicate").after
+    found = validate(state, "b", {"action": "attack", "target": "a-2", "aggressor_report": {"a-2": 9}})
+    assert found.intent.reflection.aggressor_report == {"a-2": 9}
+    assert not found.drops
+
+
+def test_the_schema_names_every_field_and_action() -> None:
+    schema = TrustAction.model_json_schema()
+    assert schema["properties"]["action"]["enum"][:3] == ["high_five", "block", "attack"]
+    assert {"target", "amount", "reason", "keeps_word_report"} <= set(schema["properties"])

@@ -1,0 +1,178 @@
+"""The comparators, played against a script: what it did, and what the comparator did."""
+
+from typing import Any
+
+import pytest
+
+from engine.chance import Luck
+from engine.policy import speak
+from engine.trust.policies import POLICIES, Sight
+from engine.trust.state import State
+from engine.trust.tournament import play, playing_out
+from engine.trust.validation import validate
+from engine.trust.view import observe
+from tests.trust.plays import game, said, seed_where
+from tests.trust.plays import play as play_round
+
+LETTERS = {"h": "high_five", "a": "attack", "b": "block", "n": "do_nothing"}
+
+
+def versus(name: str, script: str, state: State | None = None) -> str:
+    """Play a comparator as `a` against `b`'s script of letters; give the comparator's own letters."""
+    state = game() if state is None else state
+    mind: dict[str, Any] = {}
+    done = ""
+    for letter in script:
+        view = {**observe(state, "a"), "mind": mind}
+        mind = dict(POLICIES.by_name[name](view, Luck(1, state.turn, "a")))
+        done += next((key for key, kind in LETTERS.items() if kind == mind["action"]), mind["action"])
+        state = play_round(state, a=mind, b=LETTERS[letter]).after
+    return done
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "answers"),
+    [
+        ("always-high-five", "haba", "hhhh"),
+        ("always-attack", "hahb", "aaaa"),
+        ("always-block", "hahb", "bbbb"),
+        ("copycat", "hahaabh", "hhahaah"),
+        ("copykitten", "ahaaahah", "hhhhaahh"),
+        ("grudger", "hhahhhhhhhh", "hhhaaaaaaaa"),
+        ("detective", "hhhhhhh", "hahhaaa"),
+        ("detective", "hhahhah", "hahhhha"),
+        ("simpleton", "hhah", "hhha"),
+        ("simpleton", "aaahh", "hahaa"),
+    ],
+)
+def test_each_comparator_does_as_its_definition_says(name: str, script: str, answers: str) -> None:
+    assert versus(name, script) == answers
+
+
+def test_a_beggar_begs_for_what_it_lacks_at_most_ten() -> None:
+    answer = POLICIES.by_name["beggar"](observe(game(), "a"), Luck(1, 0, "a"))
+    assert (answer["action"], answer["amount"]) == ("beg", 10)
+    near = POLICIES.by_name["beggar"](observe(game(sats={"a": 97, "b": 50}), "a"), Luck(1, 0, "a"))
+    assert near["amount"] == 3
+
+
+def test_a_racer_attacks_a_leader_near_the_threshold() -> None:
+    """Near is within three mutual high fives: 100 - 9 = 91."""
+    for sats, action in ((90, "high_five"), (91, "attack")):
+        view = observe(game(sats={"a": 50, "b": sats}), "a")
+        assert POLICIES.by_name["racer"](view, Luck(1, 0, "a"))["action"] == action
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES.by_name))
+def test_every_comparator_but_random_replicates_when_it_can(name: str) -> None:
+    actions = {
+        POLICIES.by_name[name](observe(game(sats={"a": 100, "b": 50}), "a"), Luck(seed, 0, "a"))["action"]
+        for seed in range(30)
+    }
+    assert actions == {"replicate"} if name != "random" else len(actions) == 6
+
+
+@pytest.mark.parametrize("name", ["copycat", "copykitten", "grudger"])
+def test_a_miss_looks_like_an_attack_to_them(name: str) -> None:
+    """B's high five misses in the first round (and for copykitten in the second)."""
+    seed = seed_where(50, "miss", a=False, b=True)
+    missed = play_round(game(seed, miss=50), a="block", b="high_five").after
+    meant = play_round(game(seed, miss=50), a="block", b="attack").after
+    answers = [POLICIES.by_name[name](observe(s, "a"), Luck(1, 1, "a")) for s in (missed, meant)]
+    assert answers[0] == answers[1]
+    assert answers[0]["action"] == ("high_five" if name == "copykitten" else "attack")
+
+
+def test_the_default_is_copykitten_and_there_are_eleven() -> None:
+    assert POLICIES.default == "copykitten"
+    assert len(POLICIES.by_name) == 11
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_with_several_opponents_two_meet_each_other_by_a_schedule_all_can_work_out(n: int) -> None:
+    state = game(sats=dict.fromkeys("abcdef"[:n], 50))
+    met = set()
+    for turn in range(n + n % 2 - 1):
+        now = game(turn=turn, sats=dict.fromkeys("abcdef"[:n], 50))
+        partners = {u.id: Sight(observe(now, u.id)).partner for u in state.units}
+        paired = {u for u, p in partners.items() if p is not None and partners[p] == u}
+        assert len(paired) >= n - n % 2
+        met |= {(u, p) for u, p in partners.items() if u in paired}
+    assert len(met) == n * (n - 1)
+
+
+def test_with_several_opponents_who_attacked_is_answered_the_richest_first() -> None:
+    state = game(sats={"a": 50, "b": 50, "c": 60, "d": 90})
+    state = play_round(state, a="block", b="attack a", c="attack a", d="block").after
+    answer = POLICIES.by_name["copycat"](observe(state, "a"), Luck(1, 1, "a"))
+    assert (answer["action"], answer["target"]) == ("attack", "c")
+
+
+def test_nobody_attacks_an_ally_but_blocks() -> None:
+    state = game(alliances=[["a", "b"]])
+    answer = POLICIES.by_name["always-attack"](observe(state, "a"), Luck(1, 0, "a"))
+    assert answer["action"] == "block"
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES.by_name))
+def test_no_comparator_says_anything_that_is_refused(name: str) -> None:
+    for config in ({}, {"victory": "team", "threshold": 60}, {"alliances": [["a", "b"]]}):
+        for n in (1, 2, 3, 4):
+            state = game(sats=dict.fromkeys("abcd"[: max(2, n)], 50), miss=15, **config)
+            for _ in range(12):
+                answers = {
+                    unit.id: POLICIES.by_name[name](observe(state, unit.id), Luck(3, state.turn, unit.id))
+                    for unit in state.living
+                }
+                round_ = play_round(state, **answers)
+                assert not round_.codes
+                assert not [m for found in round_.validated.values() for m in found.mends]
+                state = round_.after
+                if state.winner or state.drawn:
+                    break
+
+
+def test_comparators_summarise_remember_and_rate() -> None:
+    state = play_round(game(), a="block", b="attack").after
+    answer = POLICIES.by_name["grudger"](observe(state, "a"), Luck(1, 1, "a"))
+    assert answer["summary_last_turn"] == "I did: block. b: attack."
+    assert answer["memory"] == 'Trust, 1 to 10: b 3. Ever attacked by: "b".'
+    assert answer["keeps_word_report"] == {"b": 3}
+    assert answer["aggressor_report"] == {"b": 3}
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES.by_name))
+def test_every_comparator_takes_noise_and_is_the_same_again(name: str) -> None:
+    view = observe(game(), "a")
+    texts = [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
+    assert texts == [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
+    assert len(set(texts)) > 20
+
+
+def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
+    state = game()
+    codes = {
+        drop.code
+        for seed in range(200)
+        for line in ("high_five b", "beg 5 for bread")
+        for drop in validate(
+            state, "a", POLICIES.spoil(observe(state, "a"), said(line), Luck(seed, 0, "a"), 0.5)
+        ).drops
+    }
+    assert {
+        "trust/no-action",
+        "trust/unknown-target",
+        "trust/self-target",
+        "trust/bad-target",
+        "trust/bad-amount",
+        "trust/no-reason",
+        "trust/unknown-field",
+        "trust/not-needed",
+    } <= codes
+
+
+def test_a_game_of_comparators_is_the_same_again() -> None:
+    config = game(miss=15).config
+    one = [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
+    assert one == [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
+    assert play(config, ("copykitten", "random"), 5).units == one[-1]

@@ -1,0 +1,215 @@
+"""Laws that hold for whatever agents say, in whatever state the game is."""
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.chance import Luck
+from engine.record import canonical
+from engine.trust.actions import KINDS
+from engine.trust.observer import decide, grant, read_ruling, requests
+from engine.trust.rules import resolve
+from engine.trust.state import State, actors, over
+from engine.trust.validation import validate
+from engine.trust.view import observe
+from engine.trust.world import TRUST
+from engine.world import Resolved, settle
+
+LAWS = settings(deadline=None, derandomize=True, max_examples=150)
+AGENTS = "abcd"
+
+junk: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+targets = st.sampled_from([*AGENTS, "a-2", "x"])
+answers = st.one_of(
+    st.none(),
+    st.fixed_dictionaries(
+        {"action": st.sampled_from(KINDS)},
+        optional={"target": targets, "amount": st.integers(-1, 30), "reason": st.sampled_from(["bread", ""])},
+    ),
+    st.fixed_dictionaries(
+        {"action": st.one_of(st.sampled_from(KINDS), junk)},
+        optional=dict.fromkeys(("target", "amount", "reason", "memory", "aggressor_report", "x"), junk),
+    ),
+    st.dictionaries(st.text(max_size=8), junk, max_size=3),
+)
+configs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "miss": st.sampled_from([0, 50, 100]),
+        "fumble": st.sampled_from([0, 50]),
+        "victory": st.sampled_from(["race", "team"]),
+        "observer": st.sampled_from(["never", "always", "sparing(9,1)", "human"]),
+        "shock": st.sampled_from([0, 100]),
+        "shock_sats": st.integers(0, 7),
+        "window": st.integers(1, 3),
+        "alliances": st.sampled_from([[], [["a", "b"]]]),
+        "replicate_cost": st.sampled_from([30, 50, 99]),
+    },
+)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> State:
+    """A state from outside: some units dead, some rich, some new."""
+    agents = AGENTS[: draw(st.integers(2, 4))]
+    setting = settle(TRUST, list(agents), draw(st.integers(0, 99)), draw(configs))
+    units: list[dict[str, Any]] = []
+    for unit in [*agents, *draw(st.sampled_from([[], ["a-2"]]))]:
+        sats = draw(st.one_of(st.integers(-3, 9), st.integers(10, 130)))
+        units.append(
+            {"id": unit, "team": unit[0], "sats": sats, "alive": sats > 0, "idle": draw(st.integers(0, 3))}
+        )
+    data: dict[str, Any] = {"turn": draw(st.integers(0, 29)), "units": units, "winner": None}
+    return TRUST.load(setting, data)
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> tuple[State, dict[str, Any]]:
+    state = draw(states())
+    return state, {unit: draw(answers) for unit in actors(state)}
+
+
+def resolved(state: State, said: dict[str, Any]) -> Resolved[State]:
+    return resolve(state, {unit: validate(state, unit, answer).intent for unit, answer in said.items()})
+
+
+def bytes_of(found: Resolved[State]) -> str:
+    return canonical(
+        {
+            "state": TRUST.state.to_json(found.state),
+            "events": [event.to_json() for event in found.events],
+            "draws": [draw.to_json() for draw in found.draws],
+        }
+    )
+
+
+@settings(LAWS, max_examples=300)
+@given(turns())
+def test_sats_are_the_sum_of_effects_and_only_sources_and_sinks_change_the_total(
+    turn: tuple[State, dict[str, Any]],
+) -> None:
+    state, said = turn
+    after = resolved(state, said).state
+    effects = after.history[-1].effects
+    for unit in after.units:
+        before = state.unit[unit.id].sats if unit.id in state.unit else 0
+        assert unit.sats == before + sum(e.sats for e in effects if e.unit == unit.id)
+        assert unit.alive == (unit.sats > 0) or (unit.id in state.unit and not state.unit[unit.id].alive)
+    between = {"attack", "attacked", "sent", "received"}
+    assert sum(e.sats for e in effects if e.cause in between) == 0
+    total = sum(u.sats for u in after.units) - sum(u.sats for u in state.units)
+    assert total == sum(e.sats for e in effects if e.cause not in between)
+    acted = {*actors(state), *(u.id for u in after.units if u.id not in state.unit)}
+    assert {e.unit for e in effects} <= acted
+
+
+@settings(LAWS, max_examples=300)
+@given(turns())
+def test_the_same_again_is_the_same_in_whatever_order_agents_are_heard_and_nothing_is_changed(
+    turn: tuple[State, dict[str, Any]],
+) -> None:
+    state, said = turn
+    heard, before = repr(said), TRUST.state.to_json(state)
+    first = bytes_of(resolved(state, said))
+    assert bytes_of(resolved(state, dict(reversed(said.items())))) == first
+    assert repr(said) == heard
+    assert TRUST.state.to_json(state) == before
+
+
+@LAWS
+@given(turns())
+def test_every_answer_is_chosen_or_has_a_drop_and_every_record_is_plain_json(
+    turn: tuple[State, dict[str, Any]],
+) -> None:
+    state, said = turn
+    for unit, answer in said.items():
+        found = validate(state, unit, answer)
+        assert found.intent.chosen or answer is None or found.drops
+        records = [drop.to_json() for drop in found.drops] + [mend.to_json() for mend in found.mends]
+        json.dumps(records, allow_nan=False)
+        written = TRUST.intent.to_json(found.intent)
+        assert TRUST.intent.from_json(json.loads(json.dumps(written))) == found.intent
+
+
+@LAWS
+@given(turns())
+def test_a_state_goes_to_json_and_back_and_plays_on_the_same(turn: tuple[State, dict[str, Any]]) -> None:
+    state, said = turn
+    after = resolved(state, said).state
+    written = json.loads(json.dumps(TRUST.state.to_json(after)))
+    again = TRUST.load(state.setting, written)
+    assert TRUST.state.to_json(again) == written
+    assert over(again) == over(after)
+    assert bytes_of(resolved(again, {})) == bytes_of(resolved(after, {}))
+
+
+@LAWS
+@given(turns())
+def test_no_view_shows_what_another_meant_asked_was_told_or_has_been_through(
+    turn: tuple[State, dict[str, Any]],
+) -> None:
+    """Change, in the state, all that is another's own: the view stays the same."""
+    state, said = turn
+    after = resolved(state, said).state
+    for viewer in after.unit:
+        data = TRUST.state.to_json(after)
+        for deed in data["history"][-1]["deeds"]:
+            if deed["unit"] != viewer:
+                unseen = {"target": "elsewhere"} if deed["did"] == "do_nothing" else {}
+                deed.update({"meant": "high_five", "chosen": not deed["chosen"], **unseen})
+        for unit in data["units"]:
+            if unit["id"] != viewer:
+                unit.update({"idle": 7, "begged": 7, "granted": 7, "high_fived": [0]})
+        for unit in data["rulings"]:
+            if unit != viewer:
+                data["rulings"][unit] = {"asked": 1, "granted": 0, "reason": "secret", "by": "x"}
+        view = observe(after, viewer)
+        assert observe(TRUST.load(after.setting, data), viewer) == view
+        assert json.loads(json.dumps(view)) == view
+
+
+@LAWS
+@given(turns(), junk)
+def test_no_ruling_raises_and_none_grants_more_than_was_asked(
+    turn: tuple[State, dict[str, Any]], ruling: Any
+) -> None:
+    state, said = turn
+    intents = {unit: validate(state, unit, answer).intent for unit, answer in said.items()}
+    asked = requests(state, intents)
+    rulings: list[Any] = [None, {"rulings": ruling}, {"rulings": {r["unit"]: ruling for r in asked}}]
+    for answer in rulings:
+        ruled = read_ruling(state, asked, answer)
+        assert set(ruled.rulings) == {r["unit"] for r in asked}
+        assert all(0 <= r.granted <= r.asked for r in ruled.rulings.values())
+        after = resolve(state, grant(intents, ruled.rulings)).state
+        assert after.rulings == ruled.rulings
+
+
+@LAWS
+@given(turns())
+def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
+    turn: tuple[State, dict[str, Any]],
+) -> None:
+    state, said = turn
+    intents = {unit: validate(state, unit, answer).intent for unit, answer in said.items()}
+    beside = decide(state, requests(state, intents)).rulings
+    alone = resolve(state, intents).state
+    assert alone.rulings == beside
+    assert TRUST.state.to_json(resolve(state, grant(intents, beside)).state) == TRUST.state.to_json(alone)
+
+
+@LAWS
+@given(states(), st.sampled_from(sorted(TRUST.policies.by_name)))
+def test_no_comparator_ever_says_what_is_refused(state: State, name: str) -> None:
+    for unit in actors(state):
+        answer = TRUST.policies.by_name[name](observe(state, unit), Luck(1, state.turn, unit))
+        found = validate(state, unit, answer)
+        assert not found.drops + found.mends

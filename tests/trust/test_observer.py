@@ -1,0 +1,156 @@
+"""Begging: requests, scripted observers, and rulings read from a person or a model."""
+
+from typing import Any
+
+import pytest
+
+from engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
+from engine.trust.rules import resolve
+from engine.trust.state import Ruling
+from engine.trust.validation import Intent, validate
+from tests.trust.plays import game, play, play_on, said, seed_where
+
+BEG = "beg 8 for an attack is coming"
+
+
+def begging(*units: str, amount: int = 8) -> dict[str, Intent]:
+    state = game(sats=dict.fromkeys("abc", 50))
+    return {unit: validate(state, unit, said(f"beg {amount} for bread")).intent for unit in units}
+
+
+def test_begging_costs_one_whatever_the_answer() -> None:
+    assert play(game(observer="never"), a=BEG).sats["a"] == 49
+    assert play(game(observer="always"), a=BEG).sats["a"] == 50 - 1 + 8
+
+
+def test_all_requests_of_a_turn_are_given_at_once_as_plain_json() -> None:
+    state = game(sats=dict.fromkeys("abc", 50))
+    first = {
+        "unit": "a",
+        "amount": 8,
+        "reason": "bread",
+        "sats": 50,
+        "begged_before": 0,
+        "granted_before": 0,
+    }
+    assert requests(state, begging("c", "a")) == [first, {**first, "unit": "c"}]
+
+
+def test_requests_count_those_before() -> None:
+    state = play_on(game(observer="always"), {"a": "beg 3 for x"}, {"a": "block"}, {"a": "beg 4 for y"})[
+        -1
+    ].after
+    (asked,) = requests(state, {"a": validate(state, "a", said(BEG)).intent})
+    assert (asked["begged_before"], asked["granted_before"], asked["sats"]) == (2, 7, 50 + 3 + 4 - 3)
+
+
+def test_sparing_is_less_likely_with_every_earlier_request() -> None:
+    """With patience 4: 4/4 at first, 4/5 = 80% after one, 4/8 = 50% after four."""
+    state = game(observer="sparing(1000000,4)")
+    one = {"unit": "a", "amount": 1, "reason": "x", "sats": 50, "granted_before": 0}
+    heard = {
+        before: sum(
+            decide(game(seed, observer="sparing(1000000,4)"), [{**one, "begged_before": before}])
+            .rulings["a"]
+            .granted
+            for seed in range(400)
+        )
+        for before in (0, 1, 4)
+    }
+    assert heard[0] == 400
+    assert 290 <= heard[1] <= 350
+    assert 170 <= heard[4] <= 230
+    (draw,) = decide(state, [{**one, "begged_before": 3}]).draws
+    assert (draw.event, draw.subject) == ("sparing", "a")
+
+
+def test_sparing_keeps_within_its_budget_for_the_whole_game() -> None:
+    """A budget of 10 for two requests of 8: 8, then 2; next turn nothing is left."""
+    state = game(sats=dict.fromkeys("abc", 50), observer="sparing(10,1000000)")
+    round_ = play(state, a="beg 8 for x", b="beg 8 for x")
+    assert {u: r.granted for u, r in round_.after.rulings.items()} == {"a": 8, "b": 2}
+    assert play(round_.after, c="beg 8 for x").after.rulings["c"].granted == 0
+
+
+def test_sparing_without_numbers_has_forty_sats_and_a_patience_of_four() -> None:
+    assert play(game(observer="sparing"), a="beg 99 for x").after.rulings["a"].granted == 40
+
+
+def test_the_draws_of_a_sparing_observer_are_told() -> None:
+    draws = play(game(observer="sparing(40,4)"), a=BEG).resolved.draws
+    assert [draw.event for draw in draws] == ["sparing"]
+
+
+@pytest.mark.parametrize("observer", ["human", "model", "openai:some-model"])
+def test_an_observer_that_is_not_scripted_and_did_not_answer_has_declined(observer: str) -> None:
+    ruling = play(game(observer=observer), a=BEG).after.rulings["a"]
+    assert ruling == Ruling(8, 0, "Nobody answered.", observer)
+    assert not is_scripted(observer)
+    assert is_scripted("sparing(1,2)")
+
+
+def test_a_ruling_of_a_person_grants_all_some_or_nothing_with_a_reason() -> None:
+    state = game(sats=dict.fromkeys("abc", 50), observer="human")
+    intents = begging("a", "b", "c")
+    answer: dict[str, Any] = {
+        "rulings": {
+            "a": {"grant": 8, "reason": "all"},
+            "b": {"grant": 3, "reason": "some"},
+            "c": {"grant": 0, "reason": "no"},
+        }
+    }
+    ruled = read_ruling(state, requests(state, intents), answer)
+    assert not ruled.drops + ruled.mends
+    after = resolve(state, grant(intents, ruled.rulings)).state
+    assert [unit.sats for unit in after.units] == [50 - 1 + 8, 50 - 1 + 3, 50 - 1]
+    assert after.rulings["b"] == Ruling(8, 3, "some", "human")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "granted"),
+    [
+        (None, "observer/no-ruling", 0),
+        ({}, "observer/no-ruling", 0),
+        ({"rulings": {"a": None}}, "observer/no-ruling", 0),
+        ({"rulings": {"a": "yes"}}, "observer/bad-ruling", 0),
+        ({"rulings": {"a": {"reason": "hm"}}}, "observer/bad-grant", 0),
+        ({"rulings": {"a": {"grant": "3"}}}, "observer/bad-grant", 0),
+        ({"rulings": {"a": {"grant": 99}}}, "observer/cut-to-request", 8),
+        ({"rulings": {"a": {"grant": -9}}}, "observer/cut-to-request", 0),
+        ({"rulings": {"a": {"grant": 3, "reason": 7}}}, "observer/bad-reason", 3),
+        ({"rulings": {"a": {"grant": 3, "why": "x"}}}, "observer/unknown-field", 3),
+        ({"rulings": {"a": {"grant": 3}, "b": {"grant": 1}}}, "observer/not-asked", 3),
+        ({"rulings": {"a": {"grant": 3}}, "mood": "good"}, "observer/unknown-field", 3),
+        ({"rulings": {"a": {"grant": 3, "reason": "x" * 400}}}, "observer/reason/too-long", 3),
+    ],
+)
+def test_what_is_wrong_with_a_ruling_is_bounded_and_recorded(answer: Any, code: str, granted: int) -> None:
+    state = game(observer="human")
+    ruled = read_ruling(state, requests(state, begging("a")), answer)
+    assert [record.code for record in ruled.drops + ruled.mends] == [code]
+    assert ruled.rulings["a"].granted == granted
+
+
+def test_rulings_that_are_no_object_decline_all() -> None:
+    state = game(observer="human")
+    ruled = read_ruling(state, requests(state, begging("a")), {"rulings": [1]})
+    assert [drop.code for drop in ruled.drops] == ["observer/not-rulings", "observer/no-ruling"]
+
+
+def test_a_request_that_fails_is_not_heard() -> None:
+    seed = seed_where(10, "fumble", a=True, b=False)
+    state = game(seed, fumble=10)
+    assert [r["unit"] for r in requests(state, begging("a", "b"))] == ["b"]
+
+
+def test_an_event_says_which_observer_answered_what() -> None:
+    (event,) = play(game(observer="always"), a=BEG).events("beg")
+    assert event == {
+        "type": "beg",
+        "agent": "a",
+        "amount": 8,
+        "reason": "an attack is coming",
+        "granted": 8,
+        "answer": "I grant what is asked.",
+        "by": "always",
+    }

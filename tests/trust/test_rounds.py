@@ -1,0 +1,193 @@
+"""What each act does in a round."""
+
+from typing import Any
+
+import pytest
+
+from engine.trust.acts import PAYOFFS
+from engine.trust.rules import resolve
+from engine.trust.state import Effect, Ruling
+from tests.trust.plays import game, play, play_on, seed_where
+
+THREE = {"a": 50, "b": 50, "c": 50}
+
+
+@pytest.mark.parametrize("other", ["do_nothing", "block", "beg 1 for bread"])
+def test_a_high_five_that_is_not_returned_costs_two(other: str) -> None:
+    """50 - 2 = 48."""
+    assert play(game(), a="high_five", b=other).sats["a"] == 48
+
+
+def test_a_high_five_at_a_replicator_costs_two() -> None:
+    assert play(game(sats={"a": 50, "b": 100}), a="high_five", b="replicate").sats == {"a": 48, "b": 50}
+
+
+def test_two_attacks_cancel() -> None:
+    """Each 50 + 4 - 4 = 50."""
+    assert play(game(), a="attack", b="attack").sats == {"a": 50, "b": 50}
+
+
+def test_a_block_that_nobody_attacks_costs_one() -> None:
+    assert play(game(), a="block", b="block").sats == {"a": 49, "b": 49}
+
+
+def test_every_number_of_the_table_is_the_configs() -> None:
+    """Mutual high five 7, left hanging 5, attack 9, blocked 6, block 4, reward 8."""
+    odd = game(high_five=7, left_hanging=5, attack=9, blocked=6, block=4, block_reward=8)
+    assert play(odd, a="high_five", b="high_five").sats == {"a": 57, "b": 57}
+    assert play(odd, a="high_five", b="attack").sats == {"a": 50 - 5 - 9, "b": 59}
+    assert play(odd, a="attack", b="block").sats == {"a": 44, "b": 50 - 4 + 8}
+    assert {number for number, _ in PAYOFFS.values()} <= set(type(odd.config).model_fields)
+
+
+def test_several_attacks_on_one_unit_all_count() -> None:
+    """C 50 - 4 - 4 = 42; the attackers 54 each."""
+    round_ = play(game(sats=THREE), a="attack c", b="attack c", c="do_nothing")
+    assert round_.sats == {"a": 54, "b": 54, "c": 42}
+
+
+def test_a_block_stops_every_attack_is_rewarded_for_each_and_costs_once() -> None:
+    """C 50 - 1 + 2 + 2 = 53; the attackers 50 - 3 = 47 each."""
+    round_ = play(game(sats=THREE), a="attack c", b="attack c", c="block")
+    assert round_.sats == {"a": 47, "b": 47, "c": 53}
+    assert round_.events("block") == [{"type": "block", "agent": "c", "stopped": 2}]
+
+
+def test_a_high_five_counts_only_if_its_own_target_returns_it() -> None:
+    """A at B, B at C, C at A: nobody is high-fived back, 48 each."""
+    assert play(game(sats=THREE), a="high_five b", b="high_five c", c="high_five a").sats == {
+        "a": 48,
+        "b": 48,
+        "c": 48,
+    }
+
+
+def test_who_is_high_fived_by_two_returns_one() -> None:
+    """A and C at B, B at A: A and B 53, C left hanging at 48."""
+    round_ = play(game(sats=THREE), a="high_five b", b="high_five a", c="high_five b")
+    assert round_.sats == {"a": 53, "b": 53, "c": 48}
+
+
+def test_a_missed_high_five_is_an_attack_on_the_same_target() -> None:
+    """A 50 + 4, B 50 - 4."""
+    round_ = play(game(miss=100), a="high_five", b="do_nothing")
+    assert round_.sats == {"a": 54, "b": 46}
+    assert round_.events("miss", "attack") == [
+        {"type": "miss", "agent": "a", "target": "b"},
+        {"type": "attack", "agent": "a", "target": "b", "blocked": False},
+    ]
+
+
+def test_a_missed_high_five_can_be_blocked() -> None:
+    assert play(game(miss=100), a="high_five", b="block").sats == {"a": 47, "b": 51}
+
+
+def test_who_high_fives_one_that_misses_is_left_hanging_and_attacked() -> None:
+    """A hits, B misses: A 50 - 2 - 4 = 44, B 50 + 4 = 54."""
+    seed = seed_where(15, "miss", a=False, b=True)
+    assert play(game(seed, miss=15), a="high_five", b="high_five").sats == {"a": 44, "b": 54}
+
+
+def test_a_miss_is_drawn_for_each_unit_and_round_by_name() -> None:
+    seed = seed_where(15, "miss", a=False, b=True)
+    draws = play(game(seed, miss=15), a="high_five", b="high_five").resolved.draws
+    assert [(d.event, d.subject, d.winner) for d in draws] == [("miss", "a", "no"), ("miss", "b", "yes")]
+    alone = play(game(seed, miss=15), a="block", b="high_five").resolved.draws
+    assert alone == draws[1:]
+
+
+def test_idleness_costs_three_from_the_third_turn_in_a_row() -> None:
+    """50, 50, 50 - 3 = 47, 47 - 3 = 44."""
+    rounds = play_on(game(), *[{"a": "do_nothing", "b": "block"}] * 4)
+    assert [round_.sats["a"] for round_ in rounds] == [50, 50, 47, 44]
+
+
+def test_any_other_action_ends_a_row_of_idle_turns() -> None:
+    """Two idle turns, a block for 1, two idle turns: 50 - 1 = 49."""
+    lines = ["do_nothing", "do_nothing", "block", "do_nothing", "do_nothing"]
+    rounds = play_on(game(), *[{"a": line, "b": "block"} for line in lines])
+    assert rounds[-1].sats["a"] == 49
+
+
+def test_a_lost_answer_is_idle_but_nobody_chose_it() -> None:
+    """Three lost answers cost as three pauses do: 50 - 3 = 47."""
+    rounds = play_on(game(), *[{"b": "block"}] * 3)
+    assert rounds[-1].sats["a"] == 47
+    assert rounds[0].events("do_nothing") == [{"type": "do_nothing", "agent": "a", "chosen": False}]
+    chosen = play(game(), a="do_nothing").events("do_nothing")[0]
+    assert chosen == {"type": "do_nothing", "agent": "a", "chosen": True}
+
+
+def test_a_fumbled_action_is_nothing_and_costs_and_gives_nothing() -> None:
+    """A's block fails, so B's attack takes 4: A 46, B 54."""
+    seed = seed_where(10, "fumble", a=True, b=False)
+    round_ = play(game(seed, fumble=10), a="block", b="attack")
+    assert round_.sats == {"a": 46, "b": 54}
+    assert round_.events("fumble") == [{"type": "fumble", "agent": "a", "action": "block"}]
+    assert round_.after.unit["a"].idle == 1
+
+
+def test_a_beg_that_fails_is_not_heard_and_costs_nothing() -> None:
+    round_ = play(game(fumble=100, observer="always"), a="beg 5 for bread")
+    assert round_.sats["a"] == 50
+    assert not round_.after.rulings
+
+
+def test_who_has_no_sats_after_the_sums_is_dead_and_acts_no_more() -> None:
+    """B 4 - 4 = 0."""
+    round_ = play(game(sats={"a": 50, "b": 4, "c": 50}), a="attack b", b="do_nothing", c="block")
+    assert [unit.id for unit in round_.after.living] == ["a", "c"]
+    assert round_.events("death") == [{"type": "death", "agent": "b", "sats": 0}]
+
+
+def test_sats_may_fall_below_zero_within_a_round_and_rise_again() -> None:
+    """A 2 - 1 - 4 = -3, and the observer grants 5: 2."""
+    round_ = play(game(sats={"a": 2, "b": 50}, observer="always"), a="beg 5 for my life", b="attack")
+    assert round_.sats["a"] == 2
+    assert round_.after.unit["a"].alive
+
+
+def test_a_shock_takes_from_all_and_half_from_who_high_fives_mostly() -> None:
+    """Five rounds of a shock of 5, all losses forced by seed in the last; A high-fived in 3 of 5 rounds."""
+    config: dict[str, Any] = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
+    seed = next(s for s in range(99) if _takes(s, 4, config))
+    lines = ["high_five", "high_five", "block", "block", "high_five"]
+    last = play_on(game(seed, **config), *[{"a": line, "b": "block"} for line in lines])[-1]
+    shocks = [effect for effect in last.after.history[-1].effects if effect.cause == "shock"]
+    assert shocks == [Effect("a", "shock", -3), Effect("b", "shock", -5)]
+
+
+def test_two_high_fives_of_five_rounds_are_not_most() -> None:
+    config: dict[str, Any] = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
+    seed = next(s for s in range(99) if _takes(s, 5, config))
+    lines = ["high_five", "high_five", "block", "block", "high_five", "block"]  # the first is too long ago
+    last = play_on(game(seed, **config), *[{"a": line, "b": "block"} for line in lines])[-1]
+    assert Effect("a", "shock", -5) in last.after.history[-1].effects
+
+
+def test_a_shock_that_gives_gives_all_the_same() -> None:
+    config: dict[str, Any] = {"shock": 100, "shock_sats": 5}
+    seed = next(s for s in range(99) if not _takes(s, 0, config))
+    assert play(game(seed, **config), a="high_five", b="block").sats == {"a": 50 - 2 + 5, "b": 50 - 1 + 5}
+
+
+def _takes(seed: int, turn: int, config: dict[str, Any]) -> bool:
+    return play(game(seed, turn, **config), a="block", b="block").sats["b"] < 49
+
+
+def test_without_the_treatment_there_is_no_shock_and_no_draw() -> None:
+    assert play(game(), a="block", b="block").resolved.draws == ()
+
+
+def test_allies_may_send_sats() -> None:
+    """A 50 - 20 = 30, B 50 + 20 = 70."""
+    state = game(sats=THREE, alliances=[["a", "b"]])
+    assert play(state, a="send 20 to b", b="do_nothing", c="do_nothing").sats == {"a": 30, "b": 70, "c": 50}
+
+
+def test_a_ruling_in_the_intent_stands_whatever_the_observer_of_the_config() -> None:
+    state = game(observer="never")
+    round_ = play(state, a="beg 5 for bread")
+    intent = round_.validated["a"].intent
+    ruled = type(intent)("beg", None, 5, "bread", ruling=Ruling(5, 2, "half", "human"))
+    assert resolve(state, {"a": ruled}).state.unit["a"].sats == 50 - 1 + 2

@@ -1,0 +1,88 @@
+"""The tournament, and the figures that the rules lead to."""
+
+import json
+from math import sqrt
+
+import pytest
+
+from engine.trust.policies import POLICIES
+from engine.trust.state import TrustConfig
+from engine.trust.tournament import play, playing_out, round_robin, score
+from tests.trust.plays import game
+from tests.trust.plays import play as play_round
+
+GAMES = 600
+RULES = TrustConfig.model_validate({})
+
+
+def test_every_pair_plays_and_each_itself_with_seeds_of_their_own() -> None:
+    names = ["copycat", "always-attack", "always-block"]
+    standing = round_robin(names, 3, 1)
+    assert [place.games for place in standing.places] == [3 * 4] * 3  # a game with itself has two seats
+    alone = round_robin(["copycat", "always-attack"], 3, 1)
+    assert alone.sats["copycat"]["always-attack"] == standing.sats["copycat"]["always-attack"]
+    assert round_robin(names, 3, 1) == standing
+    assert round_robin(names, 3, 2) != standing
+    assert json.loads(json.dumps(standing.to_json()))["points"] == standing.points
+
+
+def test_points_are_one_to_the_winner_and_a_half_to_the_living_of_a_game_nobody_won() -> None:
+    won = play_round(game(sats={"one": 100, "other": 50}), one="replicate", other="block").after
+    assert [score(won, seat).points for seat in ("one", "other")] == [1, 0]
+    dead = play_round(game(turn=29, sats={"one": 50, "other": 2}), one="attack", other="block").after
+    assert [score(dead, seat).points for seat in ("one", "other")] == [0.5, 0.5]
+    killed = play_round(game(turn=29, sats={"one": 50, "other": 2}), one="attack", other="beg 1 for x").after
+    assert [score(killed, seat).points for seat in ("one", "other")] == [0.5, 0]
+
+
+def test_always_attack_kills_always_high_five_and_ranks_above_it() -> None:
+    """Each round +4 against -6, or +4 -4 each on a miss: the high-fiver is dead after nine rounds or so."""
+    standing = round_robin(["always-attack", "always-high-five"], 20, 1, RULES)
+    assert standing.sats["always-high-five"]["always-attack"] == 0
+    assert standing.points["always-high-five"]["always-attack"] == 0
+    assert standing.points["always-attack"]["always-high-five"] >= 0.5
+
+
+def test_the_interval_is_the_mean_and_1_96_standard_errors() -> None:
+    """Attackers among themselves stay at 50, blockers lose 30; an attacker is dead after 17 blocked attacks.
+
+    So the attacker has 20 times 0 and 40 times 1/2, the blocker 60 times 1/2.
+    """
+    blocker, attacker = round_robin(["always-attack", "always-block"], 20, 1, RULES).places
+    points = [0.0] * 20 + [0.5] * 40
+    mean = sum(points) / 60
+    error = sqrt(sum((p - mean) ** 2 for p in points) / 59 / 60)
+    assert (attacker.rank, attacker.name) == (2, "always-attack")
+    assert attacker.points == pytest.approx(mean)
+    assert attacker.high - mean == pytest.approx(1.96 * error)
+    assert mean - attacker.low == pytest.approx(1.96 * error)
+    assert (blocker.rank, blocker.low, blocker.points, blocker.high) == (1, 0.5, 0.5, 0.5)
+
+
+def test_all_comparators_take_part() -> None:
+    standing = round_robin(sorted(POLICIES.by_name), 1, 1)
+    assert len(standing.places) == 11
+    assert {len(row) for row in standing.points.values()} == {11}
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("always-high-five", 0.92, 0.98), ("copykitten", 0.75, 0.85), ("copycat", 0, 0.015)],
+)
+def test_how_often_somebody_replicates_in_self_play(name: str, low: float, high: float) -> None:
+    """30 rounds, 15% miss. The exact shares are checked over 20,000 games by benchmarks/trust_checks.py."""
+    ended = [play(RULES, (name, name), seed) for seed in range(GAMES)]
+    assert low <= sum(s.winner is not None or s.drawn for s in ended) / GAMES <= high
+
+
+def test_a_pair_that_means_to_high_five_gains_about_1_91_a_round_each() -> None:
+    """Both hit (0.85 squared) +3; one misses (0.85 x 0.15 each way) -2 - 4 and +4; both miss 0.
+
+    0.7225 x 3 + 0.1275 x (-6) + 0.1275 x 4 = 1.9125.
+    """
+    long = TrustConfig.model_validate({"threshold": 1_000_000, "rounds": 1})
+    pairs = ("always-high-five", "always-high-five")
+    gained = [
+        sum(u.sats - 50 for u in list(playing_out(long, pairs, s))[-1].units) / 2 for s in range(10_000)
+    ]
+    assert sum(gained) / len(gained) == pytest.approx(1.9125, abs=0.05)
