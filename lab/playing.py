@@ -1,16 +1,18 @@
 """Starting a run and going on with one: what `hobbes run` and `hobbes resume` do."""
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine.record import Json
 from engine.world import AnyWorld, Setting, settle
 from engine.worlds import world_named
-from graphs.run import checkpoints, play
-from graphs.turn import asking, ring
+from graphs.run import WaitingError, checkpoints, play
+from graphs.turn import ring
 from lab.errors import LabError, UsageError
 from lab.history import history
 from lab.journal import RunJournal
@@ -70,13 +72,19 @@ def _check_a_model_can_be_reached(models: Mapping[str, str]) -> None:
         raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
 
 
-async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
-    """Play a run to its end from wherever it stands, and write down how it ended."""
+async def go_on(records: Records, run: Run, on_turn: OnTurn, said: str | None = None) -> None:
+    """Play a run to its end from wherever it stands, and write down how it ended.
+
+    Where a person is asked the run ends as `waiting`, and goes on with what was `said`.
+    """
     began = time.monotonic()
     with records.playing(run.id):
-        records.update(run.id, status="unfinished", error=None)
+        records.update(run.id, status="unfinished", error=None, question=None)
         try:
-            state = await _play_to_the_end(records, run, on_turn)
+            state = await _play_to_the_end(records, run, on_turn, said)
+        except WaitingError as waiting:
+            records.update(run.id, status="waiting", question=json.dumps(waiting.question))
+            return
         except HaltedError as error:
             records.update(run.id, status="halted", error=str(error))
             raise LabError(f"run {run.id} halted: {error}; `hobbes resume {run.id}` asks again") from error
@@ -87,16 +95,16 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
         records.end_run(run.id, state["outcomes"], run.world.scores(present), tainted=_tainted(run, state))
 
 
-async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn) -> TurnState:
+async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn, said: str | None) -> TurnState:
     """Play until the world is over."""
     company = Company(run.world, run.setting, run.prompts)
     journal = RunJournal(records, run)
-    nodes = ring(run.world, asking(company, journal), journal)
+    nodes = ring(run.world, lambda _: nullcontext(company), journal)
     last = first_state(run.world, run.setting, run.models)
     try:
         _meet(company, run)
         async with checkpoints(records.home / "checkpoints.db") as saver:
-            async for last in play(nodes, saver, run.id, last):  # noqa: B020  from the first to the last
+            async for last in play(nodes, saver, run.id, last, said):  # noqa: B020  from the first to the last
                 on_turn(last)
     finally:
         await company.close()

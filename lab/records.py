@@ -138,6 +138,13 @@ def m001_runs_turns_and_their_rows(db: Database) -> None:
     db.table("calls").create_index(["run", "outcome"])
 
 
+@migrations()
+def m002_observers(db: Database) -> None:
+    """Keep what an observer that is a model is told, and what a person is asked while a run waits."""
+    db.table("runs").add_column("observer_text", str)
+    db.table("runs").add_column("question", str)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run as the database has it; see `Records.find`."""
@@ -152,6 +159,8 @@ class Run:
     turns: int
     digest: str
     seconds: float
+    question: dict[str, Any] | None
+    """What a person is asked, while the run waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +206,10 @@ class Records:
                     "prompts": prompts.variant,
                     "lang": prompts.lang,
                     **dict(zip(TEMPLATES, texts, strict=True)),
+                    "observer_text": prompts.observer,
                     "status": "unfinished",
                     "started": _now(),
-                    "digest": first_digest(identity(world, setting)),
+                    "digest": first_digest(world, identity(world, setting)),
                 }
             )
         return run
@@ -245,6 +255,7 @@ class Records:
     def _read_run(self, row: Mapping[str, Any]) -> Run:
         """Give a run from its row; ValueError or NotFoundError: this is no row of ours."""
         world = world_named(row["world"])
+        system, turn, schema = (self.text(row[column]) for column in TEMPLATES)
         return Run(
             row["id"],
             row["name"],
@@ -252,12 +263,13 @@ class Records:
             settle(world, json.loads(row["agents"]), row["seed"], json.loads(row["config"])),
             json.loads(row["models"]),
             PromptSet(
-                world.name, row["prompts"], row["lang"], *(self.text(row[column]) for column in TEMPLATES)
+                world.name, row["prompts"], row["lang"], system, turn, schema, row["observer_text"] or ""
             ),
             row["status"],
             row["turns"],
             row["digest"],
             row["seconds"],
+            json.loads(row["question"]) if row["question"] else None,
         )
 
     def turns(self, run: str, first: int = 0) -> Iterator[Turn]:
@@ -309,7 +321,7 @@ class Records:
     def runs(self) -> list[dict[str, Any]]:
         """List the runs, the newest first, as scripts read them."""
         rows = self.db.table("runs").rows_where(order_by="started desc, rowid desc")
-        return [{c: _told(c, row[c]) for c in row if c not in TEMPLATES} for row in rows]
+        return [{c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")} for row in rows]
 
     def result(self, run: Run) -> dict[str, Any]:
         """Give what a run came to, as `run --json` ends with it."""
@@ -417,7 +429,7 @@ def records(home: Path) -> Iterator[Records]:
 
 def _told(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
     """Give a column of a run as scripts read it."""
-    if column in {"config", "agents", "models", "outcomes", "scores"}:
+    if column in {"config", "agents", "models", "outcomes", "scores", "question"}:
         return json.loads(value) if value else None
     return bool(value) if column == "tainted" and value is not None else value
 

@@ -17,7 +17,7 @@ async def agent_reason(minds: Minds, journal: Journal, state: TurnState) -> Upda
     """Ask every actor, or take the answer that the journal has, and read what was said."""
     halting = state["run"]["config"]["on_failure"] == "halt"
     asked = [
-        _ask(
+        ask(
             minds.named(state["models"][agent]), journal, Address(state["turn"], agent), view, halting=halting
         )
         for agent, view in state["views"].items()
@@ -29,14 +29,14 @@ async def agent_reason(minds: Minds, journal: Journal, state: TurnState) -> Upda
             raise answer
     given = dict(zip(state["views"], answers, strict=True))
     if halting:
-        _halt_on_failure(state["turn"], given)
+        halt_on_failure(state["turn"], given)
     return {"answers": given}
 
 
-async def _ask(
+async def ask(
     mind: Mind, journal: Journal, address: Address, view: dict[str, Any], *, halting: bool
 ) -> dict[str, Any]:
-    """Get one agent's answer. Where failures halt the run, a failed call is asked again, as a new attempt."""
+    """Get one answer. Where failures halt the run, a failed call is asked again, as a new attempt."""
     prompt = mind.prompt(view)
     known = journal.answered(address, prompt)
     if known is not None and halting and known.outcome not in DECISIONS:
@@ -57,7 +57,7 @@ async def _ask(
     }
 
 
-def _halt_on_failure(turn: int, answers: dict[str, Any]) -> None:
+def halt_on_failure(turn: int, answers: dict[str, Any]) -> None:
     """Stop before a default action would be taken for anybody."""
     for agent, answer in answers.items():
         if answer["outcome"] not in DECISIONS:

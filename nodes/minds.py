@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from engine.record import canonical
 from engine.world import AnyWorld, Setting
 from nodes.chat import ChatMind
 from nodes.journal import Address, Prompt, Reply
+from nodes.person import PERSON, PersonMind
 from nodes.prompting import PromptSet, system_text
 
 SPEC = re.compile(r"openai:(?P<model>\S+)|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?")
@@ -33,6 +34,9 @@ class Minds(Protocol):
 
     def named(self, spec: str) -> Mind:
         """Give the mind of this spec."""
+
+    def observing(self, spec: str) -> Mind:
+        """Give the mind of this spec as the observer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class Company:
         self._setting = setting
         self._prompts = prompts
         self._minds: dict[str, PolicyMind | ChatMind] = {}
+        self._observer: PersonMind | ChatMind | None = None
 
     @cached_property
     def _system(self) -> str:
@@ -126,8 +131,19 @@ class Company:
             )
         return self._minds[spec]
 
+    def observing(self, spec: str) -> Mind:
+        """Give the observer's mind, made when it is first asked for: a person, or a model."""
+        if self._observer is None:
+            model = spec.removeprefix("openai:")
+            self._observer = (
+                PersonMind()
+                if spec == PERSON
+                else ChatMind(model, self._prompts.observer, replace(self._prompts, turn="{{ view }}"))
+            )
+        return self._observer
+
     async def close(self) -> None:
         """Close the connections."""
-        for mind in self._minds.values():
+        for mind in (*self._minds.values(), self._observer):
             if isinstance(mind, ChatMind):
                 await mind.close()
