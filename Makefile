@@ -1,4 +1,4 @@
-.PHONY: help demo test check record bench setup
+.PHONY: help demo test soak check record bench setup
 .DEFAULT_GOAL := help
 
 PY ?= python3
@@ -19,6 +19,9 @@ $(READY): pyproject.toml constraints.txt
 
 test: $(READY) ## run the whole test suite, the network blocked
 	@$(BIN)/pytest -n auto
+
+soak: $(READY) ## run the long tests: fuzz, kills, faults (an hour or so)
+	@$(BIN)/pytest -n auto -m soak -rP tests/soak
 
 check: $(READY) ## lint, types, floors, tests
 	$(BIN)/ruff format --check .

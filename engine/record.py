@@ -6,6 +6,7 @@ Nothing that an agent said disappears without a Drop (it was refused) or a Mend 
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -106,6 +107,10 @@ class Draw:
 _as_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
+MOST_ALIKE = 100
+"""Drops of one answer for one reason that are each written down; the rest are counted in one more."""
+
+
 class Findings:
     """The drops and mends of one agent's answer, collected while it is validated."""
 
@@ -113,10 +118,18 @@ class Findings:
         self.agent = agent
         self.drops: list[Drop] = []
         self.mends: list[Mend] = []
+        self._alike: Counter[str] = Counter()
+        self._rest: dict[str, int] = {}
 
     def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
-        """Write down that `said` was refused."""
-        self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
+        """Write down that `said` was refused; of a megabyte of refusals, the first ones and their number."""
+        self._alike[code] += 1
+        if self._alike[code] <= MOST_ALIKE:
+            self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
+            return
+        rest = Drop(self.agent, stage, code, "…", f"{self._alike[code] - MOST_ALIKE} more for this reason")
+        place = self._rest.setdefault(code, len(self.drops))
+        self.drops[place : place + 1] = [rest]
 
     def mend(self, stage: Stage, code: str, said: Json, kept: Json) -> None:
         """Write down that `said` was changed into `kept`."""

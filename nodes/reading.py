@@ -174,9 +174,9 @@ def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
         repaired = json_repair.repair_json(text[begin:], ensure_ascii=False)
         repaired = repaired.encode("utf-8", "replace").decode()
         said = _object(findings, repaired)
-    except (RecursionError, UnreadableError):  # json-repair's own recursion
+    except (RecursionError, ValueError):  # nested deeper than json-repair goes, or still no JSON
         return None
     if not said:
         return None
-    findings.mends.append(Mend(findings.agent, "read", "read/repaired", text[:500], repaired[:500]))
+    findings.mend("read", "read/repaired", text, repaired)
     return said

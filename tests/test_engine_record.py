@@ -115,3 +115,17 @@ def test_luck_happens_as_often_as_its_share() -> None:
 
 def test_luck_picks_one_of_the_options() -> None:
     assert {Luck(1, turn, "A").pick("abc", "which") for turn in range(50)} == {"a", "b", "c"}
+
+
+def test_of_a_megabyte_of_refusals_the_first_are_written_down_and_the_rest_counted() -> None:
+    findings = Findings("A")
+    for k in range(100_000):
+        findings.drop("rule", "mining/not-yours", k)
+        if k == 500:
+            findings.drop("rule", "mining/off-grid", "elsewhere")
+    told = [(drop.code, drop.said, drop.detail) for drop in findings.drops]
+    assert told[:100] == [("mining/not-yours", k, "") for k in range(100)]
+    assert told[100:] == [
+        ("mining/not-yours", "…", "99900 more for this reason"),
+        ("mining/off-grid", "elsewhere", ""),
+    ]

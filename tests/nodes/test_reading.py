@@ -54,6 +54,7 @@ def test_an_object_is_read_however_it_is_wrapped(text: str, outcome: str, stage:
         '{"a":' * 100_000,
         "[" * 100_000,
         '{"a":' * 40 + "1" + "}" * 40,
+        '{"a":' * 3_000 + '{"claim": [[0, 0]]}',
         "x" * (LONGEST + 1),
         "{" * LONGEST,
         '{" ' * (LONGEST // 3),

@@ -1,0 +1,143 @@
+"""A grammar of answers as models spoil them: what is said, and the text around it. One seed, one corpus."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from engine.chance import Luck
+from engine.policy import speak
+from engine.world import AnyWorld, Setting, settle
+
+HUGE = "9" * 401
+BIDI = "safe\u202eefas\u2066\u0007\x1b[2J\x00\ufeff"
+STRANGE: Sequence[Any] = (
+    None, True, False, 0, -1, 3, 5.0, 2.5, -0.0, 10**17, 1e300, float("nan"), float("inf"), "", "3", "all",
+    BIDI, "x" * 3000, "\ud800", [], [[]], [[0, 0]], [[0, 0], [99, -1]], [[1]], {}, {"": ""}, {"a": 1},
+    [None, True],
+)  # fmt: skip
+"""Values that no schema expects, and some that it does."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A world in the middle of a run."""
+
+    world: AnyWorld
+    setting: Setting[Any]
+    state: Any
+
+    @property
+    def actors(self) -> tuple[str, ...]:
+        """Who is asked."""
+        found: tuple[str, ...] = self.world.actors(self.state)
+        return found
+
+
+def scene(world: AnyWorld, turns: int = 3) -> Scene:
+    """Play the default comparator for a few turns."""
+    setting = settle(world, world.names(4), 1, {"rounds": turns + 10})
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    policy = world.policies.by_name[world.policies.default]
+    for turn in range(turns):
+        said = {a: policy(_view(world, state, a), Luck(1, turn, a)) for a in world.actors(state)}
+        intents = {a: world.validate(state, a, answer).intent for a, answer in said.items()}
+        state = world.resolve(state, intents).state
+    return Scene(world, setting, state)
+
+
+def _view(world: AnyWorld, state: Any, agent: str) -> dict[str, Any]:
+    mind = {
+        "memory": "",
+        "last_summary": "",
+        "history_summary": "",
+        "keeps_word_report": {},
+        "aggressor_report": {},
+    }
+    return {**world.observe(state, agent), "mind": mind}
+
+
+def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
+    """Give (agent, text) so many times."""
+    random = Random(seed)  # noqa: S311  no secret
+    names = list(on.world.policies.by_name)
+    fields = list(on.world.action(on.setting.config).model_fields)
+    for k in range(size):
+        agent = random.choice(on.actors)
+        luck = Luck(seed, k, agent)
+        view = _view(on.world, on.state, agent)
+        text = speak(on.world.policies, random.choice(names), random.choice((0, 0.2, 0.9)), view, luck)
+        if random.random() < 0.6:
+            text = _restated(random, text, fields, on.actors)
+        for _ in range(random.choice((0, 0, 1, 1, 2, 3))):
+            text = random.choice(AROUND)(random, text)
+        yield agent, text
+
+
+def _restated(random: Random, text: str, fields: Sequence[str], agents: Sequence[str]) -> str:
+    """Say the same answer with some fields spoiled, named twice, unknown or huge."""
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return text
+    said: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
+    pairs = list(said.items())
+    for _ in range(random.randint(1, 4)):
+        field = random.choice([*fields, "strategy", "", BIDI, "Memory", "action"])
+        pairs.insert(random.randint(0, len(pairs)), (field, _value(random, agents, 3)))
+    inside = ",".join(f"{json.dumps(name)}:{json.dumps(value)}" for name, value in pairs)
+    return "{" + inside.replace('"HUGE"', HUGE).replace('"EXP"', "1e999") + "}"
+
+
+def _value(random: Random, agents: Sequence[str], depth: int) -> Any:
+    """Make up a value."""
+    kind = random.random()
+    if kind < 0.5 or not depth:
+        return random.choice(STRANGE)
+    if kind < 0.6:
+        return random.choice(("HUGE", "EXP", [[0, 0]] * 300, "word " * 400))
+    if kind < 0.9:
+        return {
+            random.choice((*agents, "nobody", "all", "")): _value(random, agents, depth - 1)
+            for _ in range(random.randint(0, 4))
+        }
+    return [_value(random, agents, depth - 1) for _ in range(random.randint(0, 5))]
+
+
+def _cut(random: Random, text: str) -> str:
+    return text[: random.randint(0, len(text))]
+
+
+def _scratched(random: Random, text: str) -> str:
+    letters = list(text[:5000])
+    for _ in range(random.randint(1, 6)):
+        if letters:
+            letters[random.randrange(len(letters))] = random.choice('{}[]":,\\ \n\u201c\u201d\x00\ud83d9eN')
+    return "".join(letters)
+
+
+AROUND: Sequence[Callable[[Random, str], str]] = (
+    _cut,
+    _scratched,
+    lambda _, text: f"```json\n{text}\n```",
+    lambda _, text: f"```\n{text}",
+    lambda _, text: f"<think>Shall I? {{No}}. {text[:40]}</think>{text}",
+    lambda _, text: f"<think>{text}",
+    lambda _, text: f"Here it is: {text} I hope that helps {{or not}}.",
+    lambda _, text: f"{text}\n{text}",
+    lambda _, text: f'{{"draft": 1}} {text}',
+    lambda _, text: f"[{text}]",
+    lambda _, text: json.dumps(text),
+    lambda _, text: text.replace('"', "'"),
+    lambda _, text: text.replace('"', "\u201c"),
+    lambda _, text: text.replace("}", ",}"),
+    lambda _, text: text.replace(":", "="),
+    lambda _, text: f"// my answer\n{text}",
+    lambda random, text: '{"a":' * random.choice((5, 40, 3000)) + text,
+    lambda random, text: text + "}" * random.randint(1, 9),
+    lambda _, text: text.replace("0", "NaN"),
+    lambda _, text: text + BIDI,
+    lambda _, text: f"data: {text}\n\ndata: [DONE]",
+)
+"""What stands around an answer, or has happened to it on its way."""

@@ -1,0 +1,73 @@
+"""A hundred thousand answers a world: an outcome for each, in bounded time and memory."""
+
+import resource
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.world import AnyWorld
+from engine.worlds import WORLDS
+from tests.corpus import corpus, scene
+from tests.test_fuzz import OUTCOMES, heard
+
+pytestmark = pytest.mark.soak
+
+SIZE = 100_000
+SECONDS = 2.0
+"""What one answer may take to be read, validated and resolved, on a loaded machine."""
+MEGABYTES = 300
+"""By how much the process may grow over the whole corpus."""
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
+def test_a_hundred_thousand_answers(world: AnyWorld) -> None:
+    on, outcomes, slowest = scene(world), set[str](), 0.0
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for agent, text in corpus(on, SIZE, seed=2):
+        began = time.process_time()
+        outcomes.add(heard(on, agent, text))
+        slowest = max(slowest, time.process_time() - began)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(f"\n{world.name}: slowest answer {slowest:.3f} s, grown by {grown:.0f} MB")
+    assert outcomes == OUTCOMES
+    assert slowest < SECONDS
+    assert grown < MEGABYTES
+
+
+MEGABYTE = 999_000
+LARGE = {
+    "one text": '{"memory": "' + "x" * MEGABYTE + '"}',
+    "many fields": "{" + ",".join(f'"f{k}": 1' for k in range(MEGABYTE // 14)) + "}",
+    "many plots": '{"claim": [' + ",".join(["[0, 0]"] * (MEGABYTE // 7)) + "]}",
+    "many targets": '{"attacks": {' + ",".join(f'"A{k}": 1' for k in range(MEGABYTE // 14)) + "}}",
+    "many ratings": '{"aggressor_report": {' + ",".join(f'"A{k}": 1' for k in range(MEGABYTE // 14)) + "}}",
+    "one key many times": "{" + ",".join(['"memory": 1'] * (MEGABYTE // 13)) + "}",
+    "many objects": "{} " * (MEGABYTE // 3),
+    "many lists": "[" * MEGABYTE,
+    "cut off": '{"memory": "' + "x" * 90_000,
+    "cut off in numbers": '{"claim": [' + "[1, 2], " * 12_000,
+    "quotes": '{"memory": ' + '"' * 90_000,
+}
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
+@pytest.mark.parametrize("text", LARGE.values(), ids=list(LARGE))
+def test_a_megabyte_is_an_answer_like_any_other(world: AnyWorld, text: str) -> None:
+    on = scene(world)
+    began = time.process_time()
+    assert heard(on, on.actors[0], text) in OUTCOMES
+    assert time.process_time() - began < SECONDS
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
+def test_any_text_at_all(world: AnyWorld) -> None:
+    on = scene(world)
+
+    @settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(st.text(max_size=300))
+    def play(text: str) -> None:
+        assert heard(on, on.actors[0], text) in OUTCOMES
+
+    play()

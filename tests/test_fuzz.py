@@ -1,0 +1,40 @@
+"""Whatever an agent says, the turn goes on, and what was said has an outcome."""
+
+import json
+
+import pytest
+
+from engine.record import MOST_ALIKE
+from engine.world import AnyWorld
+from engine.worlds import WORLDS
+from nodes.journal import Reply
+from nodes.reading import DECISIONS, read
+from tests.corpus import Scene, corpus, scene
+
+OUTCOMES = {*DECISIONS, "unreadable"}
+
+
+def heard(on: Scene, agent: str, text: str) -> str:
+    """Read one answer, validate it and resolve a turn in which nobody else acts; give its outcome."""
+    reading = read(agent, Reply(text, "model"))
+    judged = on.world.validate(on.state, agent, reading.said)
+    resolved = on.world.resolve(on.state, {agent: judged.intent})
+    drops = [*reading.drops, *judged.drops]
+    record = {
+        "state": on.world.state.to_json(resolved.state),
+        "intent": on.world.intent.to_json(judged.intent),
+        "drops": [drop.to_json() for drop in drops],
+        "mends": [mend.to_json() for mend in (*reading.mends, *judged.mends)],
+    }
+    written = json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
+    assert len(written) < 1_000_000, f"{len(written)} bytes to write down"
+    assert reading.outcome in DECISIONS or drops, "a failure without a drop"
+    assert len(drops) <= 30 * (MOST_ALIKE + 1)
+    return reading.outcome
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
+def test_every_answer_of_the_grammar_has_an_outcome(world: AnyWorld) -> None:
+    on = scene(world)
+    outcomes = {heard(on, agent, text) for agent, text in corpus(on, 1500)}
+    assert outcomes == OUTCOMES
