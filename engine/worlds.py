@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from engine.mining.world import MINING
 from engine.nations.world import NATIONS
+from engine.trust.world import TRUST
 from engine.world import AnyWorld
 
-WORLDS: Mapping[str, AnyWorld] = {world.name: world for world in (MINING, NATIONS)}
+WORLDS: Mapping[str, AnyWorld] = {world.name: world for world in (MINING, NATIONS, TRUST)}
 
 
 def world_named(name: str) -> AnyWorld:

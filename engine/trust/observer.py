@@ -1,0 +1,166 @@
+"""trust: the observer, who answers those who beg.
+
+Source: seed, "3.5 Beg"; decisions page, "Beg". The requests of a turn are known once its answers are
+validated. A scripted observer is a rule; a person's or a model's answer is read here, and what is wrong with
+it becomes a drop or a mend. Rulings go into the intents, so that `resolve` needs nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from engine.chance import happens
+from engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
+from engine.said import clean_text, whole
+from engine.trust.acts import carry_out
+from engine.trust.state import OBSERVER, Ruling, State, actors
+from engine.trust.validation import NOBODYS, REASON_LIMIT, Intent
+
+Requests: TypeAlias = Sequence[Mapping[str, Any]]
+
+BUDGET, PATIENCE = 40, 4
+"""Of `sparing` without numbers: sats for the whole game, and the requests until only half are heard."""
+
+NOBODY = "observer"
+"""Under whose name the drops and mends of a ruling stand."""
+
+SCRIPTED = ("never", "always", "sparing")
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """The rulings on the requests of a turn, by unit, and how they came about."""
+
+    rulings: Mapping[str, Ruling]
+    draws: tuple[Draw, ...] = ()
+    drops: tuple[Drop, ...] = ()
+    mends: tuple[Mend, ...] = ()
+
+
+def is_scripted(observer: str) -> bool:
+    """Tell whether an observer is a rule, and needs nobody to answer."""
+    return observer.startswith(SCRIPTED)
+
+
+def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json]]:
+    """List the requests of a turn, units by id; one whose action fails this round is not heard."""
+    acting = {unit: intents.get(unit, NOBODYS) for unit in actors(state)}
+    deeds, _ = carry_out(state, {unit: intent for unit, intent in acting.items() if intent.action == "beg"})
+    return [
+        {
+            "unit": deed.unit,
+            "amount": acting[deed.unit].amount,
+            "reason": acting[deed.unit].reason,
+            "sats": state.unit[deed.unit].sats,
+            "begged_before": state.unit[deed.unit].begged,
+            "granted_before": state.unit[deed.unit].granted,
+        }
+        for deed in deeds.values()
+        if deed.did == "beg"
+    ]
+
+
+def decide(state: State, asked: Requests) -> Ruled:
+    """Let the run's scripted observer answer; one that is not scripted and did not answer has declined."""
+    observer = state.config.observer
+    if observer == "always":
+        return Ruled({r["unit"]: _ruling(state, r, r["amount"], "I grant what is asked.") for r in asked})
+    if observer.startswith("sparing"):
+        return _sparing(state, asked)
+    why = "I never grant anything." if observer == "never" else "Nobody answered."
+    return Ruled({r["unit"]: _ruling(state, r, 0, why) for r in asked})
+
+
+def _sparing(state: State, asked: Requests) -> Ruled:
+    """Grant within a budget for the whole game, less likely with every earlier request of the same unit.
+
+    With patience P and k requests before, a request is heard with a probability of P / (P + k), by a draw.
+    """
+    found = OBSERVER.fullmatch(state.config.observer)
+    budget = int(found["budget"] or BUDGET) if found else BUDGET
+    patience = int(found["patience"] or PATIENCE) if found else PATIENCE
+    left = budget - sum(unit.granted for unit in state.units)
+    rulings, draws = {}, []
+    for request in asked:
+        unit, before = request["unit"], request["begged_before"]
+        percent = 100 * patience // (patience + before) if patience else 0
+        draws.append(happens(state.setting.seed, state.turn, unit, "sparing", percent))
+        heard = draws[-1].winner == "yes"
+        grant = min(request["amount"], max(0, left)) if heard else 0
+        left -= grant
+        why = f"You have begged {before} times before." if not heard else f"{max(0, left)} sats are left."
+        rulings[unit] = _ruling(state, request, grant, why)
+    return Ruled(rulings, tuple(draws))
+
+
+def _ruling(state: State, request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
+    """Write a ruling down."""
+    return Ruling(request["amount"], grant, reason, state.config.observer)
+
+
+def read_ruling(state: State, asked: Requests, answer: JsonObject | None) -> Ruled:
+    """Read what a person or a model ruled: `{"rulings": {unit: {"grant": n, "reason": "..."}}}`.
+
+    Nothing raises. A request without a ruling is declined, and a drop says so.
+    """
+    findings = Findings(NOBODY)
+    said = _rulings_said(findings, answer)
+    known = {str(request["unit"]) for request in asked}
+    for unit, value in said.items():
+        if unit not in known:
+            findings.drop("rule", "observer/not-asked", {unit: value})
+    rulings = {r["unit"]: _read_one(state, findings, r, said.get(r["unit"])) for r in asked}
+    return Ruled(rulings, drops=tuple(findings.drops), mends=tuple(findings.mends))
+
+
+def _rulings_said(findings: Findings, answer: JsonObject | None) -> Mapping[str, Json]:
+    """Give the rulings of an answer by unit; what stands beside them is dropped."""
+    for name, value in (answer or {}).items():
+        if name != "rulings":
+            findings.drop("schema", "observer/unknown-field", {name: value})
+    said = (answer or {}).get("rulings")
+    if said is not None and not isinstance(said, Mapping):
+        findings.drop("schema", "observer/not-rulings", {"rulings": said})
+    return said if isinstance(said, Mapping) else {}
+
+
+def _read_one(state: State, findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
+    """Read one ruling: a whole number from 0 to what was asked, and a reason."""
+    unit = request["unit"]
+    if said is None:
+        findings.drop("schema", "observer/no-ruling", {unit: None}, "counts as declined")
+        return _ruling(state, request, 0, "")
+    if not isinstance(said, Mapping):
+        findings.drop("schema", "observer/bad-ruling", {unit: said}, "counts as declined")
+        return _ruling(state, request, 0, "")
+    for name, value in said.items():
+        if name not in ("grant", "reason"):
+            findings.drop("schema", "observer/unknown-field", {unit: {name: value}})
+    grant, reason = whole(said.get("grant")), said.get("reason", "")
+    if grant is None:
+        findings.drop("schema", "observer/bad-grant", {unit: said.get("grant")}, "counts as declined")
+    elif not 0 <= grant <= request["amount"]:
+        kept = max(0, min(grant, request["amount"]))
+        findings.mend("rule", "observer/cut-to-request", {unit: grant}, {unit: kept})
+        grant = kept
+    if not isinstance(reason, str):
+        findings.drop("schema", "observer/bad-reason", {unit: reason})
+        reason = ""
+    return _ruling(state, request, grant or 0, clean_text(findings, "observer/reason", reason, REASON_LIMIT))
+
+
+def grant(intents: Mapping[str, Intent], rulings: Mapping[str, Ruling]) -> dict[str, Intent]:
+    """Give the intents with the rulings inside."""
+    return {
+        unit: replace(intent, ruling=rulings[unit]) if unit in rulings else intent
+        for unit, intent in intents.items()
+    }
+
+
+def rule(state: State, intents: Mapping[str, Intent]) -> Ruled:
+    """Give the ruling on each request: the one inside its intent, or else the scripted observer's."""
+    asked = requests(state, intents)
+    given = {r["unit"]: intents[str(r["unit"])].ruling for r in asked}
+    scripted = decide(state, [r for r in asked if given[r["unit"]] is None])
+    inside = {str(unit): ruling for unit, ruling in given.items() if ruling is not None}
+    return Ruled({**scripted.rulings, **inside}, scripted.draws)

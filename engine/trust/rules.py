@@ -1,0 +1,224 @@
+"""trust: one round, from intents to the next state.
+
+Source: seed, sections 2 to 5; decisions page, "Resolution", "Victory". In this order:
+
+1  carry out     each intent comes to a deed: it may fail, a high five may miss       acts.carry_out
+2  rule          the observer answers those who begged                               observer.rule
+3  shock         a draw may give sats to all, or take them                           draw_shock
+4  acts          every act gives effects, all at once                                acts.ACTS
+5  sum           sats are the sum of effects; who has none left is dead              settle
+6  multiply      in team play who replicated and lives has a new unit                multiply
+7  end           somebody has won, or the game is drawn, or it goes on               victory
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from engine.chance import draw
+from engine.chance import happens as drawn
+from engine.record import Draw, Event, Json
+from engine.trust.actions import NEEDS
+from engine.trust.acts import ACTS, Play, carry_out, paid
+from engine.trust.observer import rule
+from engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
+from engine.trust.validation import NOBODYS, Intent
+from engine.world import Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Whether somebody has won this round, or the game is drawn."""
+
+    winner: str | None = None
+    drawn: bool = False
+
+
+GOES_ON = End()
+DRAW = End(drawn=True)
+
+
+def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
+    """Play one round; a unit without an intent does nothing, and nobody chose that."""
+    acting = {unit: intents.get(unit, NOBODYS) for unit in actors(state)}
+    deeds, draws = carry_out(state, acting)
+    ruled = rule(state, acting)
+    shock, shock_draws = draw_shock(state)
+    play = Play(state, acting, deeds, ruled.rulings, shock)
+    effects = tuple([effect for act in ACTS for effect in act(play)])
+    settled = settle(play, effects)
+    clones = multiply(play, settled)
+    effects += tuple([paid(state.config, clone.id, "born") for clone in clones.values()])
+    units = tuple(sorted([*settled, *clones.values()], key=lambda unit: unit.id))
+    end = victory(play, units)
+    after = replace(
+        state,
+        turn=state.turn + 1,
+        units=units,
+        winner=end.winner,
+        drawn=end.drawn,
+        history=(*state.history, Round(state.turn, tuple(deeds.values()), effects))[-state.config.window :],
+        rulings=ruled.rulings,
+    )
+    return Resolved(after, tuple(_events(play, after, clones)), draws + ruled.draws + shock_draws)
+
+
+def draw_shock(state: State) -> tuple[int, tuple[Draw, ...]]:
+    """Draw whether a shock comes this round, and whether it gives or takes."""
+    if not state.config.shock:
+        return 0, ()
+    comes = drawn(state.setting.seed, state.turn, None, "shock", state.config.shock)
+    if comes.winner == "no":
+        return 0, (comes,)
+    kind = draw(state.setting.seed, state.turn, None, "shock-kind", ("gives", "takes"))
+    sats = state.config.shock_sats
+    return sats if kind.winner == "gives" else -sats, (comes, kind)
+
+
+def settle(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
+    """Add up each unit's effects; whoever has no sats left after the sums is dead."""
+    change = dict.fromkeys(play.state.unit, 0)
+    for effect in effects:
+        change[effect.unit] += effect.sats
+    return tuple([_settled(play, unit, change[unit.id]) if unit.alive else unit for unit in play.state.units])
+
+
+def _settled(play: Play, unit: Unit, change: int) -> Unit:
+    """Give a living unit after the round."""
+    did, turn = play.deeds[unit.id].did, play.state.turn
+    ruling = play.rulings.get(unit.id)
+    sats = unit.sats + change
+    recent = tuple([t for t in unit.high_fived if t > turn + 1 - play.config.shock_rounds])
+    return Unit(
+        unit.id,
+        unit.team,
+        sats,
+        idle=unit.idle + 1 if did == "do_nothing" else 0,
+        alive=sats > 0,
+        begged=unit.begged + (ruling is not None),
+        granted=unit.granted + (0 if ruling is None else ruling.granted),
+        high_fived=(*recent, turn) if did == "high_five" else recent,
+    )
+
+
+def replicated(play: Play, units: Collection[Unit]) -> list[Unit]:
+    """List the units that replicated, and live after the sums."""
+    return [u for u in units if u.alive and u.id in play.deeds and play.deeds[u.id].did == "replicate"]
+
+
+def multiply(play: Play, units: Collection[Unit]) -> dict[str, Unit]:
+    """In team play, give the new unit of each that replicated, on the same team."""
+    clones: dict[str, Unit] = {}
+    if play.config.victory != "team":
+        return clones
+    names = {unit.id for unit in units}
+    for parent in replicated(play, units):
+        name = clone_name(parent.team, names)
+        names.add(name)
+        clones[parent.id] = Unit(name, parent.team, play.config.clone_start)
+    return clones
+
+
+def clone_name(team: str, taken: Collection[str]) -> str:
+    """Name a team's next unit: `unit-a-2` for `unit-a`, the first number that is not taken."""
+    number = 2
+    while f"{team}-{number}" in taken:
+        number += 1
+    return f"{team}-{number}"
+
+
+def victory(play: Play, units: Collection[Unit]) -> End:
+    """Tell whether the game has been won, or drawn: all dead is a draw."""
+    if not any(unit.alive for unit in units):
+        return DRAW
+    return race(play, units) if play.config.victory == "race" else team_play(play, units)
+
+
+def race(play: Play, units: Collection[Unit]) -> End:
+    """A successful replicate wins at once; of two the one with more sats left, equal is a draw."""
+    return most({unit.team: unit.sats for unit in replicated(play, units)})
+
+
+def team_play(play: Play, units: Collection[Unit]) -> End:
+    """The last team wins; at the round limit the one with the most sats, equal is a draw."""
+    held: dict[str, int] = {}
+    for unit in units:
+        if unit.alive:
+            held[unit.team] = held.get(unit.team, 0) + unit.sats
+    last = len(held) == 1 < len(play.state.setting.agents)
+    return most(held) if last or play.state.turn + 1 >= play.config.rounds else GOES_ON
+
+
+def most(sats: Mapping[str, int]) -> End:
+    """Let the one with the most sats win; two of them draw, and of nobody nobody wins."""
+    best = [name for name, held in sats.items() if held == max(sats.values())]
+    if len(best) == 1:
+        return End(winner=best[0])
+    return DRAW if best else GOES_ON
+
+
+def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Event]:
+    """Tell the round: what each unit did, what befell it, who died, and how the game ended."""
+    for deed in play.deeds.values():
+        if deed.failed:
+            yield Event("fumble", deed.unit, {"action": deed.meant})
+        if deed.missed:
+            yield Event("miss", deed.unit, {"target": deed.target})
+        yield _told(play, after, deed, clones)
+    for effect in after.history[-1].effects:
+        if effect.cause in ("idle", "shock"):
+            yield Event(effect.cause, effect.unit, {"sats": effect.sats})
+    for unit in play.state.living:
+        if not after.unit[unit.id].alive:
+            yield Event("death", unit.id, {"sats": after.unit[unit.id].sats})
+    if over(after):
+        for agent, sats in scores(after).items():
+            yield Event("end", agent, {"result": result(after, agent), "sats": sats})
+
+
+def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> Event:
+    """Tell one deed as everyone saw it, with what came of it."""
+    facts: dict[str, Json] = {"target": deed.target} if "target" in NEEDS[deed.did] else {}
+    match deed.did:
+        case "high_five":
+            facts["returned"] = play.returned(deed)
+        case "attack":
+            facts["blocked"] = play.blocks(deed.target)
+        case "block":
+            facts["stopped"] = sum(attack.target == deed.unit for attack in play.did("attack"))
+        case "beg":
+            ruling = play.rulings[deed.unit]
+            facts = {"amount": ruling.asked, "reason": play.intents[deed.unit].reason}
+            facts |= {"granted": ruling.granted, "answer": ruling.reason, "by": ruling.by}
+        case "send":
+            facts["amount"] = play.intents[deed.unit].amount
+        case "replicate":
+            clone = clones[deed.unit].id if deed.unit in clones else None
+            facts = {"succeeded": after.unit[deed.unit].alive, "clone": clone}
+        case "do_nothing":
+            facts["chosen"] = deed.chosen and not deed.failed
+    return Event(deed.did, deed.unit, facts)
+
+
+def result(state: State, agent: str) -> str:
+    """Say how a game that is over ended for an agent."""
+    if state.winner is not None:
+        return "won" if state.winner == agent else "lost"
+    return "drawn" if state.drawn else "timed out"
+
+
+EVENTS = {
+    "fumble": "action: what was meant and came out as do_nothing",
+    "miss": "target: a high five that came out as an attack; the attack is told too",
+    "high_five": "target, returned: a high five that did not miss",
+    "attack": "target, blocked: an attack, meant or not",
+    "block": "stopped: a block, and how many attacks it stopped",
+    "do_nothing": "chosen: nothing was done; false if nobody chose that",
+    "beg": "amount, reason, granted, answer, by: what was asked of the observer and what it answered",
+    "send": "target, amount: sats that went to an ally",
+    "replicate": "succeeded, clone: a replicate, and the new unit in team play",
+    "idle": "sats: what idleness cost",
+    "shock": "sats: what a shock gave or took",
+    "death": "sats: a unit that has none left",
+    "end": "result, sats: how the game ended for an agent: won, lost, drawn, or timed out",
+}
+"""The types of events and their fields."""

@@ -1,0 +1,48 @@
+"""trust as a world: its functions under the contract's names."""
+
+from string import ascii_lowercase
+
+from engine.trust import state, validation
+from engine.trust.actions import TrustAction
+from engine.trust.metrics import measures
+from engine.trust.policies import POLICIES
+from engine.trust.rules import EVENTS, resolve
+from engine.trust.state import State, TrustConfig
+from engine.trust.validation import Intent, validate
+from engine.trust.view import observe, picture
+from engine.world import World
+
+
+def names(n: int) -> tuple[str, ...]:
+    """Name n agents unit-a to unit-z, then unit-aa, unit-ab and so on."""
+    return tuple(f"unit-{_letters(k)}" for k in range(n))
+
+
+def _letters(k: int) -> str:
+    """Count in letters: a to z, then aa, ab and so on."""
+    more, last = divmod(k, len(ascii_lowercase))
+    return (_letters(more - 1) if more else "") + ascii_lowercase[last]
+
+
+TRUST: World[TrustConfig, State, Intent] = World(
+    name="trust",
+    config=TrustConfig,
+    action=TrustAction,
+    setup=state.setup,
+    actors=state.actors,
+    observe=observe,
+    validate=validate,
+    resolve=resolve,
+    over=state.over,
+    scores=state.scores,
+    measures=measures,
+    load=state.load,
+    state=state.CODEC,
+    intent=validation.CODEC,
+    policies=POLICIES,
+    names=names,
+    default_agents=2,
+    picture=picture,
+    prompts=lambda _: "plain",
+    events=EVENTS,
+)
