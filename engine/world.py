@@ -140,12 +140,14 @@ class Observer(Generic[S, I]):
     asks(state)                    who rules: a mind's spec (`human`, `openai:NAME`), or nothing: the engine
     requests(state, intents)       what is asked this turn, all at once, as plain JSON; empty: nothing
     rule(state, intents, answer)   the intents with the rulings in them; never raises on what was answered
+    stand_ins                      who answers in a model's place, behind the stand-in server
     """
 
     ruling: type[BaseModel]
     asks: Callable[[S], str]
     requests: Callable[[S, Mapping[str, I]], Sequence[JsonObject]]
     rule: Callable[[S, Mapping[str, I], JsonObject | None], Ruled[I]]
+    stand_ins: Policies
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,13 +61,19 @@ def begin(records: Records, request: Request) -> Run:
         prompts = load_prompts(world, variant, request.lang, setting.config)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    _check_a_model_can_be_reached(models)
+    _check_a_model_can_be_reached([*models.values(), _observer_asked(world, setting)])
     return records.find(records.new_run(world, setting, models, prompts, request.name))
 
 
-def _check_a_model_can_be_reached(models: Mapping[str, str]) -> None:
+def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
+    """Give the spec of the observer who is asked, or nothing."""
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    return world.observer.asks(state) if world.observer else ""
+
+
+def _check_a_model_can_be_reached(specs: Iterable[str]) -> None:
     """Refuse a run with models where neither a key nor another server than OpenAI's is set."""
-    asked = any(spec.startswith("openai:") for spec in models.values())
+    asked = any(spec.startswith("openai:") for spec in specs)
     if asked and not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
         raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
 
@@ -116,6 +122,8 @@ def _meet(company: Company, run: Run) -> None:
     try:
         for spec in run.models.values():
             company.named(spec)
+        if spec := _observer_asked(run.world, run.setting):
+            company.observing(spec)
     except ValueError as error:
         raise LabError(f"run {run.id} cannot be played now: {error}") from error
 

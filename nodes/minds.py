@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from engine.chance import Luck
-from engine.policy import speak
+from engine.policy import Policies, speak
 from engine.record import canonical
 from engine.world import AnyWorld, Setting
 from nodes.chat import ChatMind
@@ -48,16 +48,15 @@ class Spec:
     noise: float = 0.0
 
 
-def parse_spec(world: AnyWorld, spec: str) -> Spec:
+def parse_spec(policies: Policies, spec: str) -> Spec:
     """Take a spec apart; ValueError says what it should look like, or which policies there are."""
     found = SPEC.fullmatch(spec)
     if found is None:
         raise ValueError(f"no model spec: {spec!r}; write openai:NAME or policy:NAME?noise=0.1")
     if found["model"]:
         return Spec("openai", found["model"])
-    policies = world.policies.by_name
-    if found["policy"] not in policies:
-        raise ValueError(f"{world.name} has no policy {found['policy']!r}; it has: {', '.join(policies)}")
+    if found["policy"] not in policies.by_name:
+        raise ValueError(f"there is no policy {found['policy']!r}; there are: {', '.join(policies.by_name)}")
     try:
         noise = float(found["noise"] or 0)
     except ValueError:
@@ -81,7 +80,7 @@ def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
         raise ValueError(f"model mix {mix!r} does not come to {len(names)} agents; write SPEC*N,SPEC*N")
     dealt = [spec for spec, count in counts for _ in range(left if count is None else count)]
     for spec in set(dealt):
-        parse_spec(world, spec)
+        parse_spec(world.policies, spec)
     return dict(zip(names, dealt, strict=True))
 
 
@@ -123,7 +122,7 @@ class Company:
     def named(self, spec: str) -> Mind:
         """Give the mind of this spec, made when it is first asked for."""
         if spec not in self._minds:
-            parsed = parse_spec(self._world, spec)
+            parsed = parse_spec(self._world.policies, spec)
             self._minds[spec] = (
                 PolicyMind(self._world, parsed, self._setting.seed)
                 if parsed.kind == "policy"
