@@ -6,7 +6,7 @@ outside `engine` speaks of worlds through this value only.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -19,6 +19,9 @@ class Config(BaseModel):
     """What every world's config has; a world adds its own rules. Unknown names are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    WHO: ClassVar[frozenset[str]] = frozenset()
+    """Fields that say who answers, which is, like an agent's model, no part of what a run is."""
 
     rounds: int = Field(ge=1, le=100_000, description="turns to play")
     on_failure: Literal["default", "halt"] = Field(
@@ -120,6 +123,36 @@ class Codec(Generic[S]):
             raise ValueError(in_one_line(error)) from error
 
 
+OBSERVER = "observer"
+"""The name under which an observer's calls are addressed; no agent has it where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled(Generic[I]):
+    """The intents with the observer's rulings in them, and what of a ruling was refused or changed."""
+
+    intents: Mapping[str, I]
+    drops: tuple[Drop, ...] = ()
+    mends: tuple[Mend, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observer(Generic[S, I]):
+    """Somebody outside the game of whom agents may ask something.
+
+    asks(state)                    who rules: a mind's spec (`human`, `openai:NAME`), or nothing: the engine
+    requests(state, intents)       what is asked this turn, all at once, as plain JSON; empty: nothing
+    rule(state, intents, answer)   the intents with the rulings in them; never raises on what was answered
+    stand_ins                      who answers in a model's place, behind the stand-in server
+    """
+
+    ruling: type[BaseModel]
+    asks: Callable[[S], str]
+    requests: Callable[[S, Mapping[str, I]], Sequence[JsonObject]]
+    rule: Callable[[S, Mapping[str, I], JsonObject | None], Ruled[I]]
+    stand_ins: Policies
+
+
 @dataclass(frozen=True, slots=True)
 class World(Generic[C, S, I]):
     """One world.
@@ -127,6 +160,7 @@ class World(Generic[C, S, I]):
     action(config)                   the model of an answer, from which agents are given its schema
     setup(config, agents, seed)      the first state
     actors(state)                    who is asked this turn
+    owner(state, actor)              the agent of the run whose mind's kind answers for an actor
     observe(state, agent)            that agent's view: plain JSON of what it may know, no prose
     validate(state, agent, answer)   intent, drops, mends; never raises on what an agent said (None: nothing)
     resolve(state, intents)          next state, events, draws; pure; an actor without intent does nothing
@@ -143,6 +177,7 @@ class World(Generic[C, S, I]):
     action: Callable[[C], type[BaseModel]]
     setup: Callable[[C, tuple[str, ...], int], S]
     actors: Callable[[S], tuple[str, ...]]
+    owner: Callable[[S, str], str]
     observe: Callable[[S, str], JsonObject]
     validate: Callable[[S, str, JsonObject | None], Validated[I]]
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
@@ -159,6 +194,7 @@ class World(Generic[C, S, I]):
     picture: Callable[[S], Sequence[Sequence[str]]]
     prompts: Callable[[C], str]
     events: Mapping[str, str]
+    observer: Observer[S, I] | None = None
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]

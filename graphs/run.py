@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.types import Command
 
 from graphs.turn import LAST, Node, build
 from nodes.state import TurnState
@@ -37,22 +38,40 @@ async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
         yield saver
 
 
+class WaitingError(Exception):
+    """The run stands at a question to a person, checkpointed; `question` is what was asked, as JSON."""
+
+    def __init__(self, question: dict[str, Any]) -> None:
+        super().__init__(question["address"])
+        self.question = question
+
+
 async def play(
-    nodes: dict[str, Node], saver: BaseCheckpointSaver[str], run: str, first: TurnState
+    nodes: dict[str, Node],
+    saver: BaseCheckpointSaver[str],
+    run: str,
+    first: TurnState,
+    said: str | None = None,
 ) -> AsyncIterator[TurnState]:
     """Play a run turn by turn, from `first` or from its last checkpoint; give the state after each turn.
 
     The first state given is the one it starts from. The state has been checkpointed when it is given.
+    WaitingError: a person is asked; play again with what was `said`.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
     snapshot = await graph.aget_state(config)
     begun = snapshot.created_at is not None
     state = cast("TurnState", snapshot.values) if begun else first
-    step: TurnState | None = None if begun else first
+    waiting = begun and any(task.interrupts for task in snapshot.tasks)
+    step: TurnState | Command[Any] | None = None if begun else first
+    if said is not None and waiting:
+        step = Command(resume=said)
     yield state
     while not state["over"]:
         after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
+        if "__interrupt__" in after:
+            raise WaitingError(after["__interrupt__"][0].value)
         state, step = cast("TurnState", after), None
         yield state
 

@@ -1,5 +1,7 @@
 """A world's ring for `langgraph dev`, which brings checkpoints of its own and runs a thread to its end."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +11,8 @@ from typing_extensions import TypedDict
 
 from engine.world import AnyWorld, settle
 from graphs.turn import build, ring
-from nodes.agent_reason import agent_reason
 from nodes.journal import NoJournal
-from nodes.minds import Company, deal
+from nodes.minds import Company, Minds, deal
 from nodes.observe import observe
 from nodes.prompting import answer_schema, load_prompts, variants
 from nodes.state import TurnState, Update, first_state, setting_of
@@ -39,17 +40,18 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
         begun = state if "run" in state else _begin(world, get_runtime(StudioContext).context or {})
         return {**begun, **observe(world, begun)}
 
-    async def reasoning(state: TurnState) -> Update:
+    @asynccontextmanager
+    async def meeting(state: TurnState) -> AsyncIterator[Minds]:
         setting = setting_of(world, state["run"])
         config = setting.config
         text = replace(prompts[world.prompts(config)], schema=answer_schema(world, config))
         company = Company(world, setting, text)
         try:
-            return await agent_reason(world, company, NoJournal(), state)
+            yield company
         finally:
             await company.close()
 
-    nodes = {**ring(world, reasoning, NoJournal()), "observe": observing}
+    nodes = {**ring(world, meeting, NoJournal()), "observe": observing}
     return build(nodes, StudioContext).compile(name=world.name)
 
 

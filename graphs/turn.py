@@ -1,10 +1,13 @@
-"""A turn as a ring of five LangGraph nodes: observe, agent_reason, validate, resolve, log.
+"""A turn as a ring of LangGraph nodes: observe, agent_reason, validate, resolve, log.
+
+A world whose agents can ask an observer for something has one more, between validate and resolve.
 
 The same ring serves our own runs, which stop after each `log` for one checkpoint a turn, and `langgraph dev`,
 which runs it to its end.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
@@ -17,36 +20,39 @@ from nodes.journal import Journal
 from nodes.log import log
 from nodes.minds import Minds
 from nodes.observe import observe
+from nodes.observer import rule
 from nodes.resolve import resolve
 from nodes.state import CHANNELS, TurnState, Update
 from nodes.validate import validate
 
 Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
+Meeting: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Minds]]
+"""Brings together whoever answers in a run, for one node."""
+
 Ring: TypeAlias = "CompiledStateGraph[TurnState, Any, TurnState, TurnState]"
 
 LAST = "log"
 """The node that closes a turn."""
 
 
-def asking(world: AnyWorld, minds: Minds, journal: Journal) -> Node:
-    """Give the node that asks these minds, with this journal."""
-
-    async def reasoning(state: TurnState) -> Update:
-        return await agent_reason(world, minds, journal, state)
-
-    return reasoning
-
-
-def ring(world: AnyWorld, reasoning: Node, journal: Journal) -> dict[str, Node]:
-    """Give the five nodes of a world's turn, in their order."""
+def ring(world: AnyWorld, meeting: Meeting, journal: Journal) -> dict[str, Node]:
+    """Give the nodes of a world's turn, in their order: five, and one more where there is an observer."""
 
     # Coroutines, so that LangGraph runs them in its loop and not in threads of its own: a journal may hold
     # a database connection, which belongs to one thread.
     async def observing(state: TurnState) -> Update:
         return observe(world, state)
 
+    async def reasoning(state: TurnState) -> Update:
+        async with meeting(state) as minds:
+            return await agent_reason(world, minds, journal, state)
+
     async def validating(state: TurnState) -> Update:
         return validate(world, state)
+
+    async def ruling(state: TurnState) -> Update:
+        async with meeting(state) as minds:
+            return await rule(world, minds, journal, state)
 
     async def resolving(state: TurnState) -> Update:
         return resolve(world, state)
@@ -58,6 +64,7 @@ def ring(world: AnyWorld, reasoning: Node, journal: Journal) -> dict[str, Node]:
         "observe": observing,
         "agent_reason": reasoning,
         "validate": validating,
+        **({} if world.observer is None else {"observer": ruling}),
         "resolve": resolving,
         LAST: logging,
     }

@@ -95,6 +95,9 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     ] = None,
     prompts: Annotated[str | None, typer.Option(help="a variant; see `hobbes prompts list`")] = None,
     lang: Annotated[str | None, typer.Option(help="en or zh")] = None,
+    observer: Annotated[
+        str | None, typer.Option(help="who rules on begging in trust: never, always, human, openai:NAME, ...")
+    ] = None,
     settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="a name to call the run by")] = None,
     max_calls: MaxCalls = None,
@@ -114,8 +117,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     asked = read_run_file(Path(world)) if world.endswith(".toml") else Request(world)
     values = {**asked.values, **dict(_setting(text) for text in settings or ())}
-    if rounds is not None:
-        values["rounds"] = rounds
+    values |= {k: v for k, v in {"rounds": rounds, "observer": observer}.items() if v is not None}
     said: dict[str, Any] = {
         "agents": agents,
         "seed": seed,
@@ -176,18 +178,44 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         _play(records, found, as_json=as_json)
 
 
-def _play(records: "Records", run: "Run", *, as_json: bool) -> None:
-    """Play a run to its end, watched, and tell what it came to."""
+@app.command(context_settings=ENV)
+def answer(
+    run: RunName,
+    grant: Annotated[
+        list[str] | None, typer.Option(help="UNIT=AMOUNT, repeatable; who is not named is declined")
+    ] = None,
+    reason: Annotated[str, typer.Option(help="why; whoever asked reads it")] = "",
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Answer what a waiting run asks a person, and go on; asks in the terminal where no --grant is given.
+
+    Example: hobbes answer last --grant unit-a=8 --reason 'you asked for little'
+    """
+    from lab.answering import as_told, asked_in_terminal, waiting
+
+    with _records(home) as records:
+        found = records.find(run)
+        requests = waiting(found)
+        said = asked_in_terminal(requests) if grant is None else as_told(requests, grant, reason)
+        _play(records, found, as_json=as_json, said=said)
+
+
+def _play(records: "Records", run: "Run", *, as_json: bool, said: str | None = None) -> None:
+    """Play a run to its end, or until a person is asked, watched, and tell what it came to."""
     from lab.playing import go_on
     from lab.watching import watched
 
     try:
         with watched(run) as on_turn:
-            asyncio.run(go_on(records, run, on_turn))
+            asyncio.run(go_on(records, run, on_turn, said))
     except KeyboardInterrupt:
         ERR.print(Text(f"stopped; `hobbes resume {run.id}` goes on from here"))
         sys.exit(130)
     ended = records.find(run.id)
+    if ended.question is not None:
+        _tell_question(ended, as_json=as_json)
+        return
     result = records.result(ended)
     if as_json:
         print_json(result)
@@ -202,6 +230,23 @@ def _play(records: "Records", run: "Run", *, as_json: bool) -> None:
         )
     if result["tainted"]:
         sys.exit(1)
+
+
+def _tell_question(run: "Run", *, as_json: bool) -> None:
+    """Say what a waiting run asks, and how to answer."""
+    from lab.answering import waiting
+
+    requests = waiting(run)
+    if as_json:
+        print_json({"run": run.id, "turn": run.turns, "waiting": requests})
+        return
+    columns = sorted({column for request in requests for column in request})
+    OUT.print(
+        table(
+            f"turn {run.turns}: a person is asked", columns, [[r.get(c) for c in columns] for r in requests]
+        )
+    )
+    OUT.print(Text(f"\nnext: hobbes answer {run.id}", style="dim"), soft_wrap=True)
 
 
 @app.command(context_settings=ENV)

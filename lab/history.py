@@ -44,7 +44,7 @@ def faults(records: Records, run: Run) -> Iterator[tuple[int, str]]:
     Give each turn that does not come out as it was logged, with what is wrong there.
     """
     before = run.world.setup(run.setting.config, run.setting.agents, run.setting.seed)
-    digest, next_turn = first_digest(identity(run.world, run.setting)), 0
+    digest, next_turn = first_digest(run.world, identity(run.world, run.setting)), 0
     for turn in records.turns(run.id):
         if turn.turn != next_turn or next_turn == run.turns:  # others may be playing it on
             break

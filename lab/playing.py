@@ -3,15 +3,16 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.record import Json
 from engine.world import AnyWorld, Setting, settle
 from engine.worlds import world_named
-from graphs.run import checkpoints, play
-from graphs.turn import asking, ring
+from graphs.run import WaitingError, checkpoints, play
+from graphs.turn import ring
 from lab.errors import LabError, UsageError
 from lab.history import history
 from lab.journal import RunJournal
@@ -63,7 +64,7 @@ def begin(records: Records, request: Request, caps: Caps = NO_CAPS) -> Run:
         prompts = load_prompts(world, variant, request.lang, setting.config)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    _check_a_model_can_be_reached(models)
+    _check_a_model_can_be_reached([*models.values(), _observer_asked(world, setting)])
     _check_prices_are_known(records, models, caps)
     run = records.new_run(world, setting, models, prompts, request.name)
     records.update(run, caps=json.dumps(asdict(caps)))
@@ -83,9 +84,15 @@ def _check_prices_are_known(records: Records, models: Mapping[str, str], caps: C
             )
 
 
-def _check_a_model_can_be_reached(models: Mapping[str, str]) -> None:
+def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
+    """Give the spec of the observer who is asked, or nothing."""
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    return world.observer.asks(state) if world.observer else ""
+
+
+def _check_a_model_can_be_reached(specs: Iterable[str]) -> None:
     """Refuse a run with models where neither a key nor another server than OpenAI's is set."""
-    asked = any(spec.startswith("openai:") for spec in models.values())
+    asked = any(spec.startswith("openai:") for spec in specs)
     if asked and not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
         raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
 
@@ -105,14 +112,20 @@ def cost_of(prices: Prices, reply: Reply) -> float | None:
     return usd(prices, reply.model, reply.tokens_in, reply.tokens_out)
 
 
-async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
-    """Play a run to its end from wherever it stands, and write down how it ended."""
+async def go_on(records: Records, run: Run, on_turn: OnTurn, said: str | None = None) -> None:
+    """Play a run to its end from wherever it stands, and write down how it ended.
+
+    Where a person is asked the run ends as `waiting`, and goes on with what was `said`.
+    """
     began = time.monotonic()
     with records.playing(run.id):
         if run.status != "halted":  # until a turn is played past where it halted
-            records.update(run.id, status="unfinished", error=None)
+            records.update(run.id, status="unfinished", error=None, question=None)
         try:
-            state = await _play_to_the_end(records, run, on_turn)
+            state = await _play_to_the_end(records, run, on_turn, said)
+        except WaitingError as waiting:
+            records.update(run.id, status="waiting", question=json.dumps(waiting.question))
+            return
         except HaltedError as error:
             records.update(run.id, status="halted", error=str(error))
             raise LabError(f"run {run.id} halted: {error}; `hobbes resume {run.id}` goes on") from error
@@ -123,18 +136,18 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
         records.end_run(run.id, state["outcomes"], run.world.scores(present), tainted=_tainted(run, state))
 
 
-async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn) -> TurnState:
+async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn, said: str | None) -> TurnState:
     """Play until the world is over."""
     prices = prices_of(records.home)
     meter = Meter(run.caps, records.spent(run, prices), lambda reply: cost_of(prices, reply))
     company = Company(run.world, run.setting, run.prompts, meter)
     journal = RunJournal(records, run)
-    nodes = ring(run.world, asking(run.world, company, journal), journal)
+    nodes = ring(run.world, lambda _: nullcontext(company), journal)
     last = first_state(run.world, run.setting, run.models)
     try:
         _meet(company, run)
         async with checkpoints(records.home / "checkpoints.db") as saver:
-            async for last in play(nodes, saver, run.id, last):  # noqa: B020  from the first to the last
+            async for last in play(nodes, saver, run.id, last, said):  # noqa: B020  from the first to the last
                 on_turn(last)
     finally:
         await company.close()
@@ -146,6 +159,8 @@ def _meet(company: Company, run: Run) -> None:
     try:
         for spec in run.models.values():
             company.named(spec)
+        if spec := _observer_asked(run.world, run.setting):
+            company.observing(spec)
     except ValueError as error:
         raise LabError(f"run {run.id} cannot be played now: {error}") from error
 

@@ -154,6 +154,13 @@ def m003_caps(db: Database) -> None:
     db.table("runs").add_column("caps", str)
 
 
+@migrations()
+def m004_observers(db: Database) -> None:
+    """Keep what an observer that is a model is told, and what a person is asked while a run waits."""
+    db.table("runs").add_column("observer_text", str)
+    db.table("runs").add_column("question", str)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run as the database has it; see `Records.find`."""
@@ -169,6 +176,8 @@ class Run:
     digest: str
     seconds: float
     caps: Caps
+    question: dict[str, Any] | None
+    """What a person is asked, while the run waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +223,10 @@ class Records:
                     "prompts": prompts.variant,
                     "lang": prompts.lang,
                     **dict(zip(TEMPLATES, texts, strict=True)),
+                    "observer_text": prompts.observer,
                     "status": "unfinished",
                     "started": _now(),
-                    "digest": first_digest(identity(world, setting)),
+                    "digest": first_digest(world, identity(world, setting)),
                 }
             )
         return run
@@ -262,6 +272,7 @@ class Records:
     def _read_run(self, row: Mapping[str, Any]) -> Run:
         """Give a run from its row; ValueError or NotFoundError: this is no row of ours."""
         world = world_named(row["world"])
+        system, turn, schema = (self.text(row[column]) for column in TEMPLATES)
         return Run(
             row["id"],
             row["name"],
@@ -269,13 +280,14 @@ class Records:
             settle(world, json.loads(row["agents"]), row["seed"], json.loads(row["config"])),
             json.loads(row["models"]),
             PromptSet(
-                world.name, row["prompts"], row["lang"], *(self.text(row[column]) for column in TEMPLATES)
+                world.name, row["prompts"], row["lang"], system, turn, schema, row["observer_text"] or ""
             ),
             row["status"],
             row["turns"],
             row["digest"],
             row["seconds"],
             Caps(**json.loads(row["caps"] or "{}")),
+            json.loads(row["question"]) if row["question"] else None,
         )
 
     def turns(self, run: str, first: int = 0) -> Iterator[Turn]:
@@ -337,7 +349,7 @@ class Records:
     def runs(self) -> list[dict[str, Any]]:
         """List the runs, the newest first, as scripts read them."""
         rows = self.db.table("runs").rows_where(order_by="started desc, rowid desc")
-        return [{c: _told(c, row[c]) for c in row if c not in TEMPLATES} for row in rows]
+        return [{c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")} for row in rows]
 
     def result(self, run: Run) -> dict[str, Any]:
         """Give what a run came to, as `run --json` ends with it."""
@@ -464,7 +476,7 @@ def records(home: Path) -> Iterator[Records]:
 
 def _told(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
     """Give a column of a run as scripts read it."""
-    if column in {"config", "agents", "models", "outcomes", "scores", "caps"}:
+    if column in {"config", "agents", "models", "outcomes", "scores", "caps", "question"}:
         return json.loads(value) if value else None
     return bool(value) if column == "tainted" and value is not None else value
 

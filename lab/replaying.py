@@ -6,12 +6,13 @@ Replay is the run's own ring with a journal that answers from the record and com
 import difflib
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from engine.record import canonical
 from graphs.run import replay
-from graphs.turn import asking, ring
+from graphs.turn import ring
 from lab.errors import LabError
 from lab.records import Records, Run, Turn
 from nodes.calling import HaltedError
@@ -128,7 +129,7 @@ async def replay_run(records: Records, run: Run, *, reread: bool) -> Replayed:
     company = Company(run.world, run.setting, prompts)
     first = first_state(run.world, run.setting, run.models)
     try:
-        nodes = ring(run.world, asking(run.world, company, journal), journal)
+        nodes = ring(run.world, lambda _: nullcontext(company), journal)
         state: TurnState = await replay(nodes, first, run.turns)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)

@@ -21,13 +21,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from engine.chance import Luck
-from engine.policy import speak, viewer
+from engine.policy import Policies, speak, viewer
+from engine.world import OBSERVER, AnyWorld
 from engine.worlds import WORLDS, world_named
 from lab.errors import LabError
 from lab.faults import CuttableProtocol, Faults
 from nodes.chat import ADDRESS_HEADER
 from nodes.minds import parse_spec
 from nodes.prompting import approximate_tokens
+
+
+def _policies(world: AnyWorld) -> list[Policies]:
+    """List who can answer in a world: for its agents, and for its observer."""
+    return [world.policies, *([world.observer.stand_ins] if world.observer else [])]
 
 
 class BadRequestError(ValueError):
@@ -56,7 +62,8 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
         return response
 
     async def models(_: Request) -> JSONResponse:
-        names = sorted({f"policy/{name}" for world in WORLDS.values() for name in world.policies.by_name})
+        every = [policies for world in WORLDS.values() for policies in _policies(world)]
+        names = sorted({f"policy/{name}" for policies in every for name in policies.by_name})
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in names]
         return JSONResponse({"object": "list", "data": data})
 
@@ -90,14 +97,16 @@ def _answer(body: dict[str, Any]) -> str:
     view = _view(body["messages"][-1])
     try:
         world = world_named(str(view.get("world")))
-        spec = parse_spec(world, str(body.get("model")).replace("policy/", "policy:", 1))
+        observing = world.observer is not None and viewer(view) == OBSERVER
+        policies = world.observer.stand_ins if world.observer and observing else world.policies
+        spec = parse_spec(policies, str(body.get("model")).replace("policy/", "policy:", 1))
     except ValueError as error:
         raise BadRequestError(str(error)) from error
     if spec.kind != "policy":
         raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists them")
     # A model has no seed: its luck is the prompt's own, so that the same prompt is answered alike.
     seed = int(hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()[:12], 16)
-    return speak(world.policies, spec.name, spec.noise, view, Luck(seed, view["turn"], viewer(view)))
+    return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], viewer(view)))
 
 
 def _view(message: object) -> dict[str, Any]:

@@ -26,7 +26,7 @@ async def agent_reason(world: AnyWorld, minds: Minds, journal: Journal, state: T
         raise HaltedError(f"turn {state['turn']}: {closed}")
     given: dict[str, Any] = dict(zip(state["views"], answers, strict=True))
     if state["run"]["config"]["on_failure"] == "halt":
-        _halt_on_failure(state["turn"], given)
+        halt_on_failure(state["turn"], given)
     return {"answers": given}
 
 
@@ -43,22 +43,16 @@ class Turn:
         """Get one agent's answer: to the turn's question, or to the second one about the first answer."""
         mind = self.minds.named(self.state["models"][agent])
         prompt = mind.prompt(self.state["views"][agent])
-        heard = await self._put(mind, agent, 1, prompt)
+        heard = await self.put(mind, agent, 1, prompt)
         if self.state["run"]["config"]["reask"] and heard.reading.outcome not in NEVER_SAID:
             drops = self._refused(agent, heard.reading)
             again = mind.again(prompt, heard.reply.text, drops) if drops else None
             if again is not None:
-                second = await self._put(mind, agent, 2, again)
+                second = await self.put(mind, agent, 2, again)
                 heard = the_one_that_counts(agent, heard, second)
-        return {
-            "outcome": heard.reading.outcome,
-            "error": heard.reply.error,
-            "said": heard.reading.said,
-            "drops": [drop.to_json() for drop in heard.reading.drops],
-            "mends": [mend.to_json() for mend in heard.reading.mends],
-        }
+        return as_answer(heard)
 
-    async def _put(self, mind: Mind, agent: str, question: int, prompt: Prompt) -> Heard:
+    async def put(self, mind: Mind, agent: str, question: int, prompt: Prompt) -> Heard:
         """Put a question to an agent, unless the journal has its answer; write down what came."""
         number = self.state["turn"]
         known = self.journal.answered(number, agent, question, prompt)
@@ -79,13 +73,24 @@ class Turn:
         return [*reading.drops, *judged.drops]
 
 
+def as_answer(heard: Heard) -> dict[str, Any]:
+    """Give what was heard as it flows through the turn."""
+    return {
+        "outcome": heard.reading.outcome,
+        "error": heard.reply.error,
+        "said": heard.reading.said,
+        "drops": [drop.to_json() for drop in heard.reading.drops],
+        "mends": [mend.to_json() for mend in heard.reading.mends],
+    }
+
+
 def _with_its_reasoning(reply: Reply, reading: Reading) -> Reply:
     """Keep the reasoning that an answer gives in its own field, if its server told none."""
     said = (reading.said or {}).get("reasoning")
     return replace(reply, reasoning=said) if isinstance(said, str) and not reply.reasoning else reply
 
 
-def _halt_on_failure(turn: int, answers: dict[str, Any]) -> None:
+def halt_on_failure(turn: int, answers: dict[str, Any]) -> None:
     """Stop before a default action would be taken for anybody."""
     for agent, answer in answers.items():
         if answer["outcome"] not in DECISIONS:

@@ -3,17 +3,18 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 from engine.chance import Luck
-from engine.policy import speak
+from engine.policy import Policies, speak
 from engine.record import Drop, canonical
 from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
 from nodes.chat import JSON_OBJECT, ChatMind
 from nodes.journal import Address, Prompt, Reply
+from nodes.person import PERSON, PersonMind
 from nodes.prompting import PromptSet, system_text
 
 SPEC = re.compile(
@@ -47,6 +48,9 @@ class Minds(Protocol):
     def closed(self) -> str:
         """Say who gives no answer any more; empty as long as all do."""
 
+    def observing(self, spec: str) -> Mind:
+        """Give the mind of this spec as the observer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
@@ -58,16 +62,15 @@ class Spec:
     parameters: tuple[tuple[str, float], ...] = ()
 
 
-def parse_spec(world: AnyWorld, spec: str) -> Spec:
+def parse_spec(policies: Policies, spec: str) -> Spec:
     """Take a spec apart; ValueError says what it should look like, or which policies there are."""
     found = SPEC.fullmatch(spec)
     if found is None:
         raise ValueError(f"no model spec: {spec!r}; write openai:NAME or policy:NAME?noise=0.1")
     if found["model"]:
         return Spec("openai", found["model"], parameters=_parameters(found["parameters"]))
-    policies = world.policies.by_name
-    if found["policy"] not in policies:
-        raise ValueError(f"{world.name} has no policy {found['policy']!r}; it has: {', '.join(policies)}")
+    if found["policy"] not in policies.by_name:
+        raise ValueError(f"there is no policy {found['policy']!r}; there are: {', '.join(policies.by_name)}")
     try:
         noise = float(found["noise"] or 0)
     except ValueError:
@@ -104,7 +107,7 @@ def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
         raise ValueError(f"model mix {mix!r} does not come to {len(names)} agents; write SPEC*N,SPEC*N")
     dealt = [spec for spec, count in counts for _ in range(left if count is None else count)]
     for spec in set(dealt):
-        parse_spec(world, spec)
+        parse_spec(world.policies, spec)
     return dict(zip(names, dealt, strict=True))
 
 
@@ -161,7 +164,7 @@ class Company:
         self._setting = setting
         self._prompts = prompts
         self._meter = meter
-        self._minds: dict[str, PolicyMind | ChatMind] = {}
+        self._minds: dict[str, PolicyMind | PersonMind | ChatMind] = {}
 
     @cached_property
     def _system(self) -> str:
@@ -171,7 +174,7 @@ class Company:
     def named(self, spec: str) -> Mind:
         """Give the mind of this spec, made when it is first asked for."""
         if spec not in self._minds:
-            parsed = parse_spec(self._world, spec)
+            parsed = parse_spec(self._world.policies, spec)
             self._minds[spec] = (
                 PolicyMind(self._world, parsed, self._setting.seed)
                 if parsed.kind == "policy"
@@ -179,7 +182,26 @@ class Company:
                     parsed.name, self._system, self._prompts, {**JSON_OBJECT, **dict(parsed.parameters)}
                 )
             )
-        return self._minds[spec] if self._meter is None else Metered(self._minds[spec], self._meter)
+        return self._counted(self._minds[spec])
+
+    def observing(self, spec: str) -> Mind:
+        """Give the observer's mind, made when it is first asked for: a person, or a model."""
+        name = f"observer {spec}"
+        if name not in self._minds:
+            model = parse_spec(self._world.policies, spec) if spec != PERSON else None
+            alone = replace(self._prompts, turn="{{ view }}")
+            self._minds[name] = (
+                PersonMind()
+                if model is None
+                else ChatMind(
+                    model.name, self._prompts.observer, alone, {**JSON_OBJECT, **dict(model.parameters)}
+                )
+            )
+        return self._counted(self._minds[name])
+
+    def _counted(self, mind: Mind) -> Mind:
+        """Give a mind whose calls the run's meter counts."""
+        return mind if self._meter is None else Metered(mind, self._meter)
 
     def closed(self) -> str:
         """Say why nobody is asked any more: a cap is reached, or a model's provider gives no answer."""

@@ -5,11 +5,12 @@ from nodes.state import EMPTY_MIND, TurnState, Update, now
 
 
 def observe(world: AnyWorld, state: TurnState) -> Update:
-    """Give every actor its view."""
-    present, minds = now(world, state), state["minds"]
+    """Give every actor its view; one that is new has the model of the agent that it comes from."""
+    present, minds, models = now(world, state), state["minds"], state["models"]
+    actors = world.actors(present)
     return {
         "views": {
-            agent: {**world.observe(present, agent), "mind": minds.get(agent, EMPTY_MIND)}
-            for agent in world.actors(present)
-        }
+            agent: {**world.observe(present, agent), "mind": minds.get(agent, EMPTY_MIND)} for agent in actors
+        },
+        "models": {**models, **{agent: models[world.owner(present, agent)] for agent in actors}},
     }

@@ -8,7 +8,7 @@ others is foreign: it reaches a prompt only inside the view, as JSON on one line
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, combinations, product
 from pathlib import Path
@@ -56,6 +56,8 @@ class PromptSet:
     """The template of the turn text."""
     schema: str
     """The JSON schema of the world's answers, compact."""
+    observer: str = ""
+    """The system text of the observer, if it is a model: prompts/<world>/observer.<lang>.md, filled in."""
 
     def place(self, part: str) -> str:
         """Name the file of one part, `system` or `turn`."""
@@ -78,6 +80,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
 
     PromptError says in one line what is wrong with it.
     """
+    config = config or _default_setting(world).config
     _known("variant", f"prompts/{world.name}", variant, variants(world.name))
     _known("language", f"prompts/{world.name}/{variant}", lang, languages(world.name, variant))
     folder = ROOT / world.name / variant
@@ -87,11 +90,21 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
         lang,
         system=_with_includes(folder / f"system.{lang}.md", _placeholders_of(world)),
         turn=_with_includes(folder / f"turn.{lang}.md", VIEW),
-        schema=answer_schema(world, config or _default_setting(world).config),
+        schema=answer_schema(world, config),
     )
     system_text(prompts, _default_setting(world))
     _check_turn(prompts)
+    if world.observer is not None:
+        return replace(prompts, observer=_observer_text(world, lang, config))
     return prompts
+
+
+def _observer_text(world: AnyWorld, lang: str, config: Config) -> str:
+    """Render what an observer that is a model is told."""
+    file = ROOT / world.name / f"observer.{lang}.md"
+    ruling = one_line_json(world.observer.ruling.model_json_schema()) if world.observer else ""
+    values = {**config.model_dump(mode="json"), "schema": ruling}
+    return _render(_name(file), _template(_read(file, values)), values)
 
 
 def answer_schema(world: AnyWorld, config: Config) -> str:

@@ -70,7 +70,7 @@ def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) 
         "turn": 0,
         "world": world.state.to_json(state),
         "minds": dict.fromkeys(setting.agents, EMPTY_MIND),
-        "digest": first_digest(run),
+        "digest": first_digest(world, run),
         "outcomes": {},
         "over": world.over(state),
     }
@@ -86,9 +86,10 @@ def identity(world: AnyWorld, setting: Setting[Any]) -> Identity:
     )
 
 
-def first_digest(run: Identity) -> str:
-    """Give the first link of the chain: the run's identity."""
-    return sha256(canonical(cast("JsonObject", run)))
+def first_digest(world: AnyWorld, run: Identity) -> str:
+    """Give the first link of the chain: the run's identity, which does not depend on who answers."""
+    rules = {name: value for name, value in run["config"].items() if name not in world.config.WHO}
+    return sha256(canonical(cast("JsonObject", {**run, "config": rules})))
 
 
 def setting_of(world: AnyWorld, run: Identity) -> Setting[Any]:

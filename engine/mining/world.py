@@ -17,6 +17,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     action=lambda _: MiningAction,
     setup=state.setup,
     actors=lambda state: state.setting.agents,
+    owner=lambda _, agent: agent,
     observe=observe,
     validate=validate,
     resolve=resolve,

@@ -46,6 +46,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     action=validation.action_model,
     setup=state.setup,
     actors=lambda state: state.setting.agents,
+    owner=lambda _, agent: agent,
     observe=observe,
     validate=validate,
     resolve=resolve,

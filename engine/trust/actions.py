@@ -5,7 +5,7 @@ Source: seed, section 3; decisions page, "One action a turn".
 
 from typing import Literal, TypeAlias, get_args
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from engine.reflection import ReflectionFields
 
@@ -25,6 +25,23 @@ class TrustAction(ReflectionFields):
     )
     amount: int | None = Field(None, ge=1, le=MOST, description="for beg and send: how many sats")
     reason: str | None = Field(None, description="for beg: why the observer should grant them")
+
+
+class RulingSaid(BaseModel):
+    """One ruling, as it is said."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    grant: int = Field(ge=0, le=MOST, description="sats to grant, from 0 to what was asked")
+    reason: str = Field("", description="why; the unit that begged reads it")
+
+
+class ObserverAnswer(BaseModel):
+    """The schema of an observer's answer: a ruling on each request of the turn."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    rulings: dict[str, RulingSaid] = Field(description="unit that begged: what it gets, and why")
 
 
 NEEDS: dict[Kind, frozenset[str]] = {

@@ -5,30 +5,30 @@ validated. A scripted observer is a rule; a person's or a model's answer is read
 it becomes a drop or a mend. Rulings go into the intents, so that `resolve` needs nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from engine.chance import happens
+from engine.chance import Luck, happens
+from engine.policy import Policies, Policy
 from engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from engine.said import clean_text, whole
+from engine.trust.actions import ObserverAnswer
 from engine.trust.acts import carry_out
-from engine.trust.state import OBSERVER, Ruling, State, actors
+from engine.trust.state import OBSERVERS, Ruling, State, actors
 from engine.trust.validation import NOBODYS, REASON_LIMIT, Intent
+from engine.world import OBSERVER, Observer, Ruled
 
 Requests: TypeAlias = Sequence[Mapping[str, Any]]
 
 BUDGET, PATIENCE = 40, 4
 """Of `sparing` without numbers: sats for the whole game, and the requests until only half are heard."""
 
-NOBODY = "observer"
-"""Under whose name the drops and mends of a ruling stand."""
-
 SCRIPTED = ("never", "always", "sparing")
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
+class Rulings:
     """The rulings on the requests of a turn, by unit, and how they came about."""
 
     rulings: Mapping[str, Ruling]
@@ -60,27 +60,26 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
     ]
 
 
-def decide(state: State, asked: Requests) -> Ruled:
-    """Let the run's scripted observer answer; one that is not scripted and did not answer has declined."""
+def decide(state: State, asked: Requests) -> Rulings:
+    """Let the run's scripted observer answer."""
     observer = state.config.observer
     if observer == "always":
-        return Ruled({r["unit"]: _ruling(state, r, r["amount"], "I grant what is asked.") for r in asked})
-    if observer.startswith("sparing"):
-        return _sparing(state, asked)
-    why = "I never grant anything." if observer == "never" else "Nobody answered."
-    return Ruled({r["unit"]: _ruling(state, r, 0, why) for r in asked})
+        return Rulings({r["unit"]: _ruling(r, r["amount"], "I grant what is asked.") for r in asked})
+    if observer == "never":
+        return Rulings({r["unit"]: _ruling(r, 0, "I never grant anything.") for r in asked})
+    return _sparing(state, asked)
 
 
-def _sparing(state: State, asked: Requests) -> Ruled:
+def _sparing(state: State, asked: Requests) -> Rulings:
     """Grant within a budget for the whole game, less likely with every earlier request of the same unit.
 
     With patience P and k requests before, a request is heard with a probability of P / (P + k), by a draw.
     """
-    found = OBSERVER.fullmatch(state.config.observer)
+    found = OBSERVERS.fullmatch(state.config.observer)
     budget = int(found["budget"] or BUDGET) if found else BUDGET
     patience = int(found["patience"] or PATIENCE) if found else PATIENCE
     left = budget - sum(unit.granted for unit in state.units)
-    rulings, draws = {}, []
+    ruled, draws = {}, []
     for request in asked:
         unit, before = request["unit"], request["begged_before"]
         percent = 100 * patience // (patience + before) if patience else 0
@@ -89,28 +88,28 @@ def _sparing(state: State, asked: Requests) -> Ruled:
         grant = min(request["amount"], max(0, left)) if heard else 0
         left -= grant
         why = f"You have begged {before} times before." if not heard else f"{max(0, left)} sats are left."
-        rulings[unit] = _ruling(state, request, grant, why)
-    return Ruled(rulings, tuple(draws))
+        ruled[unit] = _ruling(request, grant, why)
+    return Rulings(ruled, tuple(draws))
 
 
-def _ruling(state: State, request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
+def _ruling(request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
     """Write a ruling down."""
-    return Ruling(request["amount"], grant, reason, state.config.observer)
+    return Ruling(request["amount"], grant, reason)
 
 
-def read_ruling(state: State, asked: Requests, answer: JsonObject | None) -> Ruled:
+def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
     """Read what a person or a model ruled: `{"rulings": {unit: {"grant": n, "reason": "..."}}}`.
 
     Nothing raises. A request without a ruling is declined, and a drop says so.
     """
-    findings = Findings(NOBODY)
+    findings = Findings(OBSERVER)
     said = _rulings_said(findings, answer)
     known = {str(request["unit"]) for request in asked}
     for unit, value in said.items():
         if unit not in known:
             findings.drop("rule", "observer/not-asked", {unit: value})
-    rulings = {r["unit"]: _read_one(state, findings, r, said.get(r["unit"])) for r in asked}
-    return Ruled(rulings, drops=tuple(findings.drops), mends=tuple(findings.mends))
+    ruled = {r["unit"]: _read_one(findings, r, said.get(r["unit"])) for r in asked}
+    return Rulings(ruled, drops=tuple(findings.drops), mends=tuple(findings.mends))
 
 
 def _rulings_said(findings: Findings, answer: JsonObject | None) -> Mapping[str, Json]:
@@ -124,15 +123,15 @@ def _rulings_said(findings: Findings, answer: JsonObject | None) -> Mapping[str,
     return said if isinstance(said, Mapping) else {}
 
 
-def _read_one(state: State, findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
+def _read_one(findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
     """Read one ruling: a whole number from 0 to what was asked, and a reason."""
     unit = request["unit"]
     if said is None:
         findings.drop("schema", "observer/no-ruling", {unit: None}, "counts as declined")
-        return _ruling(state, request, 0, "")
+        return _ruling(request, 0, "")
     if not isinstance(said, Mapping):
         findings.drop("schema", "observer/bad-ruling", {unit: said}, "counts as declined")
-        return _ruling(state, request, 0, "")
+        return _ruling(request, 0, "")
     for name, value in said.items():
         if name not in ("grant", "reason"):
             findings.drop("schema", "observer/unknown-field", {unit: {name: value}})
@@ -146,21 +145,84 @@ def _read_one(state: State, findings: Findings, request: Mapping[str, Any], said
     if not isinstance(reason, str):
         findings.drop("schema", "observer/bad-reason", {unit: reason})
         reason = ""
-    return _ruling(state, request, grant or 0, clean_text(findings, "observer/reason", reason, REASON_LIMIT))
+    return _ruling(request, grant or 0, clean_text(findings, "observer/reason", reason, REASON_LIMIT))
 
 
-def grant(intents: Mapping[str, Intent], rulings: Mapping[str, Ruling]) -> dict[str, Intent]:
+def grant(intents: Mapping[str, Intent], ruled: Mapping[str, Ruling]) -> dict[str, Intent]:
     """Give the intents with the rulings inside."""
     return {
-        unit: replace(intent, ruling=rulings[unit]) if unit in rulings else intent
+        unit: replace(intent, ruling=ruled[unit]) if unit in ruled else intent
         for unit, intent in intents.items()
     }
 
 
-def rule(state: State, intents: Mapping[str, Intent]) -> Ruled:
-    """Give the ruling on each request: the one inside its intent, or else the scripted observer's."""
+def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
+    """Give the ruling on each request: the scripted observer's, or what was answered, which intents hold.
+
+    Where neither is, nobody answered.
+    """
     asked = requests(state, intents)
-    given = {r["unit"]: intents[str(r["unit"])].ruling for r in asked}
-    scripted = decide(state, [r for r in asked if given[r["unit"]] is None])
-    inside = {str(unit): ruling for unit, ruling in given.items() if ruling is not None}
-    return Ruled({**scripted.rulings, **inside}, scripted.draws)
+    if is_scripted(state.config.observer):
+        return decide(state, asked)
+    given = {r["unit"]: intents[str(r["unit"])].ruling or _ruling(r, 0, "Nobody answered.") for r in asked}
+    return Rulings({str(unit): ruling for unit, ruling in given.items()})
+
+
+def rule(state: State, intents: Mapping[str, Intent], answer: JsonObject | None) -> Ruled[Intent]:
+    """Put the rulings into the intents: a scripted observer's, or what a person or a model answered."""
+    asked = requests(state, intents)
+    scripted = is_scripted(state.config.observer)
+    ruled = decide(state, asked) if scripted else read_ruling(asked, answer)
+    return Ruled(grant(intents, ruled.rulings), ruled.drops, ruled.mends)
+
+
+def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
+    """Make a stand-in for an observer that is a model: it rules on each request by itself."""
+
+    def policy(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
+        asked: Any = view["requests"]
+        return {"rulings": {r["unit"]: {"grant": amount(r), "reason": why} for r in asked}}
+
+    return policy
+
+
+def _spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
+    """Spoil each ruling with probability `noise`, as a model would."""
+    said: Any = answer["rulings"]
+    return {
+        "rulings": {
+            unit: luck.pick(SPOILED, f"noise/{unit}/kind") if luck.happens(noise, f"noise/{unit}") else ruling
+            for unit, ruling in said.items()
+        }
+    }
+
+
+SPOILED: Sequence[Any] = (
+    None,
+    5,
+    {"grant": -1},
+    {"grant": 10**6, "reason": 7},
+    {"grant": "all", "why": "yes"},
+)
+"""Rulings as a model spoils them."""
+
+STAND_INS = Policies(
+    {
+        "all": _grants(lambda asked: asked["amount"], "Who asks shall have it."),
+        "none": _grants(lambda _: 0, "Whoever begs learns nothing."),
+        "half-once": _grants(
+            lambda asked: 0 if asked["begged_before"] else asked["amount"] // 2, "Half, once."
+        ),
+    },
+    default="half-once",
+    spoil=_spoil,
+)
+"""Who stands in for an observer that is a model, behind the stand-in server."""
+
+DESK: Observer[State, Intent] = Observer(
+    ruling=ObserverAnswer,
+    asks=lambda state: "" if is_scripted(state.config.observer) else state.config.observer,
+    requests=requests,
+    rule=rule,
+    stand_ins=STAND_INS,
+)

@@ -3,7 +3,7 @@
 Source: seed, sections 2 to 5; decisions page, "Resolution", "Victory". In this order:
 
 1  carry out     each intent comes to a deed: it may fail, a high five may miss       acts.carry_out
-2  rule          the observer answers those who begged                               observer.rule
+2  rule          the observer answers those who begged                               observer.rulings
 3  shock         a draw may give sats to all, or take them                           draw_shock
 4  acts          every act gives effects, all at once                                acts.ACTS
 5  sum           sats are the sum of effects; who has none left is dead              settle
@@ -19,7 +19,7 @@ from engine.chance import happens as drawn
 from engine.record import Draw, Event, Json
 from engine.trust.actions import NEEDS
 from engine.trust.acts import ACTS, Play, carry_out, paid
-from engine.trust.observer import rule
+from engine.trust.observer import rulings
 from engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from engine.trust.validation import NOBODYS, Intent
 from engine.world import Resolved
@@ -41,7 +41,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """Play one round; a unit without an intent does nothing, and nobody chose that."""
     acting = {unit: intents.get(unit, NOBODYS) for unit in actors(state)}
     deeds, draws = carry_out(state, acting)
-    ruled = rule(state, acting)
+    ruled = rulings(state, acting)
     shock, shock_draws = draw_shock(state)
     play = Play(state, acting, deeds, ruled.rulings, shock)
     effects = tuple([effect for act in ACTS for effect in act(play)])
@@ -188,7 +188,7 @@ def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> E
         case "beg":
             ruling = play.rulings[deed.unit]
             facts = {"amount": ruling.asked, "reason": play.intents[deed.unit].reason}
-            facts |= {"granted": ruling.granted, "answer": ruling.reason, "by": ruling.by}
+            facts |= {"granted": ruling.granted, "answer": ruling.reason}
         case "send":
             facts["amount"] = play.intents[deed.unit].amount
         case "replicate":
@@ -213,7 +213,7 @@ EVENTS = {
     "attack": "target, blocked: an attack, meant or not",
     "block": "stopped: a block, and how many attacks it stopped",
     "do_nothing": "chosen: nothing was done; false if nobody chose that",
-    "beg": "amount, reason, granted, answer, by: what was asked of the observer and what it answered",
+    "beg": "amount, reason, granted, answer: what was asked of the observer and what it answered",
     "send": "target, amount: sats that went to an ally",
     "replicate": "succeeded, clone: a replicate, and the new unit in team play",
     "idle": "sats: what idleness cost",

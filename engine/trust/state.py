@@ -13,13 +13,13 @@ from pydantic import BeforeValidator, Field, SkipValidation, field_validator, mo
 
 from engine.record import JsonObject
 from engine.trust.actions import Kind
-from engine.world import Codec, Config, Setting
+from engine.world import OBSERVER, Codec, Config, Setting
 
 Sats = Annotated[int, Field(ge=0, le=1_000_000)]
 Count = Annotated[int, Field(ge=0)]
 
-OBSERVER = re.compile(
-    r"never|always|human|model|openai:\S+|sparing(\((?P<budget>\d{1,7}),(?P<patience>\d{1,7})\))?"
+OBSERVERS = re.compile(
+    r"never|always|human|openai:\S+|sparing(\((?P<budget>\d{1,7}),(?P<patience>\d{1,7})\))?"
 )
 """Who may answer those who beg."""
 
@@ -39,6 +39,8 @@ Percent = Annotated[int, BeforeValidator(_as_percent), Field(ge=0, le=100)]
 
 class TrustConfig(Config):
     """Every number of the rules and every treatment; amounts are sats, without a sign."""
+
+    WHO = frozenset({"observer"})
 
     rounds: int = Field(30, ge=1, le=100_000, description="rounds to play")
     start: int = Field(50, ge=1, le=1_000_000, description="sats of each unit at the start")
@@ -61,7 +63,7 @@ class TrustConfig(Config):
     )
     observer: str = Field(
         "sparing(40,4)",
-        description="who answers begging: never, always, sparing(BUDGET,PATIENCE), human, model, openai:NAME",
+        description="who answers begging: never, always, sparing(BUDGET,PATIENCE), human, openai:NAME",
     )
     alliances: tuple[tuple[str, ...], ...] = Field(
         (), description="lists of agents who cannot choose to attack one another and may send each other sats"
@@ -76,10 +78,8 @@ class TrustConfig(Config):
     @field_validator("observer")
     @classmethod
     def _an_observer(cls, said: str) -> str:
-        if OBSERVER.fullmatch(said) is None:
-            raise ValueError(
-                "give never, always, sparing, sparing(BUDGET,PATIENCE), human, model or openai:NAME"
-            )
+        if OBSERVERS.fullmatch(said) is None:
+            raise ValueError("give never, always, sparing, sparing(BUDGET,PATIENCE), human or openai:NAME")
         return said
 
     @model_validator(mode="after")
@@ -146,12 +146,11 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the observer answered to one unit that begged, and who the observer was."""
+    """What the observer answered to one unit that begged."""
 
     asked: int
     granted: Count
     reason: str
-    by: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +252,9 @@ def setup(config: TrustConfig, agents: tuple[str, ...], seed: int) -> State:
 
 
 def _check_names(setting: Setting[TrustConfig]) -> None:
-    """Refuse an alliance of agents that there are not."""
+    """Refuse an alliance of agents that there are not, and an agent with the observer's name."""
+    if OBSERVER in setting.agents:
+        raise ValueError(f"agents: {OBSERVER!r} is who answers begging, not a name")
     named = {agent for allied in setting.config.alliances for agent in allied}
     strangers = sorted(named - set(setting.agents))
     if strangers:

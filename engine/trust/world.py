@@ -5,9 +5,11 @@ from string import ascii_lowercase
 from engine.trust import state, validation
 from engine.trust.actions import TrustAction
 from engine.trust.metrics import measures
+from engine.trust.observer import DESK
 from engine.trust.policies import POLICIES
 from engine.trust.rules import EVENTS, resolve
 from engine.trust.state import State, TrustConfig
+from engine.trust.sums import sums
 from engine.trust.validation import Intent, validate
 from engine.trust.view import observe, picture
 from engine.world import World
@@ -27,15 +29,17 @@ def _letters(k: int) -> str:
 TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
     config=TrustConfig,
-    action=TrustAction,
+    action=lambda _: TrustAction,
     setup=state.setup,
     actors=state.actors,
+    owner=state.owner,
     observe=observe,
     validate=validate,
     resolve=resolve,
     over=state.over,
     scores=state.scores,
     measures=measures,
+    sums=sums,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -45,4 +49,5 @@ TRUST: World[TrustConfig, State, Intent] = World(
     picture=picture,
     prompts=lambda _: "plain",
     events=EVENTS,
+    observer=DESK,
 )

@@ -19,6 +19,8 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
     with sqlite3.connect(home / "runs.db") as connection:  # as the first version left it
         connection.execute("alter table calls drop column tries")
         connection.execute("alter table calls drop column question")
+        for column in ("caps", "observer_text", "question"):
+            connection.execute(f"alter table runs drop column {column}")
         connection.execute("delete from _sqlite_migrations where name != 'm001_runs_turns_and_their_rows'")
     with records(home) as opened:
         assert opened.attempts(run.id, 1) == calls
@@ -26,4 +28,4 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
         asyncio.run(go_on(opened, again, lambda _: None))
         assert opened.find(again.id).digest == opened.find(run.id).digest
         applied = [migration.name for migration in migrations.applied(Database(opened.db.conn))]
-    assert applied == ["m001_runs_turns_and_their_rows", "m002_tries_and_questions"]
+    assert len(applied) == 4

@@ -165,7 +165,7 @@ def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_a_model_may_come_with_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
-    parsed = parse_spec(MINING, spec)
+    parsed = parse_spec(MINING.policies, spec)
     assert (parsed.kind, parsed.name, dict(parsed.parameters)) == ("openai", name, parameters)
 
 
@@ -174,4 +174,4 @@ def test_a_model_may_come_with_parameters(spec: str, name: str, parameters: dict
 )
 def test_parameters_that_no_server_takes_are_refused(spec: str) -> None:
     with pytest.raises(ValueError, match="max_tokens"):
-        parse_spec(MINING, spec)
+        parse_spec(MINING.policies, spec)

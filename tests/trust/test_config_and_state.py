@@ -67,9 +67,7 @@ def test_an_alliance_of_strangers_is_refused() -> None:
         TRUST.setup(setting.config, setting.agents, 1)
 
 
-@pytest.mark.parametrize(
-    "observer", ["never", "always", "sparing", "sparing(40,4)", "human", "model", "openai:gpt-x"]
-)
+@pytest.mark.parametrize("observer", ["never", "always", "sparing", "sparing(40,4)", "human", "openai:gpt-x"])
 def test_every_observer_of_the_interfaces_is_taken(observer: str) -> None:
     assert TrustConfig.model_validate({"observer": observer}).observer == observer
 

@@ -7,6 +7,7 @@ import pytest
 from engine.trust.acts import PAYOFFS
 from engine.trust.rules import resolve
 from engine.trust.state import Effect, Ruling
+from engine.trust.validation import Intent
 from tests.trust.plays import game, play, play_on, seed_where
 
 THREE = {"a": 50, "b": 50, "c": 50}
@@ -185,9 +186,8 @@ def test_allies_may_send_sats() -> None:
     assert play(state, a="send 20 to b", b="do_nothing", c="do_nothing").sats == {"a": 30, "b": 70, "c": 50}
 
 
-def test_a_ruling_in_the_intent_stands_whatever_the_observer_of_the_config() -> None:
-    state = game(observer="never")
-    round_ = play(state, a="beg 5 for bread")
-    intent = round_.validated["a"].intent
-    ruled = type(intent)("beg", None, 5, "bread", ruling=Ruling(5, 2, "half", "human"))
-    assert resolve(state, {"a": ruled}).state.unit["a"].sats == 50 - 1 + 2
+@pytest.mark.parametrize(("observer", "granted"), [("human", 2), ("never", 0), ("always", 5)])
+def test_a_ruling_in_the_intent_stands_unless_the_observer_is_scripted(observer: str, granted: int) -> None:
+    ruled = Intent("beg", None, 5, "bread", ruling=Ruling(5, 2, "half"))
+    after = resolve(game(observer=observer), {"a": ruled}).state
+    assert after.unit["a"].sats == 50 - 1 + granted

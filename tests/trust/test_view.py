@@ -64,7 +64,6 @@ def test_a_ruling_reaches_who_begged_next_turn_and_nobody_else() -> None:
         "asked": 5,
         "granted": 5,
         "reason": "I grant what is asked.",
-        "by": "always",
     }
     seen = json.dumps(observe(begged.after, "b"))
     assert observe(begged.after, "b")["observer"] is None
