@@ -10,7 +10,7 @@ as soon as they can.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from engine.chance import Luck
 from engine.policy import Policies, Policy
@@ -301,24 +301,35 @@ SPOILED: Mapping[str, Sequence[Any]] = {
     "action": ("High Five", "steal", None, 7, ["attack", "block"]),
     "target": (STRANGER, 7, ["everyone"]),
     "amount": ("ten", -5, 2.5, 10**9),
-    "reason": ("", 7, "please " * 100),
+    "reason": ("", 7, "please " * 100, "\u202esdrawkcab\u202c \x1b[7mplease\x1b[0m"),
 }
 """How a model spoils each field of an answer."""
 
 
 def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
-    """Spoil each field of the action with probability `noise`, and say something beside it as often.
+    """Spoil each field of the action with probability `noise`, and say something else as often.
 
-    A target is spoiled in one way more: a unit that attacks itself.
+    A target is spoiled in more ways: it is left out, or anybody there has ever been.
     """
+    units = [unit["id"] for unit in cast("Sequence[Mapping[str, Any]]", view["units"])]
     spoiled: dict[str, Any] = dict(answer)
     for name, ways in SPOILED.items():
         if name in answer and luck.happens(noise, f"noise/{name}"):
-            options = [*ways, view["you"]] if name == "target" else ways
+            options = [*ways, None, *units] if name == "target" else ways
             spoiled[name] = luck.pick(options, f"noise/{name}/kind")
     if luck.happens(noise, "noise/beside"):
+        other = luck.pick(units, "noise/beside/unit")
         spoiled |= luck.pick(
-            ({"strategy": "tit for tat"}, {"amount": 3}, {"action": "replicate"}), "noise/beside-kind"
+            (
+                {"strategy": "tit for tat"},
+                {"amount": 3},
+                {"action": "replicate"},
+                {"action": "attack", "target": other},
+                {"action": "send", "target": other, "amount": luck.pick((3, 999), "noise/beside/amount")},
+                {"action": "beg", "amount": 5, "reason": ""},
+                {"action": "beg", "amount": -5, "reason": "I owe you."},
+            ),
+            "noise/beside/kind",
         )
     return spoiled
 
