@@ -17,7 +17,7 @@ from lab.journal import RunJournal
 from lab.records import Records, Run
 from nodes.calling import HaltedError
 from nodes.minds import Company, deal
-from nodes.prompting import load_prompts
+from nodes.prompting import load_prompts, second_text
 from nodes.reading import DECISIONS
 from nodes.state import TurnState, first_state
 
@@ -57,6 +57,8 @@ def begin(records: Records, request: Request) -> Run:
         models = deal(world, request.models or f"policy:{world.policies.default}", setting.agents)
         variant = request.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, variant, request.lang, setting.config)
+        if setting.config.reask:  # better now than in the middle of the run
+            second_text(request.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
     _check_a_model_can_be_reached(models)
