@@ -46,6 +46,10 @@ Settings = Annotated[
     typer.Option("--set", envvar="HOBBES_SET", help="key=value, or key=@FILE.json; repeatable"),
 ]
 RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop before more calls than this")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="stop once so many tokens, in and out, are spent")]
+MaxUsd = Annotated[float | None, typer.Option(min=0, help="stop once so much is spent (lab/prices.toml)")]
+MaxSeconds = Annotated[float | None, typer.Option(min=0, help="stop after so much time, over all resumes")]
 HOME = Path(".hobbes")
 
 
@@ -93,6 +97,10 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     lang: Annotated[str | None, typer.Option(help="en or zh")] = None,
     settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="a name to call the run by")] = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    max_seconds: MaxSeconds = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
@@ -102,6 +110,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """
     from lab.playing import Request, begin
     from lab.runfile import read_run_file
+    from nodes.caps import Caps
 
     asked = read_run_file(Path(world)) if world.endswith(".toml") else Request(world)
     values = {**asked.values, **dict(_setting(text) for text in settings or ())}
@@ -117,7 +126,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     }
     request = replace(asked, values=values, **{k: v for k, v in said.items() if v is not None})
     with _records(home) as records:
-        begun = begin(records, request)
+        begun = begin(records, request, Caps(max_calls, max_tokens, max_usd, max_seconds))
         ERR.print(Text(f"run {begun.id}"))
         _play(records, begun, as_json=as_json)
 
@@ -146,13 +155,25 @@ def _json_file(path: Path) -> Any:  # noqa: ANN401  any JSON
 
 
 @app.command(context_settings=ENV)
-def resume(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
-    """Go on where a run stopped, for whatever reason.
+def resume(  # noqa: PLR0913, PLR0917  a cap each
+    run: RunName,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    max_seconds: MaxSeconds = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Go on where a run stopped, for whatever reason; a cap that is given takes the place of the run's own.
 
-    Example: hobbes resume last
+    Example: hobbes resume last --max-calls 1000
     """
+    from lab.playing import recap
+
+    caps = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
     with _records(home) as records:
-        _play(records, records.find(run), as_json=as_json)
+        found = recap(records, records.find(run), {k: v for k, v in caps.items() if v is not None})
+        _play(records, found, as_json=as_json)
 
 
 def _play(records: "Records", run: "Run", *, as_json: bool) -> None:
@@ -381,7 +402,7 @@ def _show_turn(told: Mapping[str, Any]) -> None:
         OUT.print(table(f"\n{agent}", ("figure", "is made of"), list(sums.items())))
     for kind, ratings in told["reports"].items():
         if ratings:
-            OUT.print(matrix(f"\n{kind.replace('_', ' ')}: rater by ratee, 1 to 10", ratings))
+            OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings))
     OUT.print(Text(f"digest {told['digest']}", style="dim"))
 
 

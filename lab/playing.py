@@ -1,9 +1,10 @@
 """Starting a run and going on with one: what `hobbes run` and `hobbes resume` do."""
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.record import Json
@@ -14,8 +15,11 @@ from graphs.turn import asking, ring
 from lab.errors import LabError, UsageError
 from lab.history import history
 from lab.journal import RunJournal
+from lab.prices import Prices, prices_of, usd
 from lab.records import Records, Run
 from nodes.calling import HaltedError
+from nodes.caps import NO_CAPS, Caps, Meter
+from nodes.journal import Reply
 from nodes.minds import Company, deal
 from nodes.prompting import load_prompts, second_text
 from nodes.reading import DECISIONS
@@ -50,7 +54,7 @@ def settle_request(request: Request) -> tuple[AnyWorld, Setting[Any]]:
     return world, setting
 
 
-def begin(records: Records, request: Request) -> Run:
+def begin(records: Records, request: Request, caps: Caps = NO_CAPS) -> Run:
     """Write a new run down, ready to be played; UsageError says what was asked for wrongly."""
     try:
         world, setting = settle_request(request)
@@ -62,7 +66,23 @@ def begin(records: Records, request: Request) -> Run:
     except ValueError as error:
         raise UsageError(str(error)) from error
     _check_a_model_can_be_reached(models)
-    return records.find(records.new_run(world, setting, models, prompts, request.name))
+    _check_prices_are_known(records, models, caps)
+    run = records.new_run(world, setting, models, prompts, request.name)
+    records.update(run, caps=json.dumps(asdict(caps)))
+    return records.find(run)
+
+
+def _check_prices_are_known(records: Records, models: Mapping[str, str], caps: Caps) -> None:
+    """Refuse a cap on money where a model's price is unknown: it could not be kept."""
+    if caps.usd is None:
+        return
+    prices = prices_of(records.home)
+    for spec in models.values():
+        if usd(prices, spec.removeprefix("openai:").replace("policy:", "policy/"), 0, 0) is None:
+            where = f"{records.home}/prices.toml"
+            raise UsageError(
+                f"--max-usd needs the price of {spec}; write it into {where} (see lab/prices.toml)"
+            )
 
 
 def _check_a_model_can_be_reached(models: Mapping[str, str]) -> None:
@@ -70,6 +90,21 @@ def _check_a_model_can_be_reached(models: Mapping[str, str]) -> None:
     asked = any(spec.startswith("openai:") for spec in models.values())
     if asked and not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
         raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
+
+
+def recap(records: Records, run: Run, higher: Mapping[str, Any]) -> Run:
+    """Give a run other caps where some are given."""
+    if not higher:
+        return run
+    caps = replace(run.caps, **higher)
+    _check_prices_are_known(records, run.models, caps)
+    records.update(run.id, caps=json.dumps(asdict(caps)))
+    return records.find(run.id)
+
+
+def cost_of(prices: Prices, reply: Reply) -> float | None:
+    """Give what a reply cost; None: unknown."""
+    return usd(prices, reply.model, reply.tokens_in, reply.tokens_out)
 
 
 async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
@@ -82,7 +117,7 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
             state = await _play_to_the_end(records, run, on_turn)
         except HaltedError as error:
             records.update(run.id, status="halted", error=str(error))
-            raise LabError(f"run {run.id} halted: {error}; `hobbes resume {run.id}` asks again") from error
+            raise LabError(f"run {run.id} halted: {error}; `hobbes resume {run.id}` goes on") from error
         finally:
             records.update(run.id, seconds=run.seconds + time.monotonic() - began)
         records.keep_measures(run.id, run.world.measures(history(records, run)))
@@ -92,7 +127,9 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn) -> None:
 
 async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn) -> TurnState:
     """Play until the world is over."""
-    company = Company(run.world, run.setting, run.prompts)
+    prices = prices_of(records.home)
+    meter = Meter(run.caps, records.spent(run, prices), lambda reply: cost_of(prices, reply))
+    company = Company(run.world, run.setting, run.prompts, meter)
     journal = RunJournal(records, run)
     nodes = ring(run.world, asking(run.world, company, journal), journal)
     last = first_state(run.world, run.setting, run.models)

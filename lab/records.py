@@ -22,6 +22,8 @@ from engine.record import sha256
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
 from lab.errors import LabError, UsageError
+from lab.prices import Prices, prices_of, usd
+from nodes.caps import Caps, Spent
 from nodes.journal import Address, Call, Prompt, Reply
 from nodes.prompting import PromptSet
 from nodes.reading import deciding
@@ -146,6 +148,12 @@ def m002_tries_and_questions(db: Database) -> None:
     db.table("calls").add_column("question", int, not_null_default=1)
 
 
+@migrations()
+def m003_caps(db: Database) -> None:
+    """Make room for what a run may cost at most."""
+    db.table("runs").add_column("caps", str)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run as the database has it; see `Records.find`."""
@@ -160,6 +168,7 @@ class Run:
     turns: int
     digest: str
     seconds: float
+    caps: Caps
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +275,7 @@ class Records:
             row["turns"],
             row["digest"],
             row["seconds"],
+            Caps(**json.loads(row["caps"] or "{}")),
         )
 
     def turns(self, run: str, first: int = 0) -> Iterator[Turn]:
@@ -345,6 +355,7 @@ class Records:
             "drops": self.counts(run.id, "drops", "code"),
             "mends": self.counts(run.id, "mends", "code"),
             "tokens": self.tokens(run.id),
+            "usd": self.spent(run, prices_of(self.home)).usd,
             "seconds": run.seconds,
             "tainted": bool(row["tainted"]),
         }
@@ -365,6 +376,24 @@ class Records:
             "select sum(tokens_in), sum(tokens_out) from calls where run = ?", [run]
         ).fetchone()
         return {"in": row[0], "out": row[1]}
+
+    def spent(self, run: Run, prices: Prices) -> Spent:
+        """Give what a run has cost so far; what answers did not say, or what has no price, nobody knows."""
+        sql = (
+            "select model, count(*), sum(tokens_in), sum(tokens_out), "
+            "sum(tokens_in + tokens_out is null and outcome not in ('provider-error', 'timed-out')) "
+            "from calls where run = ? group by model"
+        )
+        spent = Spent(seconds=run.seconds)
+        for model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(sql, [run.id]):
+            spent.calls += calls
+            cost = None if silent else usd(prices, model, tokens_in or 0, tokens_out or 0)
+            spent.usd = None if spent.usd is None or cost is None else spent.usd + cost
+            if silent or spent.tokens is None:
+                spent.tokens = None
+            else:
+                spent.tokens += (tokens_in or 0) + (tokens_out or 0)
+        return spent
 
     def update(self, run: str, **values: str | float | None) -> None:
         """Change what is known of a run."""
@@ -435,7 +464,7 @@ def records(home: Path) -> Iterator[Records]:
 
 def _told(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
     """Give a column of a run as scripts read it."""
-    if column in {"config", "agents", "models", "outcomes", "scores"}:
+    if column in {"config", "agents", "models", "outcomes", "scores", "caps"}:
         return json.loads(value) if value else None
     return bool(value) if column == "tainted" and value is not None else value
 

@@ -59,7 +59,7 @@ def matrix(title: str, ratings: Mapping[str, Mapping[str, int]]) -> Table:
         [plain(rater), *(_rating(report.get(ratee), own=rater == ratee) for ratee in ratees)]
         for rater, report in ratings.items()
     ]
-    return table(title, ("", *ratees), rows)
+    return table(title, ("rater \\ ratee", *ratees), rows)
 
 
 def _rating(rating: int | None, *, own: bool) -> Text:
@@ -96,6 +96,8 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     for name in ("scores", "outcomes", "drops", "mends", "tokens"):
         told = ", ".join(f"{key} {value}" for key, value in result[name].items())
         facts.add_row(Text(name, style="bold"), plain(told or "none"))
+    cost = "unknown" if result["usd"] is None else f"{result['usd']:.4f}"
+    facts.add_row(Text("dollars", style="bold"), plain(cost))
     facts.add_row(Text("seconds", style="bold"), plain(f"{result['seconds']:.1f}"))
     verdict = "tainted: too many decisions were nobody's" if result["tainted"] else "no"
     facts.add_row(Text("tainted", style="bold"), Text(verdict, style="bold red" if result["tainted"] else ""))

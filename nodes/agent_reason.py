@@ -22,8 +22,8 @@ async def agent_reason(world: AnyWorld, minds: Minds, journal: Journal, state: T
     for answer in answers:
         if isinstance(answer, BaseException) and not isinstance(answer, HaltedError):
             raise answer
-    if gone := minds.gone():
-        raise HaltedError(f"turn {state['turn']}: {gone}")
+    if closed := minds.closed():
+        raise HaltedError(f"turn {state['turn']}: {closed}")
     given: dict[str, Any] = dict(zip(state["views"], answers, strict=True))
     if state["run"]["config"]["on_failure"] == "halt":
         _halt_on_failure(state["turn"], given)

@@ -11,6 +11,7 @@ from engine.chance import Luck
 from engine.policy import speak
 from engine.record import Drop, canonical
 from engine.world import AnyWorld, Setting
+from nodes.caps import Meter
 from nodes.chat import JSON_OBJECT, ChatMind
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet, system_text
@@ -43,7 +44,7 @@ class Minds(Protocol):
     def named(self, spec: str) -> Mind:
         """Give the mind of this spec."""
 
-    def gone(self) -> str:
+    def closed(self) -> str:
         """Say who gives no answer any more; empty as long as all do."""
 
 
@@ -124,19 +125,42 @@ class PolicyMind:
         view = json.loads(prompt.turn)
         luck = Luck(self.seed, address.turn, address.agent)
         text = speak(self.world.policies, self.spec.name, self.spec.noise, view, luck)
-        return Reply(text, f"policy/{self.spec.name}")
+        return Reply(text, f"policy/{self.spec.name}", tokens_in=0, tokens_out=0)
 
     def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
         """A comparator would answer as before."""
 
 
-class Company:
-    """Who answers in one run. Each spec has one mind, for all the agents that it is dealt to."""
+class Metered:
+    """A mind whose calls are counted."""
 
-    def __init__(self, world: AnyWorld, setting: Setting[Any], prompts: PromptSet) -> None:
+    def __init__(self, mind: Mind, meter: Meter) -> None:
+        self._mind = mind
+        self._meter = meter
+        self.prompt = mind.prompt
+        self.again = mind.again
+
+    async def reply(self, address: Address, prompt: Prompt) -> Reply:
+        """Answer, if the run may cost another call; else HaltedError."""
+        self._meter.begin()
+        reply = await self._mind.reply(address, prompt)
+        self._meter.ended(reply)
+        return reply
+
+
+class Company:
+    """Who answers in one run. Each spec has one mind, for all the agents that it is dealt to.
+
+    With a meter, every call is counted, and none is made that the run's caps do not allow.
+    """
+
+    def __init__(
+        self, world: AnyWorld, setting: Setting[Any], prompts: PromptSet, meter: Meter | None = None
+    ) -> None:
         self._world = world
         self._setting = setting
         self._prompts = prompts
+        self._meter = meter
         self._minds: dict[str, PolicyMind | ChatMind] = {}
 
     @cached_property
@@ -155,13 +179,12 @@ class Company:
                     parsed.name, self._system, self._prompts, {**JSON_OBJECT, **dict(parsed.parameters)}
                 )
             )
-        return self._minds[spec]
+        return self._minds[spec] if self._meter is None else Metered(self._minds[spec], self._meter)
 
-    def gone(self) -> str:
-        """Say which model's provider gives no answer any more."""
-        return next(
-            (mind.gone for mind in self._minds.values() if isinstance(mind, ChatMind) and mind.gone), ""
-        )
+    def closed(self) -> str:
+        """Say why nobody is asked any more: a cap is reached, or a model's provider gives no answer."""
+        gone = (mind.gone for mind in self._minds.values() if isinstance(mind, ChatMind) and mind.gone)
+        return (self._meter.told if self._meter else "") or next(gone, "")
 
     async def close(self) -> None:
         """Close the connections."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.worlds import WORLDS
 from lab.cassettes import CassetteMissError, meta_of, playing
 from lab.errors import UsageError
 from lab.recording import (
@@ -54,15 +55,17 @@ def test_every_run_file_has_its_cassette_and_says_where_it_came_from() -> None:
 
 
 def codes_in_the_source() -> set[str]:
-    """Every code of a drop or mend that reading, reflection and mining can give."""
+    """Every code of a drop or mend that reading, reflection and the worlds can give."""
     files = [file for folder in ("engine", "nodes") for file in (ROOT / folder).rglob("*.py")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    prefixes = set(re.findall(r'clean_text\(findings, "((?:mining|reflection)[a-z/]*)"', text))
-    codes = set(re.findall(r'"((?:mining|read|reflection)/[a-z/-]+)"', text)) - prefixes
-    return codes | {f"{prefix}/too-long" for prefix in prefixes}
+    worlds = "|".join(WORLDS)
+    prefixes = set(re.findall(rf'clean_text\(\s*findings, "((?:{worlds}|reflection)[a-z/]*)"', text))
+    codes = set(re.findall(rf'"((?:{worlds}|read|reflection)/[a-z/-]+)"', text)) - prefixes
+    codes |= {f"nations/{code}" for code in re.findall(r'_cut\(\s*\w+, "([a-z-]+)"', text)}
+    return codes | {f"{prefix}/{end}" for prefix in prefixes for end in ("too-long", "unsafe-characters")}
 
 
-def test_the_noisy_cassettes_reach_every_drop_and_mend_of_mining_and_every_way_of_reading() -> None:
+def test_the_noisy_cassettes_reach_every_drop_and_mend_and_every_way_of_reading() -> None:
     reached: set[str] = set()
     stages: set[str] = set()
     for path in CASSETTES:

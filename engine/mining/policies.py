@@ -260,6 +260,7 @@ SAID_BESIDE: tuple[JsonObject, ...] = (
     {"plan": ["wait", {"dance": [0, 0]}]},
     {"message": "Let us all share, and nobody raids."},
     {"message": ["to all"]},
+    {"message": "\u202eecaep\u202c \x1b[5mfor all\x1b[0m"},
 )
 """What a model says that no rule asked for: a kind that is none, a list that is none, steps that are none."""
 

@@ -1,7 +1,7 @@
 """nations: what an agent may say: the seed's eleven fields, their types and bounds.
 
-Source: seed, `AGENT_ACTION_SCHEMA`; decisions page, "Validation". The schema that agents are given is made
-from this model.
+Source: seed, `AGENT_ACTION_SCHEMA`, in its order; decisions page, "Validation". The schema that agents
+are given is made from this model.
 """
 
 from typing import Annotated
@@ -20,7 +20,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class NationsAction(BaseModel):
-    """The schema of an answer, field by field in the seed's order. Everything may be left out."""
+    """One answer; every field may be left out."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -58,7 +58,7 @@ class Amounts(BaseModel):
 
 
 class ResourcesAction(NationsAction):
-    """The schema of an answer where there are resources: a twelfth field."""
+    """One answer, where there are resources; every field may be left out."""
 
     resource_grants: dict[str, Amounts] = Field(
         default_factory=dict, description="agent to give resources to: amounts; handed over in this order"

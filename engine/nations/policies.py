@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from engine.chance import Luck
-from engine.nations.actions import EVERYBODY, RESOURCES, NationsAction
+from engine.nations.actions import EVERYBODY, RESOURCES, NationsAction, ResourcesAction
 from engine.policy import Policies
 from engine.record import JsonObject
 from engine.reflection import HIGHEST, LOWEST
@@ -272,6 +272,13 @@ STRANGER = "AgentNobody"
 """A name that a spoiled answer makes up."""
 
 
+OTHER_NAMES = {"summary_last_turn": "summary"}
+"""What a model calls a field, where it is not just anything."""
+
+UNSAFE = "I am \u202ednuob dna dnah\u202c, \x1b[1mbelieve me\x1b[0m."
+"""A message that turns round and paints what it stands in."""
+
+
 def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
     """Spoil each field with probability `noise`, as a model would.
 
@@ -279,31 +286,50 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
     """
     sight = Sight(view)
     spoiled: dict[str, Any] = {}
-    for name, value in {**dict.fromkeys(NationsAction.model_fields), **answer}.items():
+    for name, value in {**dict.fromkeys(_fields(sight)), **answer}.items():
         if luck.happens(noise, f"noise/{name}"):
             wrong = luck.pick(_spoiled(sight, name), f"noise/{name}/kind")
-            spoiled |= {"strategy": value} if wrong is None else {name: wrong}
+            spoiled |= {OTHER_NAMES.get(name, "strategy"): value} if wrong is None else {name: wrong}
         elif name in answer:
             spoiled[name] = value
     return spoiled
 
 
+def _fields(sight: Sight) -> Iterable[str]:
+    """Name the fields that an answer may have."""
+    return (ResourcesAction if "resources" in sight.view else NationsAction).model_fields
+
+
 def _spoiled(sight: Sight, name: str) -> Sequence[Any]:
     """List the ways to spoil a field; None puts what it says under a name that there is not."""
-    other = sight.others[0] if sight.others else STRANGER
-    match name:
-        case "purchase_mils" | "disband_mils":
-            return ("3", -1, 999)
-        case "attacks" | "money_grants":
-            return ({other: "2"}, {STRANGER: 1}, {sight.me: 1}, {other: 9999})
-        case "cede_territories":
-            return ({other: ["T0"]}, {other: "T1"}, {STRANGER: sight.land[:1]})
-        case "messages":
-            return ({STRANGER: "Hello."}, [{"to": other, "text": "Hello."}], {other: "Hello again. " * 200})
-        case "keeps_word_report" | "aggressor_report":
-            return ({sight.me: 11}, {other: "high"}, {STRANGER: 5})
-        case _:
-            return (None, ["a list"], "so " * 60)
+    other, another = (*sight.others, STRANGER, STRANGER)[:2]
+    count = ("3", -1, 999, 10**13)
+    counts = ({other: "2"}, {STRANGER: 1}, {sight.me: 1}, {other: 9999})
+    ratings = ({sight.me: 11}, {other: "high"}, {STRANGER: 5})
+    mine = sight.land[:1]
+    ways: dict[str, Sequence[Any]] = {
+        "purchase_mils": count,
+        "disband_mils": count,
+        "attacks": counts,
+        "money_grants": counts,
+        "resource_grants": ({other: {"energy": 9999}}, {other: {"gold": 1}}, {STRANGER: {"food": 1}}),
+        "cede_territories": (
+            {other: ["T0"]},
+            {other: "T1"},
+            {STRANGER: mine},
+            {other: mine, another: mine},
+            {other: sight.land},
+        ),
+        "messages": (
+            {STRANGER: "Hello."},
+            [{"to": other, "text": "Hello."}],
+            {other: "Hello again. " * 200},
+            {other: UNSAFE},
+        ),
+        "keeps_word_report": ratings,
+        "aggressor_report": ratings,
+    }
+    return ways.get(name, (None, ["a list"], "so " * 60))
 
 
 POLICIES = Policies(

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from graphs.mining import graph
+from engine.worlds import WORLDS
+from graphs import mining as mining_graph
+from graphs import nations as nations_graph
 from graphs.run import checkpoints
 from graphs.turn import declared
 from lab.records import Records
@@ -71,16 +73,21 @@ def test_a_key_that_the_state_does_not_declare_is_refused() -> None:
         asyncio.run(declared("node", node)(TurnState(turn=0)))
 
 
-def test_langgraph_dev_plays_nothing_but_an_empty_object_to_its_end() -> None:
-    ended = asyncio.run(graph.ainvoke({}))
-    assert (ended["turn"], ended["over"], len(ended["run"]["agents"])) == (3, True, 10)
+GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph}
+
+
+@pytest.mark.parametrize("world", GRAPHS)
+def test_langgraph_dev_plays_nothing_but_an_empty_object_to_its_end(world: str) -> None:
+    ended = asyncio.run(GRAPHS[world].ainvoke({}))
+    agents = WORLDS[world].default_agents
+    assert (ended["turn"], ended["over"], len(ended["run"]["agents"])) == (3, True, agents)
     assert {name: ended[name] for name in PASSING} == PASSING
     assert json.loads(json.dumps(ended)) == ended
 
 
 def test_langgraph_dev_plays_what_its_context_asks_for() -> None:
     context = {"agents": 2, "seed": 7, "models": "policy:random", "config": {"rounds": 5, "stamina": 3}}
-    ended = asyncio.run(graph.ainvoke({}, context=context))
+    ended = asyncio.run(mining_graph.graph.ainvoke({}, context=context))
     assert (ended["turn"], ended["run"]["seed"], ended["run"]["config"]["stamina"]) == (5, 7, 3)
     assert set(ended["models"].values()) == {"policy:random"}
 
@@ -88,5 +95,5 @@ def test_langgraph_dev_plays_what_its_context_asks_for() -> None:
 def test_langgraph_json_names_the_graphs_that_there_are() -> None:
     root = Path(__file__).parents[2]
     named = json.loads((root / "langgraph.json").read_text())["graphs"]
-    assert named["mining"] == "./graphs/mining.py:graph"
+    assert named == {world: f"./graphs/{world}.py:graph" for world in WORLDS}
     assert all((root / path.split(":")[0]).is_file() for path in named.values())

@@ -656,15 +656,15 @@ def who_grants_first_may_get_nothing_back(config: Config) -> Told:
 
 
 @cache
-def prompts(variant: str, lang: str) -> PromptSet:
-    """Load a template once."""
-    return load_prompts(NATIONS, variant, lang)
+def prompts(variant: str, lang: str, *, resources: bool = False) -> PromptSet:
+    """Load a template once for each of the two schemas."""
+    return load_prompts(NATIONS, variant, lang, NationsConfig(resources=resources))
 
 
 def render(variant: str, lang: str, values: Config, agents: int = 3) -> str:
     """Give the system text under some config values."""
     settled = setting(agents, **values)
-    return system_text(load_prompts(NATIONS, variant, lang, settled.config), settled)
+    return system_text(prompts(variant, lang, resources=settled.config.resources), settled)
 
 
 def without_schema(text: str) -> str:

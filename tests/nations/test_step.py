@@ -8,8 +8,11 @@ from inspect import get_annotations
 from engine.nations.ledgers import Books
 from engine.nations.world import NATIONS
 from lab.stepping import step, step_lines
+from nodes.log import remember
+from nodes.observe import observe
 from nodes.resolve import resolve
-from nodes.state import first_state
+from nodes.state import EMPTY_MIND, first_state
+from nodes.validate import validate
 from tests.nations.stage import A, B, C, setting
 
 STATE = {
@@ -58,6 +61,18 @@ def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
     greedy = {**intent, "purchase_mils": 9}
     update = resolve(NATIONS, {**state, "intents": {A: greedy}, "mends": [{"code": "read/repaired"}]})
     assert [mend["code"] for mend in update["mends"]] == ["read/repaired", "nations/purchase-cut"]
+
+
+def test_an_agents_summaries_come_back_to_it_alone_in_its_mind() -> None:
+    state = first_state(NATIONS, setting(2), {})
+    said = {"summary_last_turn": "I waited.", "history_summary": "Peace so far."}
+    assert observe(NATIONS, state)["views"][A]["mind"] == EMPTY_MIND  # nothing is summed up at turn 0
+    answered = validate(NATIONS, {**state, "answers": {A: {"said": said, "drops": [], "mends": []}}})
+    mind = remember(EMPTY_MIND, answered["intents"][A]["reflection"])
+    views = observe(NATIONS, {**state, "minds": {**state["minds"], A: mind}})["views"]
+    assert views[A]["mind"]["last_summary"] == "I waited."
+    assert views[A]["mind"]["history_summary"] == "Peace so far."
+    assert views[B]["mind"] == EMPTY_MIND
 
 
 def test_no_two_phases_keep_a_ledger_of_one_name() -> None:

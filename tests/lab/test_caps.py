@@ -1,0 +1,135 @@
+"""Law 9: a run can carry caps; it stops cleanly at one, and goes on under a higher one."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from lab.errors import LabError, UsageError
+from lab.playing import Request, begin, go_on, recap
+from lab.prices import prices_of, usd
+from lab.recording import environment, in_thread
+from lab.records import Records, Run
+from nodes.caps import Caps
+from tests.lab.play import played
+
+MINING = Request("mining", agents=5, values={"rounds": 6, "rows": 4, "cols": 4})
+CALLS = 30
+
+
+def stopped(records: Records, run: Run) -> str:
+    """Go on with a run until a cap stops it; give what is said."""
+    with pytest.raises(LabError) as error:
+        asyncio.run(go_on(records, run, lambda _: None))
+    assert records.find(run.id).status == "halted"
+    return str(error.value)
+
+
+@contextmanager
+def model(name: str = "gpt-5-mini-2025-08-07", **usage: Any) -> Iterator[list[int]]:
+    """Serve a model that always answers {} at one price; give the numbers of its calls."""
+    calls: list[int] = []
+
+    async def completions(_: HttpRequest) -> JSONResponse:
+        calls.append(len(calls))
+        choice = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
+        return JSONResponse({"model": name, "choices": [choice], "usage": usage or None})
+
+    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        yield calls
+
+
+def test_a_cap_on_calls_is_exact_and_a_higher_one_leads_to_the_same_end(opened: Records) -> None:
+    whole = played(opened, MINING)
+    run = begin(opened, MINING, Caps(calls=13))
+    for cap in (13, 14, 29):
+        run = recap(opened, run, {"calls": cap})
+        assert f"--max-calls {cap} is reached" in stopped(opened, run)
+        run = opened.find(run.id)
+        assert opened.result(run)["calls"] == cap
+    run = recap(opened, run, {"calls": CALLS})
+    asyncio.run(go_on(opened, run, lambda _: None))
+    assert opened.find(run.id).digest == whole.digest
+
+
+def test_a_cap_on_time_stops_before_the_next_call(opened: Records) -> None:
+    run = begin(opened, MINING, Caps(seconds=0.0))
+    assert "--max-seconds 0.0 is reached" in stopped(opened, run)
+    assert opened.result(run)["calls"] == 0
+    run = recap(opened, opened.find(run.id), {"seconds": 1000.0})
+    asyncio.run(go_on(opened, run, lambda _: None))
+    assert opened.result(opened.find(run.id))["over"]
+
+
+def test_a_cap_on_tokens_counts_in_and_out_over_all_resumes(opened: Records) -> None:
+    request = Request("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 5})
+    with model(prompt_tokens=90, completion_tokens=10) as calls:
+        run = begin(opened, request, Caps(tokens=250))
+        assert "--max-tokens 250 is reached" in stopped(opened, run)
+        assert len(calls) == 3  # 100, 200, 300: the third was made below the cap
+        run = recap(opened, opened.find(run.id), {"tokens": 301})
+        assert "--max-tokens 301" in stopped(opened, run)
+        assert len(calls) == 4
+        asyncio.run(go_on(opened, recap(opened, run, {"tokens": 1000}), lambda _: None))
+        assert len(calls) == 5
+
+
+def test_a_cap_on_money_counts_by_the_price_list(opened: Records) -> None:
+    """A call costs 1,000,000 x 0.25 + 125,000 x 2.00 dollars per million = 0.50."""
+    request = Request("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 5})
+    with model(prompt_tokens=1_000_000, completion_tokens=125_000) as calls:
+        run = begin(opened, request, Caps(usd=0.9))
+        assert "--max-usd 0.9 is reached" in stopped(opened, run)
+    assert len(calls) == 2
+    assert opened.result(opened.find(run.id))["usd"] == 1.0
+
+
+def test_an_unknown_price_is_never_zero(opened: Records, home: Path) -> None:
+    request = Request("mining", agents=1, models="openai:new-model", values={"rounds": 1})
+    with model("new-model", prompt_tokens=1, completion_tokens=1):
+        with pytest.raises(UsageError, match=r"price of openai:new-model; write it into .*prices\.toml"):
+            begin(opened, request, Caps(usd=1.0))
+        run = played(opened, request)
+        assert opened.result(run)["usd"] is None
+        (home / "prices.toml").write_text('"new-model" = { input = 1, output = 3 }\n')
+        assert opened.result(run)["usd"] == pytest.approx(4e-6)
+        assert begin(opened, request, Caps(usd=1.0)).caps == Caps(usd=1.0)
+
+
+def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Records) -> None:
+    request = Request("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 3})
+    with model() as calls:
+        for caps in (Caps(tokens=1000), Caps(usd=1.0)):
+            run = begin(opened, request, caps)
+            assert "cannot be kept: an answer did not say what it cost" in stopped(opened, run)
+    assert len(calls) == 2
+
+
+def test_policies_cost_nothing(opened: Records) -> None:
+    run = played(opened, MINING)
+    assert (opened.result(run)["usd"], opened.result(run)["tokens"]) == (0.0, {"in": 0, "out": 0})
+
+
+@pytest.mark.parametrize(
+    "text", ["m = 3", "[m]\ninput = 1", "[m]\ninput = -1\noutput = 1", "[m", '[m]\ninput = "1"']
+)
+def test_what_is_wrong_in_a_price_list_is_said(tmp_path: Path, text: str) -> None:
+    (tmp_path / "prices.toml").write_text(text)
+    with pytest.raises(UsageError, match=r"prices\.toml: "):
+        prices_of(tmp_path)
+
+
+def test_a_date_in_a_models_name_does_not_count(tmp_path: Path) -> None:
+    prices = prices_of(tmp_path)
+    assert (
+        usd(prices, "gpt-5-mini-2025-08-07", 4_000_000, 0) == usd(prices, "gpt-5-mini", 4_000_000, 0) == 1.0
+    )
+    assert usd(prices, "gpt-5-mini-turbo", 1, 1) is None
