@@ -515,6 +515,26 @@ def step(world: Annotated[str, typer.Argument(help=", ".join(WORLDS))]) -> None:
 
 
 @app.command(context_settings=ENV)
+def tournament(
+    games: Annotated[int, typer.Option(min=1, help="games of each pair")] = 200,
+    seed: Annotated[int, typer.Option(help="the tournament's luck")] = 1,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let trust's comparators play a round-robin: a payoff matrix, ranks and intervals.
+
+    Example: hobbes tournament --games 200 --set miss=5
+    """
+    from lab.tournament import play, show
+
+    standing, seconds = play(games, seed, dict(_setting(text) for text in settings or ()))
+    if as_json:
+        print_json(standing.to_json())
+    else:
+        show(standing, seconds)
+
+
+@app.command(context_settings=ENV)
 def serve(
     host: Annotated[str, typer.Option(help="the address to listen at")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 takes a free one")] = 8765,

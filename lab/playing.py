@@ -22,7 +22,7 @@ from nodes.calling import HaltedError
 from nodes.caps import NO_CAPS, Caps, Meter
 from nodes.journal import Reply
 from nodes.minds import Company, deal
-from nodes.prompting import load_prompts
+from nodes.prompting import load_prompts, second_text
 from nodes.reading import DECISIONS
 from nodes.state import TurnState, first_state
 
@@ -62,6 +62,8 @@ def begin(records: Records, request: Request, caps: Caps = NO_CAPS) -> Run:
         models = deal(world, request.models or f"policy:{world.policies.default}", setting.agents)
         variant = request.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, variant, request.lang, setting.config)
+        if setting.config.reask:  # better now than in the middle of the run
+            second_text(request.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
     _check_a_model_can_be_reached([*models.values(), _observer_asked(world, setting)])

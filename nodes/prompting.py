@@ -128,10 +128,13 @@ def turn_text(prompts: PromptSet, view: JsonObject) -> str:
 
 
 def second_text(lang: str, answer: str, refused: Sequence[str], turn: str) -> str:
-    """Render the second question about a turn: what was answered, what was refused of it, the turn's text."""
+    """Render the second question about a turn: what was answered, what was refused of it, the turn's text.
+
+    PromptError: there is none in this language, or it asks for something else.
+    """
     file = ROOT / f"second.{lang}.md"
     values = {"answer": answer, "refused": refused, "turn": turn}
-    return _render(_name(file), _template(file.read_text(encoding="utf-8").rstrip()), values)
+    return _render(_name(file), _template(_read(file, values.keys()).rstrip()), values)
 
 
 def one_line_json(value: Json) -> str:

@@ -5,10 +5,12 @@ rules as any run. A game is worth points: 1 to who wins, 0 to who loses or dies,
 end of a game that nobody has won. Final sats are told beside them, since who wins has paid to replicate.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 from math import sqrt
+from typing import TypeAlias
 
 from engine.chance import Luck, chance
 from engine.record import Json
@@ -47,6 +49,8 @@ class Standing:
     """Mean final sats of each against each; who is dead has 0."""
     games: int
     """Games of each pair."""
+    rounds: int
+    """Rounds that were played in all."""
 
     def to_json(self) -> dict[str, Json]:
         """Give the standing as plain JSON."""
@@ -59,24 +63,46 @@ class Score:
 
     points: float
     sats: int
+    rounds: int
 
 
-def round_robin(names: Sequence[str], games: int, seed: int, config: TrustConfig | None = None) -> Standing:
+Pair: TypeAlias = tuple[str, str]
+"""Two comparators, the one on the first seat first."""
+
+Meeting: TypeAlias = "list[tuple[Score, Score]]"
+"""What two comparators got out of each of their games."""
+
+PlayAll: TypeAlias = Callable[[Callable[[Pair], Meeting], Iterable[Pair]], Iterable[Meeting]]
+"""How all pairs are played: `map`, or that of several processes; in the order given."""
+
+
+def round_robin(
+    names: Sequence[str], games: int, seed: int, config: TrustConfig | None = None, play_all: PlayAll = map
+) -> Standing:
     """Let everybody play everybody, and itself, so many games; the seed of a game is named by its players."""
     rules = config if config is not None else TrustConfig.model_validate({})
-    scores: dict[tuple[str, str], list[Score]] = {(a, b): [] for a in names for b in names}
-    for one, other in combinations_with_replacement(names, 2):
-        for k in range(games):
-            state = play(rules, (one, other), game_seed(seed, one, other, k))
-            mine, theirs = (score(state, seat) for seat in SEATS)
-            scores[one, other].append(mine)
-            scores[other, one].append(theirs)
+    scores: dict[Pair, list[Score]] = {(a, b): [] for a in names for b in names}
+    pairs = list(combinations_with_replacement(names, 2))
+    rounds = 0
+    for (one, other), met in zip(pairs, play_all(partial(meet, rules, games, seed), pairs), strict=True):
+        scores[one, other] += [mine for mine, _ in met]
+        scores[other, one] += [theirs for _, theirs in met]
+        rounds += sum(mine.rounds for mine, _ in met)
     return Standing(
         _placed(names, scores),
         {a: {b: _mean([s.points for s in scores[a, b]]) for b in names} for a in names},
         {a: {b: _mean([s.sats for s in scores[a, b]]) for b in names} for a in names},
         games,
+        rounds,
     )
+
+
+def meet(config: TrustConfig, games: int, seed: int, pair: Pair) -> Meeting:
+    """Let two comparators play all their games."""
+    mine, theirs = pair
+    ended = (play(config, pair, game_seed(seed, mine, theirs, game)) for game in range(games))
+    one, other = SEATS
+    return [(score(state, one), score(state, other)) for state in ended]
 
 
 def game_seed(seed: int, one: str, other: str, game: int) -> int:
@@ -115,8 +141,8 @@ def score(state: State, seat: str) -> Score:
     """Score one player of a game that is over."""
     held = sum(unit.sats for unit in state.living if unit.team == seat)
     if state.winner is not None:
-        return Score(float(state.winner == seat), held)
-    return Score(0.5 if held else 0.0, held)
+        return Score(float(state.winner == seat), held, state.turn)
+    return Score(0.5 if held else 0.0, held, state.turn)
 
 
 def _placed(names: Sequence[str], scores: Mapping[tuple[str, str], Sequence[Score]]) -> tuple[Place, ...]:

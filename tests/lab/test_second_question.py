@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +14,12 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from lab.errors import UsageError
 from lab.playing import Request, begin, go_on
 from lab.recording import environment, in_thread
 from lab.records import Records, Run
 from lab.replaying import replay_run
+from nodes import prompting
 from nodes.chat import ADDRESS_HEADER, ChatMind
 from nodes.journal import Address, Prompt, Reply
 from tests.lab.play import played
@@ -143,6 +147,21 @@ def test_an_edited_second_question_diverges_at_the_prompt(
     assert divergence is not None
     assert (divergence.turn, divergence.agent, divergence.layer) == (0, "miner-01", "prompt")
     assert "+Again!" in divergence.diff
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("Again, {{ name }}!", "unknown placeholder name"), (None, "No such file")]
+)
+def test_a_second_question_that_cannot_be_put_is_told_before_the_run(
+    opened: Records, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | None, told: str
+) -> None:
+    shutil.copytree(prompting.ROOT, tmp_path / "prompts")
+    monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
+    file = tmp_path / "prompts" / "second.en.md"
+    file.write_text(text) if text else file.unlink()
+    begin(opened, Request("mining"))
+    with pytest.raises(UsageError, match=rf"second\.en\.md.*{told}"):
+        begin(opened, Request("mining", values={"reask": 1}))
 
 
 def stopped_at(

@@ -8,6 +8,7 @@ import pytest
 from engine.trust.policies import POLICIES
 from engine.trust.state import TrustConfig
 from engine.trust.tournament import play, playing_out, round_robin, score
+from tests.conftest import Hobbes
 from tests.trust.plays import game
 from tests.trust.plays import play as play_round
 
@@ -86,3 +87,17 @@ def test_a_pair_that_means_to_high_five_gains_about_1_91_a_round_each() -> None:
         sum(u.sats - 50 for u in list(playing_out(long, pairs, s))[-1].units) / 2 for s in range(10_000)
     ]
     assert sum(gained) / len(gained) == pytest.approx(1.9125, abs=0.05)
+
+
+def test_the_command_gives_what_one_process_gives(hobbes: Hobbes) -> None:
+    done = hobbes("tournament", "--games", "2", "--seed", "3", "--set", "miss=5", "--json")
+    assert done.returncode == 0, done.stderr
+    alone = round_robin(list(POLICIES.by_name), 2, 3, TrustConfig.model_validate({"miss": 5}))
+    assert json.loads(done.stdout) == json.loads(json.dumps(alone.to_json()))
+    assert hobbes("tournament", "--games", "2", "--set", "misss=5").returncode == 2
+
+
+def test_the_command_shows_ranks_and_a_matrix(hobbes: Hobbes) -> None:
+    shown = hobbes("tournament", "--games", "1").stdout
+    assert [line.split()[0] for line in shown.splitlines()[2:5]] == ["1", "2", "3"]
+    assert "points of each row against each column" in shown

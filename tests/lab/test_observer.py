@@ -1,0 +1,194 @@
+"""The observer: a person with all the time there is, a model, or a rule; who it is changes no digest."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from engine.world import OBSERVER
+from graphs.trust import graph
+from lab.answering import as_told, waiting
+from lab.errors import UsageError
+from lab.history import faults
+from lab.journal import RunJournal
+from lab.playing import Request, begin, go_on
+from lab.recording import environment, in_thread
+from lab.records import Records, Run
+from lab.replaying import replay_run
+from lab.serving import stand_in
+from tests.conftest import Hobbes
+from tests.lab.play import played
+
+MODELS = "policy:copykitten*1,policy:beggar*1"
+ROUNDS = 6
+REASON = "I grant what is asked."
+"""What the scripted observer `always` says."""
+
+
+def game(observer: str, models: str = MODELS, **values: Any) -> Request:
+    return Request("trust", 2, models=models, values={"rounds": ROUNDS, "observer": observer, **values})
+
+
+def on(records: Records, run: Run, said: str | None = None) -> Run:
+    """Go on with a run, in a loop of its own, as a new process would."""
+    asyncio.run(go_on(records, records.find(run.id), lambda _: None, said))
+    return records.find(run.id)
+
+
+def granting_all(run: Run) -> str:
+    """Answer as the scripted observer `always` does."""
+    asked = waiting(run)
+    return as_told(asked, [f"{r['unit']}={r['amount']}" for r in asked], REASON)
+
+
+def to_the_end(records: Records, run: Run, answer: Callable[[Run], str]) -> Run:
+    """Answer until the run has ended."""
+    run = on(records, run)
+    while run.status == "waiting":
+        run = on(records, run, answer(run))
+    return run
+
+
+def test_a_person_who_answers_as_a_rule_does_leads_to_the_rules_digest(opened: Records) -> None:
+    scripted = played(opened, game("always"))
+    person = to_the_end(opened, begin(opened, game("human")), granting_all)
+    assert (person.status, person.turns) == ("finished", ROUNDS)
+    assert person.digest == scripted.digest
+    assert played(opened, game("never")).digest != scripted.digest
+    assert list(faults(opened, person)) == []
+    replayed = asyncio.run(replay_run(opened, person, reread=False))
+    assert (replayed.digest, replayed.divergence) == (person.digest, None)
+
+
+def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes) -> None:
+    game = ("run", "trust", "--rounds", "3", "--model", MODELS, "--json")
+    scripted = json.loads(hobbes(*game, "--observer", "always").stdout)
+    stopped = json.loads(hobbes(*game, "--observer", "human", "--name", "mine").stdout)
+    while "waiting" in stopped:
+        assert json.loads(hobbes("resume", "mine", "--json").stdout) == stopped, "a resume asks the same"
+        grants = [f"--grant={asked['unit']}={asked['amount']}" for asked in stopped["waiting"]]
+        answered = hobbes("answer", "mine", *grants, "--reason", REASON, "--json")
+        assert answered.returncode == 0, answered.stderr
+        stopped = json.loads(answered.stdout)
+    assert stopped["digest"] == scripted["digest"]
+    assert stopped["calls"] > scripted["calls"], "a person's answers are calls, too"
+
+
+def test_no_model_is_called_twice_because_a_run_waits(opened: Records) -> None:
+    models = "openai:policy/copykitten*1,openai:policy/beggar*1"
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = begin(opened, game("human", models))
+        to_the_end(opened, run, granting_all)
+        asked = httpx2.get(f"{base.removesuffix('/v1')}/stats").json()["addresses"]
+    assert set(asked.values()) == {1}
+    assert len(asked) == 2 * ROUNDS
+
+
+def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = on(opened, begin(opened, game("human")))
+    turn = run.turns
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(RunJournal, "turn", crash)
+        with pytest.raises(KeyboardInterrupt):
+            on(opened, run, granting_all(run))
+    assert opened.find(run.id).turns == turn
+    assert on(opened, run).turns > turn
+
+
+def test_what_is_asked_is_told_and_answered_in_the_terminal(hobbes: Hobbes) -> None:
+    told = hobbes("run", "trust", "--rounds", "2", "--model", MODELS, "--observer", "human")
+    assert told.returncode == 0, told.stderr
+    assert "a person is asked" in told.stdout
+    assert "hobbes answer" in told.stdout
+    assert "waiting" in hobbes("runs").stdout
+    for _ in range(2):
+        answered = hobbes("answer", "last", input="2\nbe brave\n")
+        assert "unit-b asks for" in answered.stderr
+    seen = json.loads(hobbes("trace", "last", "1", "unit-b", "--json").stdout)["saw"]["observer"]
+    assert (seen["granted"], seen["reason"]) == (2, "be brave")
+
+
+def test_wrong_answers_are_said_in_one_line(opened: Records) -> None:
+    run = on(opened, begin(opened, game("human")))
+    for grants in (["unit-b"], ["unit-b=many"], ["unit-z=3"], ["=3"], ["unit-b=-1"]):
+        with pytest.raises(UsageError, match=r"write UNIT=AMOUNT; these ask: unit-b"):
+            as_told(waiting(run), grants, "")
+    with pytest.raises(UsageError, match="waits for no answer; it is finished"):
+        waiting(played(opened, game("never")))
+    with pytest.raises(UsageError, match="give never, always"):
+        begin(opened, game("nobody"))
+
+
+def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Records) -> None:
+    run = on(opened, begin(opened, game("human", rounds=1)))
+    (asked,) = waiting(run)
+    run = on(opened, run, as_told([asked], [f"{asked['unit']}=9999"], ""))
+    assert opened.result(run)["mends"] == {"observer/cut-to-request": 1}
+
+
+def test_a_model_observes_with_a_prompt_of_its_own(opened: Records) -> None:
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = played(opened, game("openai:policy/half-once"))
+        calls = [call for turn in range(ROUNDS) for call in opened.calls(run.id, turn, OBSERVER)]
+    assert [call.outcome for call in calls] == ["answered"] * len(calls)
+    assert calls[0].prompt.system != opened.calls(run.id, 0, "unit-a")[0].prompt.system
+    assert json.loads(calls[0].prompt.turn)["requests"][0]["unit"] == "unit-b"
+    granted = [event["granted"] for event in begs(opened, run)]
+    assert granted[0] > 0 == sum(granted[1:])
+    replayed = asyncio.run(replay_run(opened, run, reread=False))
+    assert replayed.digest == run.digest
+
+
+def begs(records: Records, run: Run) -> Iterator[dict[str, Any]]:
+    """Give the begging events of a run."""
+    return (
+        event for turn in records.turns(run.id) for event in turn.record["events"] if event["type"] == "beg"
+    )
+
+
+def test_an_observer_that_failed_has_declined_and_is_counted_as_a_failure(opened: Records) -> None:
+    broken = stand_in(faults={"error-400": 1.0})
+    with in_thread(broken) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = played(opened, game("openai:policy/all"))
+    result = opened.result(run)
+    assert result["outcomes"]["provider-error"] == len(list(begs(opened, run))) > 0
+    assert result["drops"]["observer/no-ruling"] == result["drops"]["read/provider-error"]
+    assert result["tainted"]
+    assert all(event["granted"] == 0 for event in begs(opened, run))
+
+
+def test_langgraph_dev_waits_for_a_person_too() -> None:
+    ring = graph.copy(update={"checkpointer": InMemorySaver()})
+    context = {"models": MODELS, "config": {"observer": "human", "rounds": 2}}
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    state = asyncio.run(ring.ainvoke({}, thread, context=context))
+    while "__interrupt__" in state:
+        asked = json.loads(state["__interrupt__"][0].value["asked"])["requests"]
+        said = {"rulings": {r["unit"]: {"grant": 1, "reason": "here"} for r in asked}}
+        state = asyncio.run(ring.ainvoke(Command(resume=json.dumps(said)), thread, context=context))
+    assert (state["turn"], state["over"]) == (2, True)
+    assert sum(unit["granted"] for unit in state["world"]["units"]) > 0
+
+
+def test_a_clone_is_played_by_its_teams_model_with_a_mind_of_its_own(opened: Records) -> None:
+    values: dict[str, Any] = {"rounds": 8, "start": 120, "victory": "team", "miss": 0}
+    run = played(opened, Request("trust", 2, models="policy:racer*1,policy:copykitten*1", values=values))
+    last = list(opened.turns(run.id))[-1].record
+    assert "unit-a-2" in last["intents"]
+    models = {call.address.agent: call.reply.model for call in opened.calls(run.id, run.turns - 1)}
+    assert models["unit-a-2"] == models["unit-a"] == "policy/racer"
+    assert models["unit-b-2"] == models["unit-b"] == "policy/copykitten"
+    assert last["minds"]["unit-a-2"] != last["minds"]["unit-a"]
+    replayed = asyncio.run(replay_run(opened, run, reread=False))
+    assert replayed.digest == run.digest
