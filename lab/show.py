@@ -40,19 +40,20 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201  the one place for scripts' output
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:
     """Give a table; numbers stand right."""
     filled = [["" if cell is None else cell for cell in row] for row in rows]
-    made = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    made = Table(header_style="bold", box=None, pad_edge=False)
     for k, column in enumerate(columns):
         numbers = all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
         made.add_column(column, justify="right" if numbers and filled else "left", overflow="fold")
     for row in filled:
         made.add_row(*(cell if isinstance(cell, Text) else plain(_short(cell)) for cell in row))
-    return made
+    # A title of the table itself would be broken to the table's width.
+    return Group(Text(title, style="italic"), made) if title else made
 
 
-def matrix(title: str, ratings: Mapping[str, Mapping[str, int]]) -> Table:
+def matrix(title: str, ratings: Mapping[str, Mapping[str, int]]) -> RenderableType:
     """Give ratings as rater by ratee: low ones blue, high ones orange, the own one in brackets."""
     ratees = sorted({ratee for report in ratings.values() for ratee in report})
     rows = [
