@@ -12,5 +12,5 @@ def observe(world: AnyWorld, state: TurnState) -> Update:
         "views": {
             agent: {**world.observe(present, agent), "mind": minds.get(agent, EMPTY_MIND)} for agent in actors
         },
-        "models": {**models, **{agent: models[world.owner(present, agent)] for agent in actors}},
+        "models": models | {new: models[world.owner(present, new)] for new in actors if new not in models},
     }

@@ -64,7 +64,7 @@ def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
 
 
 def test_an_agents_summaries_come_back_to_it_alone_in_its_mind() -> None:
-    state = first_state(NATIONS, setting(2), {})
+    state = first_state(NATIONS, setting(2), dict.fromkeys((A, B), "policy:default"))
     said = {"summary_last_turn": "I waited.", "history_summary": "Peace so far."}
     assert observe(NATIONS, state)["views"][A]["mind"] == EMPTY_MIND  # nothing is summed up at turn 0
     answered = validate(NATIONS, {**state, "answers": {A: {"said": said, "drops": [], "mends": []}}})
