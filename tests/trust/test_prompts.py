@@ -845,7 +845,6 @@ def test_no_number_of_a_rule_is_written_into_the_template(template: str, victory
         (TEAM, {}, {"first unit to replicate", "left alone"}),
         ({"on_failure": "halt"}, {}, {"cannot be read"}),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("variant", ["plain", "survivor"])
 def test_a_treatment_is_spoken_of_only_where_it_is_on(
