@@ -54,7 +54,7 @@ def spoiled_reflections(view: JsonObject) -> tuple[JsonObject, ...]:
     """
     return (
         {"reasoning": 7},
-        {"memory": "again and again " * 150},
+        {"history_summary": "again and again " * 150},
         {"summary_last_turn": "It was \u202eeerf saw lla\u202c, I \x1b[31mthink\x1b[0m."},
         {"keeps_word_report": {"nobody": 5}},
         {"aggressor_report": {viewer(view): 11}},
@@ -86,6 +86,20 @@ def _said_twice(text: str) -> str:
     return f'{{"reasoning": "first thought", {text[1:]}' if text != "{}" else text
 
 
+def _with_half_a_character(text: str) -> str:
+    return text.replace('"reasoning": "', '"reasoning": "\\ud83d ', 1)
+
+
+def _with_endless_numbers(text: str) -> str:
+    return (
+        f'{{"confidence": NaN, "stakes": 1e999, "budget": {"9" * 401}, {text[1:]}' if text != "{}" else text
+    )
+
+
+def _nested_deep(text: str) -> str:
+    return '{"plan":' * 40 + text + "}" * 40
+
+
 def _in_prose_only(_: str) -> str:
     return "I will take what is mine and leave the rest in peace."
 
@@ -97,6 +111,9 @@ SPOILED_TEXTS: tuple[Callable[[str], str], ...] = (
     _after_thinking,
     _with_a_draft,
     _said_twice,
+    _with_half_a_character,
+    _with_endless_numbers,
+    _nested_deep,
     _in_prose_only,
 )
 """A text as a model spoils it."""

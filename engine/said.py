@@ -8,9 +8,10 @@ from engine.record import Findings, Json
 TEXT_LIMIT = 2048
 """Characters of a summary, a memory or a reasoning that are kept (nations seed, `max_summary_len`)."""
 
-# Control characters but tab and newline; marks that change the reading direction or hide; lone surrogates.
+# Control characters but tab and newline; marks that change the reading direction, or that nobody sees (soft
+# hyphens, zero-width spaces, tags, annotations); lone surrogates.
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
 

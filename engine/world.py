@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from engine.policy import Policies
-from engine.record import Draw, Drop, Event, Json, JsonObject, Mend
+from engine.record import Draw, Drop, Event, Json, JsonObject, Mend, canonical
 from engine.reflection import Reflection
 
 
@@ -221,7 +221,8 @@ def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[st
     if not agents or len(set(agents)) != len(agents) or not all(agents):
         raise ValueError("agents: give at least one name, no name twice, none empty")
     try:
-        config = world.config.model_validate(values, strict=False)
+        # As JSON: there a list may be a tuple, but no text a number, and no truth a 1.
+        config = world.config.model_validate_json(canonical(values), strict=True)
     except ValidationError as error:
         raise ValueError(f"{world.name} config: {in_one_line(error)}") from error
     return Setting(config, tuple(sorted(agents)), seed)

@@ -107,8 +107,9 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
                 result[key] = value
         return result
 
+    whole = _without_half_characters(text)
     try:
-        said = json.loads(text, object_pairs_hook=pairs, **_NUMBERS)
+        said = json.loads(whole, object_pairs_hook=pairs, **_NUMBERS)
     except ValueError as error:
         raise UnreadableError from error
     except RecursionError:
@@ -117,14 +118,24 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
         return None
     for pair in twice:
         findings.drop("read", "read/duplicate-key", pair)
-    return said if "\\ud" not in text.lower() else _without_lone_surrogates(said)
+    if whole != text:
+        findings.mend("read", "read/half-characters", text, whole)
+    return said
 
 
-def _without_lone_surrogates(said: dict[str, Any]) -> dict[str, Any]:
+# An escape of JSON: a pair of surrogates is one character, one alone is half of one; others are passed over.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def _without_half_characters(text: str) -> str:
     """Replace halves of surrogate pairs, which no file can hold, by question marks."""
-    text = json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
-    clean: dict[str, Any] = json.loads(text)
-    return clean
+    clean = text.encode("utf-8", "replace").decode()
+    if "\\ud" not in clean.lower():
+        return clean
+    return _ESCAPE.sub(lambda found: "?" if found["half"] else found[0], clean)
 
 
 def _whole_or_text(digits: str) -> int | str:

@@ -39,6 +39,13 @@ def test_characters_that_control_hide_or_turn_around_are_taken_out_and_shown_in_
     assert mend.said == "a\\u001b[31mb\\u202ec\\ud800d"
 
 
+@pytest.mark.parametrize("hidden", ["\xad", "\u180e", "\u200b", "\ufff9", "\U000e0049", "\U000e0100"])
+def test_what_nobody_sees_reaches_nobody(hidden: str) -> None:
+    findings = Findings("A")
+    assert clean_text(findings, "reflection", f"a{hidden}b") == "ab"
+    assert codes(findings) == ["reflection/unsafe-characters"]
+
+
 def test_a_text_is_cut_to_its_limit() -> None:
     findings = Findings("A")
     assert clean_text(findings, "reflection", "x" * (TEXT_LIMIT + 1)) == "x" * TEXT_LIMIT

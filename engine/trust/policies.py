@@ -319,13 +319,15 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
             spoiled[name] = luck.pick(options, f"noise/{name}/kind")
     if luck.happens(noise, "noise/beside"):
         other = luck.pick(units, "noise/beside/unit")
+        allies = cast("Sequence[str]", view.get("allies") or units)
         spoiled |= luck.pick(
             (
                 {"strategy": "tit for tat"},
                 {"amount": 3},
                 {"action": "replicate"},
                 {"action": "attack", "target": other},
-                {"action": "send", "target": other, "amount": luck.pick((3, 999), "noise/beside/amount")},
+                {"action": "send", "target": other, "amount": 3},
+                {"action": "send", "target": luck.pick(allies, "noise/beside/ally"), "amount": 999},
                 {"action": "beg", "amount": 5, "reason": ""},
                 {"action": "beg", "amount": -5, "reason": "I owe you."},
             ),

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -99,8 +100,31 @@ def test_a_number_that_is_none_stays_the_text_it_was(number: str) -> None:
     assert reading(f'{{"s": {number}}}').said == {"s": number}
 
 
-def test_half_of_a_surrogate_pair_becomes_a_question_mark() -> None:
-    assert reading('{"memory": "a\\ud800b"}').said == {"memory": "a?b"}
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (r'{"memory": "a\ud800b"}', {"memory": "a?b"}),
+        (r'{"memory": "a\udc00\ud83db"}', {"memory": "a??b"}),
+        ('{"memory": "a\ud800b"}', {"memory": "a?b"}),
+    ],
+)
+def test_half_of_a_surrogate_pair_becomes_a_question_mark_and_a_mend(text: str, said: Any) -> None:
+    found = reading(text)
+    assert found.said == said
+    assert [mend.code for mend in found.mends] == ["read/half-characters"]
+
+
+@pytest.mark.parametrize("text", [r'{"memory": "a\ud83d\ude00b"}', r'{"memory": "a\\ud800 \" \n"}'])
+def test_whole_characters_are_left_alone(text: str) -> None:
+    found = reading(text)
+    assert found.said == json.loads(text)
+    assert found.mends == ()
+
+
+def test_keys_that_become_one_are_said_twice() -> None:
+    found = reading(r'{"\ud800k": 1, "\ud801k": 2}')
+    assert found.said == {"?k": 1}
+    assert [drop.code for drop in found.drops] == ["read/duplicate-key"]
 
 
 def test_a_megabyte_in_a_string_is_read_and_a_record_of_it_is_bounded() -> None:
