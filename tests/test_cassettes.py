@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.world import OBSERVER
 from engine.worlds import WORLDS
 from lab.cassettes import CassetteMissError, meta_of, playing
 from lab.errors import UsageError
@@ -58,7 +59,7 @@ def codes_in_the_source() -> set[str]:
     """Every code of a drop or mend that reading, reflection and the worlds can give."""
     files = [file for folder in ("engine", "nodes") for file in (ROOT / folder).rglob("*.py")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    worlds = "|".join(WORLDS)
+    worlds = "|".join([*WORLDS, OBSERVER])
     prefixes = set(re.findall(rf'clean_text\(\s*findings, "((?:{worlds}|reflection)[a-z/]*)"', text))
     codes = set(re.findall(rf'"((?:{worlds}|read|reflection)/[a-z/-]+)"', text)) - prefixes
     codes |= {f"nations/{code}" for code in re.findall(r'_cut\(\s*\w+, "([a-z-]+)"', text)}

@@ -187,14 +187,19 @@ def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
 
 
 def _spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
-    """Spoil each ruling with probability `noise`, as a model would."""
+    """Spoil each ruling with probability `noise`, and all of them, as a model would."""
     said: Any = answer["rulings"]
-    return {
-        "rulings": {
-            unit: luck.pick(SPOILED, f"noise/{unit}/kind") if luck.happens(noise, f"noise/{unit}") else ruling
-            for unit, ruling in said.items()
-        }
+    ruled = {
+        unit: luck.pick(SPOILED, f"noise/{unit}/kind") if luck.happens(noise, f"noise/{unit}") else ruling
+        for unit, ruling in said.items()
     }
+    beside = {**ruled, "unit-nobody": {"grant": 3}}
+    others: Sequence[JsonObject] = (
+        {"rulings": beside},
+        {"rulings": "as they wish"},
+        {"rulings": ruled, "mood": "mild"},
+    )
+    return luck.pick(others, "noise/all/kind") if luck.happens(noise, "noise/all") else {"rulings": ruled}
 
 
 SPOILED: Sequence[Any] = (
@@ -203,6 +208,8 @@ SPOILED: Sequence[Any] = (
     {"grant": -1},
     {"grant": 10**6, "reason": 7},
     {"grant": "all", "why": "yes"},
+    {"grant": 1, "reason": "because " * 50},
+    {"grant": 1, "reason": "\u202eosla\u202c \x1b[4mbecause\x1b[0m"},
 )
 """Rulings as a model spoils them."""
 
