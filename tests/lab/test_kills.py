@@ -1,4 +1,7 @@
-"""Law 6: kill it anywhere; it goes on, and asks only what had not been answered."""
+"""Law 6: kill it anywhere; it goes on, and asks only what had not been answered.
+
+Ten kills; `make soak` makes a hundred, in every world.
+"""
 
 import json
 import random
@@ -67,7 +70,7 @@ def played_with_kills(
     return json.loads(ended.stdout)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_a_run_killed_five_times_ends_with_the_digest_of_one_never_stopped(
     seed: int, home: Path, hobbes: Hobbes, process: Start, tmp_path: Path
 ) -> None:
@@ -81,7 +84,7 @@ def test_a_run_killed_five_times_ends_with_the_digest_of_one_never_stopped(
     assert ended["drops"] == reference["drops"]
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [3])
 def test_against_a_server_only_unanswered_calls_are_asked_again(
     seed: int, home: Path, hobbes: Hobbes, process: Start, tmp_path: Path
 ) -> None:

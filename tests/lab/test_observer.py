@@ -66,7 +66,7 @@ def test_a_person_who_answers_as_a_rule_does_leads_to_the_rules_digest(opened: R
 
 
 def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes) -> None:
-    game = ("run", "trust", "--rounds", "3", "--model", MODELS, "--json")
+    game = ("run", "trust", "--rounds", "2", "--model", MODELS, "--json")
     scripted = json.loads(hobbes(*game, "--observer", "always").stdout)
     stopped = json.loads(hobbes(*game, "--observer", "human", "--name", "mine").stdout)
     while "waiting" in stopped:
