@@ -1,7 +1,8 @@
-"""nations, phases 1 to 8: each a pure function from ledgers of earlier phases to its own.
+"""nations, phases 0 to 8: each a pure function from ledgers of earlier phases to its own.
 
 Source: decisions page, "Phases". What a phase may read is what its parameters name: the board at the start of
-the turn, or the ledger of a phase that stands before it in `PHASES`. Everything is an integer, rounded down.
+the turn, the intents, or the ledger of a phase that stands before it in `PHASES`. Everything is an integer,
+rounded down.
 """
 
 from collections.abc import Callable, Mapping
@@ -313,6 +314,7 @@ def _cut(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
 
 
 PHASES: Mapping[str, Callable[..., Any]] = {
+    "orders": take_orders,
     "income": earn,
     "allocation": allocate,
     "war_damage": take_damage,
@@ -322,16 +324,15 @@ PHASES: Mapping[str, Callable[..., Any]] = {
     "transfers": transfer,
     "end_of_turn": end_turn,
 }
-"""Phases 1 to 8 in their order, each under the name of its ledger."""
+"""Phases 0 to 8 in their order, each under the name of its ledger."""
 
 READS = {ledger: tuple(signature(phase).parameters) for ledger, phase in PHASES.items()}
 """What each phase reads: its parameters."""
 
 
-def play(state: State, orders: Orders) -> Books:
+def play(state: State, intents: Mapping[str, Intent]) -> Books:
     """Play the phases in order; each is handed what it reads, which is there only if it came before."""
-    ledgers: dict[str, Any] = {"state": state, "orders": orders}
+    there: dict[str, Any] = {"state": state, "intents": intents}
     for name, phase in PHASES.items():
-        ledgers[name] = phase(*(ledgers[ledger] for ledger in READS[name]))
-    del ledgers["state"]
-    return Books(**ledgers)
+        there[name] = phase(*(there[read] for read in READS[name]))
+    return Books(**{name: there[name] for name in PHASES})

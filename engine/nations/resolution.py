@@ -10,7 +10,7 @@ from dataclasses import replace
 from engine.nations.accounts import Account
 from engine.nations.actions import RESOURCES
 from engine.nations.ledgers import Books, Income
-from engine.nations.phases import play, take_orders
+from engine.nations.phases import play
 from engine.nations.state import Pairs, State
 from engine.nations.sums import sums
 from engine.nations.validation import Intent
@@ -20,7 +20,7 @@ from engine.world import Resolved
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """Play one turn. The state is changed here and nowhere else, from the ledgers of all phases."""
-    books = play(state, take_orders(state, intents))
+    books = play(state, intents)
     accounts = settle_accounts(state, books)
     return Resolved(
         _next(state, books, accounts),
