@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from engine.nations.accounts import Account
 from engine.nations.actions import EVERYBODY
-from engine.nations.state import Pairs, State
+from engine.nations.state import Pairs, State, listed
 from engine.record import Json, JsonObject
 
 
@@ -94,7 +94,7 @@ def _messages_to(state: State, agent: str) -> list[Json]:
 def _news(state: State) -> JsonObject:
     """Tell everyone's results of the last turn; worked out once a turn."""
     told = {agent: state.accounts[agent] for agent in state.setting.agents if agent in state.accounts}
-    return {
+    news: dict[str, Json] = {
         "attacks": [
             {"from": agent, "to": target, "mils": mils}
             for agent, account in told.items()
@@ -112,6 +112,12 @@ def _news(state: State) -> JsonObject:
         ],
         "results": {agent: _result(account) for agent, account in told.items()},
     }
+    if state.config.resources:
+        news["resource_grants"] = [
+            {"from": giver, "to": receiver, "resource": resource, "amount": amount}
+            for giver, receiver, resource, amount in listed(state.handed_over)
+        ]
+    return news
 
 
 def picture(state: State) -> list[list[str]]:

@@ -247,8 +247,12 @@ def resources_are_handed_over_before_income_in_order(config: Config) -> Told:
     food = state.supply(B)["food"]
     grants = {"resource_grants": {C: {"food": food - 1}, A: {"food": 5}}}
     played = turn(state, {B: grants, A: {"resource_grants": {C: {"food": 999}}}})
-    assert played.ledgers["resources_received"][A]["food"] == 1
-    assert played.ledgers["resources_granted"][A]["food"] == state.supply(A)["food"]
+    handed_over = played.ledgers["resources_handed_over"]
+    assert handed_over == {
+        A: {C: {"food": state.supply(A)["food"]}},
+        B: {A: {"food": 1}, C: {"food": food - 1}},
+        C: {},
+    }
     assert played.ledgers["gross_income"][C] > peace(state).ledgers["gross_income"][C]
     assert played.after.supply(C) == state.supply(C)
     return set()
@@ -406,13 +410,20 @@ WAR_AND_TRADE: Answers = {
 }
 
 
-@plays("view-others", "everyone's results", "各国的结果", observability="full")
+@plays("view-others", "attacks, grants and cessions", "进攻、赠予和割让", observability="full")
 def the_news_tell_everything(config: Config) -> Told:
     view = see(turn(board(**config), WAR_AND_TRADE).after, C)
     assert view["news"]["attacks"] == [{"from": A, "to": B, "mils": 2}]
     assert view["news"]["grants"] == [{"from": A, "to": B, "amount": 1}]
     assert view["news"]["cessions"] == [{"from": A, "to": B, "territories": ["T1"]}]
     assert set(view["news"]["results"]) == set(view["territories"]) == set(view["army"]) == {A, B, C}
+    return set()
+
+
+@plays("view-others", "resource_grants", "resource_grants", resources=True)
+def the_news_tell_what_resources_were_handed_over(config: Config) -> Told:
+    view = see(turn(board(**config), {A: {"resource_grants": {B: {"food": 2, "minerals": 0}}}}).after, C)
+    assert view["news"]["resource_grants"] == [{"from": A, "to": B, "resource": "food", "amount": 2}]
     return set()
 
 
@@ -503,8 +514,12 @@ def an_account_says_who_did_what(config: Config) -> Told:
 @plays("view-account-resources", "Its lines", "各行之和", resources=True)
 def an_account_counts_resources(config: Config) -> Told:
     state = board(**config)
-    account = see(turn(state, {B: {"resource_grants": {A: {"food": 3}}}}).after, A)["account"]
-    assert sum(amount for _, amount in account["resources"]["food"]) == state.supply(A)["food"] + 3
+    handed_over: Answers = {
+        A: {"resource_grants": {C: {"food": 1}}},
+        B: {"resource_grants": {A: {"food": 3}}},
+    }
+    lines = see(turn(state, handed_over).after, A)["account"]["resources"]["food"]
+    assert lines == [["supply", state.supply(A)["food"]], [f"to {C}", -1], [f"from {B}", 3]]
     return set()
 
 

@@ -79,6 +79,25 @@ def test_full_observability_tells_everyones_results() -> None:
     }
 
 
+def test_full_observability_tells_who_handed_resources_to_whom() -> None:
+    # A's land gives 5 x 5 = 25 food: B gets 20 of it, C the other 5 of the 9 that were granted.
+    grants: Answers = {A: {"resource_grants": {B: {"food": 20}, C: {"food": 9, "energy": 0}}}}
+    after = turn(board(resources=True), grants).after
+    assert see(after, B)["news"]["resource_grants"] == [
+        {"from": A, "to": B, "resource": "food", "amount": 20},
+        {"from": A, "to": C, "resource": "food", "amount": 5},
+    ]
+    assert see(turn(after, {}).after, B)["news"]["resource_grants"] == []
+    assert "resource_grants" not in see(turn(board(), grants).after, B)["news"]
+
+
+def test_own_observability_still_tells_who_handed_resources_over() -> None:
+    grants: Answers = {A: {"resource_grants": {B: {"food": 3}, C: {"food": 4}}}}
+    view = see(turn(board(resources=True, observability="own"), grants).after, B)
+    assert view["account"]["resources"]["food"] == [["supply", 100], [f"from {A}", 3]]  # 5 x 20 of its own
+    assert C not in json.dumps(view["account"])
+
+
 def test_partial_observability_tells_of_others_only_territories_and_armies() -> None:
     view = see(turn(board(observability="partial"), WAR_AND_TRADE).after, C)
     assert view["territories"][B] == ["T10", "T7", "T8", "T9"]
