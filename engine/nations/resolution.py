@@ -26,7 +26,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     return Resolved(
         _next(state, books, accounts),
         events=tuple(_events(books)),
-        ledgers={**books.to_json(), "accounts": _shown(state, accounts)},
+        ledgers={**books.to_json(), "accounts": _shown(state, intents, accounts)},
         mends=books.mends,
     )
 
@@ -82,12 +82,10 @@ def _resource_lines(income: Income, agent: str) -> dict[str, tuple[Line, ...]]:
     return {r: movements(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
 
 
-def _shown(state: State, accounts: Mapping[str, Account]) -> dict[str, Json]:
+def _shown(state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]) -> dict[str, Json]:
     """Give the accounts as JSON, with their sums written out."""
-    return {
-        agent: {**account.to_json(), "sums": sums(state, accounts, agent)}
-        for agent, account in accounts.items()
-    }
+    written = sums(state, intents, accounts)
+    return {agent: {**account.to_json(), "sums": written[agent]} for agent, account in accounts.items()}
 
 
 def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:
