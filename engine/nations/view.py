@@ -130,10 +130,12 @@ def picture(state: State) -> list[list[str]]:
 
 
 def _result(account: Account) -> JsonObject:
-    """Tell what a turn came to for one agent."""
-    spent = ("gross", "damage", "upkeep", "purchases", "grants")
+    """Tell what a turn came to for one agent.
+
+    Gained = gross - damage - violence penalty + beyond income - upkeep - purchases - grants + trade.
+    """
     return {
-        **{label: account.amount(label) for label in spent},
+        **{label: account.amount(label) for label, _ in account.money},
         "trade": dict(account.welfare)["trade"],
         "gained": account.gained,
         "total": account.total,
@@ -143,7 +145,7 @@ def _result(account: Account) -> JsonObject:
 
 @lru_cache(maxsize=2)
 def _published(state: State) -> JsonObject:
-    """Publish the averages of the last reports, in tenths."""
+    """Publish the averages of the last reports."""
     return {
         "keeps_word": _averages(state.setting.agents, state.keeps_word),
         "aggressor": _averages(state.setting.agents, state.aggressor),
@@ -151,10 +153,13 @@ def _published(state: State) -> JsonObject:
 
 
 def _averages(agents: tuple[str, ...], reports: Pairs) -> Mapping[str, float]:
-    """Average what the others say of each agent; what it says of itself does not count."""
+    """Average what the others say of each agent, in tenths, rounded down.
+
+    What an agent says of itself does not count.
+    """
     averages = {}
     for agent in agents:
         ratings = [report[agent] for rater, report in reports.items() if rater != agent and agent in report]
         if ratings:
-            averages[agent] = round(sum(ratings) / len(ratings), 1)
+            averages[agent] = 10 * sum(ratings) // len(ratings) / 10
     return averages

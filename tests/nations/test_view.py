@@ -8,7 +8,7 @@ import pytest
 from engine.nations.state import State
 from engine.nations.world import NATIONS
 from engine.record import canonical
-from tests.nations.stage import A, Answers, B, C, board, run, setting, turn
+from tests.nations.stage import A, Answers, B, C, D, board, run, setting, turn
 
 WAR_AND_TRADE: Answers = {
     A: {"attacks": {B: 2}, "messages": {B: "Surrender!"}},
@@ -69,6 +69,8 @@ def test_full_observability_tells_everyones_results() -> None:
     assert news["results"][B] == {
         "gross": 50,
         "damage": 10,
+        "violence penalty": 0,
+        "beyond income": 0,
         "upkeep": 20,
         "purchases": 0,
         "grants": 7,
@@ -77,6 +79,16 @@ def test_full_observability_tells_everyones_results() -> None:
         "total": 13,
         "rank": 3,
     }
+
+
+def test_what_is_gained_follows_from_the_results_in_the_news() -> None:
+    # B: 50 - 40 damage - 20 penalty + 10 beyond income + 6 trade = 6.
+    # A: 50 - 20 penalty - 16 upkeep - 3 grants = 11.
+    state = board(army={A: 8}, constants={"c_violence_penalty": 4})
+    results = see(turn(state, {A: {"attacks": {B: 8}, "money_grants": {B: 3}}}).after, C)["news"]["results"]
+    names = ("gross", "damage", "violence penalty", "beyond income", "upkeep", "grants", "trade", "gained")
+    assert [results[B][name] for name in names] == [50, 40, 20, 10, 0, 0, 6, 6]
+    assert [results[A][name] for name in names] == [50, 0, 20, 0, 16, 3, 0, 11]
 
 
 def test_full_observability_tells_who_handed_resources_to_whom() -> None:
@@ -158,6 +170,14 @@ def test_reports_are_private_unless_they_are_published_as_averages() -> None:
         "aggressor": {A: 7.0, B: 6.5, C: 2.5},  # B: (9 + 4) / 2; what one says of oneself does not count
         "keeps_word": {B: 3.0},
     }
+
+
+def test_published_averages_are_in_tenths_rounded_down() -> None:
+    ratings: Answers = {A: {"aggressor_report": {D: 9}}, B: {"aggressor_report": {D: 9}}}
+    state = turn(board(4, reports="published"), {**ratings, C: {"aggressor_report": {D: 8}}}).after
+    assert see(state, A)["reports"]["aggressor"] == {D: 8.6}  # 26 / 3 = 8.66...
+    state = turn(state, {C: {"aggressor_report": {D: 3}}}).after
+    assert see(state, A)["reports"]["aggressor"] == {D: 7.0}  # 21 / 3
 
 
 def test_turns_left_are_shown_unless_the_horizon_is_hidden() -> None:
