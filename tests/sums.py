@@ -2,10 +2,10 @@
 
 import re
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 from typing import Any
 
-TOKEN = re.compile(r"floor\(|min\(|[(),]|(?<= )[-+x](?= )|/|(?<![\w-])\d+(\.\d+)?(?![\w-])")
+TOKEN = re.compile(r"floor\(|ceil\(|min\(|[(),]|(?<= )[-+x](?= )|/|(?<![\w-])\d+(\.\d+)?(?![\w-])")
 ASCII = str.maketrans("\N{MINUS SIGN}\N{MULTIPLICATION SIGN}\N{DIVISION SIGN}", "-x/")
 
 
@@ -19,5 +19,5 @@ def comes_out(text: str) -> bool:
     left, right = re.sub(r"\[.*?\]", "", in_ascii(text)).split(" = ")
     tokens = [found[0].replace("x", "*") for found in TOKEN.finditer(left)]
     python = "".join(f"Fraction('{token}')" if token[0].isdigit() else token for token in tokens)
-    known: dict[str, Any] = {"Fraction": Fraction, "floor": floor, "min": min}
+    known: dict[str, Any] = {"Fraction": Fraction, "floor": floor, "ceil": ceil, "min": min}
     return bool(eval(python, {"__builtins__": {}}, known) == int(right))  # noqa: S307  our own sums

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from engine.nations.state import Pairs
+from engine.nations.state import Goods, Pairs
 from engine.record import Json, Mend
 
 Amounts: TypeAlias = Mapping[str, int]
@@ -42,9 +42,8 @@ class Income:
     """Phase 1."""
 
     resource_supply: Pairs
-    """What the territories yield; empty where there are no resources, as are the next two."""
-    resources_granted: Pairs
-    resources_received: Pairs
+    """What the territories yield; empty where there are no resources, as is the next."""
+    resources_handed_over: Goods
     gross_income: Amounts
     mends: Mends = ()
 

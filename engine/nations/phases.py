@@ -1,7 +1,8 @@
-"""nations, phases 1 to 8: each a pure function from ledgers of earlier phases to its own.
+"""nations, phases 0 to 8: each a pure function from ledgers of earlier phases to its own.
 
 Source: decisions page, "Phases". What a phase may read is what its parameters name: the board at the start of
-the turn, or the ledger of a phase that stands before it in `PHASES`. Everything is an integer, rounded down.
+the turn, the intents, or the ledger of a phase that stands before it in `PHASES`. Everything is an integer,
+rounded down.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +24,10 @@ from engine.nations.ledgers import (
     Upkeep,
     WarDamage,
 )
-from engine.nations.state import Pairs, State, exactly
+from engine.nations.state import Goods, Pairs, State, exactly
 from engine.nations.validation import IDLE, Intent
 from engine.record import Json, Mend
+from engine.sums import Line
 
 T = TypeVar("T")
 
@@ -63,15 +65,32 @@ def earn(state: State, orders: Orders) -> Income:
         agent: len(held) * state.constants.c_money_per_territory for agent, held in state.territories.items()
     }
     if not state.config.resources:
-        return Income({}, {}, {}, {agent: full[agent] for agent in state.setting.agents})
+        return Income({}, {}, {agent: full[agent] for agent in state.setting.agents})
     supply = {agent: state.supply(agent) for agent in state.setting.agents}
-    granted, received, mends = _hand_over(supply, orders)
+    handed_over, mends = _hand_over(supply, orders)
     gross = {}
     for agent in supply:
         need = len(state.territories[agent]) * state.config.resource_need
-        had = {r: supply[agent][r] - granted[agent][r] + received[agent][r] for r in RESOURCES}
+        had = {
+            resource: sum(amount for _, amount in movements(supply, handed_over, agent, resource))
+            for resource in RESOURCES
+        }
         gross[agent] = yielded(full[agent], need, had)
-    return Income(supply, granted, received, gross, mends)
+    return Income(supply, handed_over, gross, mends)
+
+
+def movements(supply: Pairs, handed_over: Goods, agent: str, resource: str) -> tuple[Line, ...]:
+    """List what an agent's land gave of a resource, and what went to and came from others, by their names."""
+    given = handed_over[agent].items()
+    return (
+        ("supply", supply[agent][resource]),
+        *((f"to {taker}", -goods[resource]) for taker, goods in given if resource in goods),
+        *(
+            (f"from {giver}", taken[agent][resource])
+            for giver, taken in handed_over.items()
+            if resource in taken.get(agent, {})
+        ),
+    )
 
 
 def yielded(full: int, need: int, had: Mapping[str, int]) -> int:
@@ -85,25 +104,25 @@ def yielded(full: int, need: int, had: Mapping[str, int]) -> int:
     return full * prod(shares) // prod([need] * len(shares))
 
 
-def _hand_over(
-    supply: Pairs, orders: Orders
-) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]], tuple[Mend, ...]]:
+def _hand_over(supply: Pairs, orders: Orders) -> tuple[Goods, tuple[Mend, ...]]:
     """Hand over granted resources in the order of each answer, until the giver's own supply of one ends.
 
     What was received cannot be granted on, and nothing is stored for the next turn.
     """
-    granted: dict[str, dict[str, int]] = {agent: dict.fromkeys(RESOURCES, 0) for agent in supply}
-    received: dict[str, dict[str, int]] = {agent: dict.fromkeys(RESOURCES, 0) for agent in supply}
+    handed_over: dict[str, Mapping[str, Mapping[str, int]]] = {}
     mends = []
-    for giver, given in granted.items():
+    for giver, supplied in supply.items():
+        left, given = dict(supplied), dict[str, dict[str, int]]()
         for receiver, resource, amount in orders.resource_grants[giver]:
-            paid = min(amount, supply[giver][resource] - given[resource])
-            given[resource] += paid
-            received[receiver][resource] += paid
+            paid = min(amount, left[resource])
+            left[resource] -= paid
+            if paid:
+                given.setdefault(receiver, {})[resource] = paid
             if paid < amount:
                 grant: dict[str, Json] = {"resource_grants": {receiver: {resource: amount}}}
                 mends.append(_cut(giver, "resource-grant-cut", grant, {receiver: {resource: paid}}))
-    return granted, received, tuple(mends)
+        handed_over[giver] = _by_name(given)
+    return handed_over, tuple(mends)
 
 
 def allocate(state: State, orders: Orders) -> Allocation:
@@ -313,6 +332,7 @@ def _cut(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
 
 
 PHASES: Mapping[str, Callable[..., Any]] = {
+    "orders": take_orders,
     "income": earn,
     "allocation": allocate,
     "war_damage": take_damage,
@@ -322,16 +342,15 @@ PHASES: Mapping[str, Callable[..., Any]] = {
     "transfers": transfer,
     "end_of_turn": end_turn,
 }
-"""Phases 1 to 8 in their order, each under the name of its ledger."""
+"""Phases 0 to 8 in their order, each under the name of its ledger."""
 
 READS = {ledger: tuple(signature(phase).parameters) for ledger, phase in PHASES.items()}
 """What each phase reads: its parameters."""
 
 
-def play(state: State, orders: Orders) -> Books:
+def play(state: State, intents: Mapping[str, Intent]) -> Books:
     """Play the phases in order; each is handed what it reads, which is there only if it came before."""
-    ledgers: dict[str, Any] = {"state": state, "orders": orders}
+    there: dict[str, Any] = {"state": state, "intents": intents}
     for name, phase in PHASES.items():
-        ledgers[name] = phase(*(ledgers[ledger] for ledger in READS[name]))
-    del ledgers["state"]
-    return Books(**ledgers)
+        there[name] = phase(*(there[read] for read in READS[name]))
+    return Books(**{name: there[name] for name in PHASES})

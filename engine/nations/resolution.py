@@ -10,22 +10,23 @@ from dataclasses import replace
 from engine.nations.accounts import Account
 from engine.nations.actions import RESOURCES
 from engine.nations.ledgers import Books, Income
-from engine.nations.phases import play, take_orders
-from engine.nations.state import Pairs, State
+from engine.nations.phases import movements, play
+from engine.nations.state import Pairs, State, listed
 from engine.nations.sums import sums
 from engine.nations.validation import Intent
 from engine.record import Event, Json
+from engine.sums import Line
 from engine.world import Resolved
 
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """Play one turn. The state is changed here and nowhere else, from the ledgers of all phases."""
-    books = play(state, take_orders(state, intents))
+    books = play(state, intents)
     accounts = settle_accounts(state, books)
     return Resolved(
         _next(state, books, accounts),
-        events=tuple(_events(state, books)),
-        ledgers={**books.to_json(), "accounts": _shown(state, accounts)},
+        events=tuple(_events(books)),
+        ledgers={**books.to_json(), "accounts": _shown(state, intents, accounts)},
         mends=books.mends,
     )
 
@@ -75,26 +76,16 @@ def settle_accounts(state: State, books: Books) -> dict[str, Account]:
     return accounts
 
 
-def _resource_lines(income: Income, agent: str) -> dict[str, tuple[tuple[str, int], ...]]:
+def _resource_lines(income: Income, agent: str) -> dict[str, tuple[Line, ...]]:
     """Write what came and went of each resource; nothing where there are none."""
-    if not income.resource_supply:
-        return {}
-    return {
-        resource: (
-            ("supply", income.resource_supply[agent][resource]),
-            ("granted", -income.resources_granted[agent][resource]),
-            ("received", income.resources_received[agent][resource]),
-        )
-        for resource in RESOURCES
-    }
+    supply, handed_over = income.resource_supply, income.resources_handed_over
+    return {r: movements(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
 
 
-def _shown(state: State, accounts: Mapping[str, Account]) -> dict[str, Json]:
+def _shown(state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]) -> dict[str, Json]:
     """Give the accounts as JSON, with their sums written out."""
-    return {
-        agent: {**account.to_json(), "sums": sums(state, accounts, agent)}
-        for agent, account in accounts.items()
-    }
+    written = sums(state, intents, accounts)
+    return {agent: {**account.to_json(), "sums": written[agent]} for agent, account in accounts.items()}
 
 
 def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:
@@ -117,6 +108,7 @@ def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:
         attacked=_added(state.attacked, books.allocation.attacks),
         granted=_added(state.granted, books.transfers.grants_paid),
         ceded=_added(state.ceded, cessions),
+        handed_over=books.income.resources_handed_over,
     )
 
 
@@ -130,11 +122,10 @@ def _added(so_far: Pairs, new: Pairs) -> Pairs:
     return added
 
 
-def _events(state: State, books: Books) -> Iterator[Event]:
+def _events(books: Books) -> Iterator[Event]:
     """Tell the turn, phase by phase, agents by name."""
-    for agent in state.setting.agents:
-        for receiver, resource, amount in books.orders.resource_grants[agent]:
-            yield Event("resource_grant", agent, {"to": receiver, "resource": resource, "amount": amount})
+    for giver, receiver, resource, amount in listed(books.income.resources_handed_over):
+        yield Event("resource_grant", giver, {"to": receiver, "resource": resource, "amount": amount})
     for agent, attacks in books.allocation.attacks.items():
         for target, mils in attacks.items():
             damage = books.war_damage.damage[target][agent]
@@ -156,7 +147,7 @@ def _events(state: State, books: Books) -> Iterator[Event]:
 
 
 EVENTS = {
-    "resource_grant": "to, resource, amount: resources that were ordered to be handed over",
+    "resource_grant": "to, resource, amount: resources that were handed over",
     "attack": "target, mils, damage, lost: mils that were sent, income that they destroy, mils that fell",
     "unpaid": "mils: disbanded because their upkeep could not be paid",
     "purchase": "mils: bought",

@@ -36,6 +36,9 @@ Persona: TypeAlias = Literal["none", "diplomacy", "opportunist", "austerity", "a
 Pairs: TypeAlias = Mapping[str, Mapping[str, int]]
 """A number for an agent and another, where there is one."""
 
+Goods: TypeAlias = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""For a giver and a receiver the amount of each resource that was handed over; what is 0 is no entry."""
+
 
 class Constants(BaseModel):
     """The numbers of the rules, under the seed's names."""
@@ -147,6 +150,8 @@ class State:
     """Money that each agent has paid to each other one so far."""
     ceded: Pairs = field(default_factory=dict)
     """Territories that each agent has ceded to each other one so far."""
+    handed_over: Goods = field(default_factory=dict)
+    """Resources that each agent handed over to each other one last turn."""
 
     @property
     def config(self) -> NationsConfig:
@@ -193,6 +198,16 @@ class State:
 
 
 CODEC = Codec(State)
+
+
+def listed(handed_over: Goods) -> list[tuple[str, str, str, int]]:
+    """List (giver, receiver, resource, amount), by name."""
+    return [
+        (giver, receiver, resource, amount)
+        for giver, given in sorted(handed_over.items())
+        for receiver, goods in sorted(given.items())
+        for resource, amount in sorted(goods.items())
+    ]
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from engine.nations.accounts import Account
 from engine.nations.actions import EVERYBODY
-from engine.nations.state import Pairs, State
+from engine.nations.state import Pairs, State, listed
 from engine.record import Json, JsonObject
 
 
@@ -94,7 +94,7 @@ def _messages_to(state: State, agent: str) -> list[Json]:
 def _news(state: State) -> JsonObject:
     """Tell everyone's results of the last turn; worked out once a turn."""
     told = {agent: state.accounts[agent] for agent in state.setting.agents if agent in state.accounts}
-    return {
+    news: dict[str, Json] = {
         "attacks": [
             {"from": agent, "to": target, "mils": mils}
             for agent, account in told.items()
@@ -112,6 +112,12 @@ def _news(state: State) -> JsonObject:
         ],
         "results": {agent: _result(account) for agent, account in told.items()},
     }
+    if state.config.resources:
+        news["resource_grants"] = [
+            {"from": giver, "to": receiver, "resource": resource, "amount": amount}
+            for giver, receiver, resource, amount in listed(state.handed_over)
+        ]
+    return news
 
 
 def picture(state: State) -> list[list[str]]:
@@ -124,10 +130,12 @@ def picture(state: State) -> list[list[str]]:
 
 
 def _result(account: Account) -> JsonObject:
-    """Tell what a turn came to for one agent."""
-    spent = ("gross", "damage", "upkeep", "purchases", "grants")
+    """Tell what a turn came to for one agent.
+
+    Gained = gross - damage - violence penalty + beyond income - upkeep - purchases - grants + trade.
+    """
     return {
-        **{label: account.amount(label) for label in spent},
+        **{label: account.amount(label) for label, _ in account.money},
         "trade": dict(account.welfare)["trade"],
         "gained": account.gained,
         "total": account.total,
@@ -137,7 +145,7 @@ def _result(account: Account) -> JsonObject:
 
 @lru_cache(maxsize=2)
 def _published(state: State) -> JsonObject:
-    """Publish the averages of the last reports, in tenths."""
+    """Publish the averages of the last reports."""
     return {
         "keeps_word": _averages(state.setting.agents, state.keeps_word),
         "aggressor": _averages(state.setting.agents, state.aggressor),
@@ -145,10 +153,13 @@ def _published(state: State) -> JsonObject:
 
 
 def _averages(agents: tuple[str, ...], reports: Pairs) -> Mapping[str, float]:
-    """Average what the others say of each agent; what it says of itself does not count."""
+    """Average what the others say of each agent, in tenths, rounded down.
+
+    What an agent says of itself does not count.
+    """
     averages = {}
     for agent in agents:
         ratings = [report[agent] for rater, report in reports.items() if rater != agent and agent in report]
         if ratings:
-            averages[agent] = round(sum(ratings) / len(ratings), 1)
+            averages[agent] = 10 * sum(ratings) // len(ratings) / 10
     return averages

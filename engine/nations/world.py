@@ -53,7 +53,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
     measures=measures,
-    sums=lambda played: {a: sums(played.before, played.after.accounts, a) for a in played.after.accounts},
+    sums=lambda played: sums(played.before, played.intents, played.after.accounts),
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,

@@ -170,6 +170,19 @@ def attacks_and_losses_stay_within_what_there_is(played: Turn) -> None:
         assert destroyed == min(books["defending"][agent] // factor, coming)
 
 
+def no_more_of_a_resource_is_handed_over_than_the_land_gives(played: Turn) -> None:
+    supply, handed_over = (played.ledgers[name] for name in ("resource_supply", "resources_handed_over"))
+    for giver, taken in handed_over.items():
+        for resource, there in supply[giver].items():
+            amounts = [goods[resource] for goods in taken.values() if resource in goods]
+            assert all(amount > 0 for amount in amounts)
+            assert sum(amounts) <= there
+    for resource in ("energy", "food", "minerals"):
+        lines = [a.resources[resource] for a in played.after.accounts.values() if a.resources]
+        had = sum(amount for account in lines for _, amount in account)
+        assert had == sum(amounts[resource] for amounts in supply.values())
+
+
 def everything_said_is_intended_dropped_or_mended(played: Turn) -> None:
     for agent, intent in played.intents.items():
         orders = (
@@ -193,6 +206,7 @@ LAWS: tuple[Callable[[Turn], None], ...] = (
     every_territory_keeps_one_owner,
     mils_are_conserved,
     attacks_and_losses_stay_within_what_there_is,
+    no_more_of_a_resource_is_handed_over_than_the_land_gives,
     everything_said_is_intended_dropped_or_mended,
     a_turn_can_be_written_down_and_read_back,
 )

@@ -1,5 +1,6 @@
-"""Phases 1 to 8, each rule with a case that a hand can check. The sums stand in the comments."""
+"""Phases 0 to 8, each rule with a case that a hand can check. The sums stand in the comments."""
 
+from collections.abc import Mapping
 from inspect import get_annotations, signature
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from engine.nations import ledgers
 from engine.nations.phases import PHASES, READS, in_proportion
 from engine.nations.state import State
+from engine.nations.validation import Intent
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, turn
 
 
@@ -248,6 +250,7 @@ def test_the_turn_goes_on() -> None:
 
 def test_the_phase_order_is_a_table() -> None:
     assert list(PHASES) == [
+        "orders",
         "income",
         "allocation",
         "war_damage",
@@ -261,14 +264,14 @@ def test_the_phase_order_is_a_table() -> None:
 
 @pytest.mark.parametrize("ledger", PHASES)
 def test_a_phase_reads_the_board_and_ledgers_of_earlier_phases_and_no_other(ledger: str) -> None:
-    there = ["state", "orders", *PHASES]
+    there = ["state", "intents", *PHASES]
     earlier = there[: there.index(ledger)]
     assert set(READS[ledger]) <= set(earlier)
 
 
 @pytest.mark.parametrize("ledger", PHASES)
 def test_a_phases_types_name_the_ledgers_that_it_reads_and_its_own(ledger: str) -> None:
-    types = get_annotations(ledgers.Books) | {"state": State}
+    types = get_annotations(ledgers.Books) | {"state": State, "intents": Mapping[str, Intent]}
     annotated = {
         name: parameter.annotation for name, parameter in signature(PHASES[ledger]).parameters.items()
     }
@@ -280,6 +283,10 @@ def test_a_share_by_largest_remainder_adds_up_and_settles_ties_by_name() -> None
     assert in_proportion(1, {"b": 1, "a": 1}) == {"a": 1, "b": 0}
     assert in_proportion(7, {"a": 1, "b": 1, "c": 1}) == {"a": 3, "b": 2, "c": 2}
     assert in_proportion(0, {"a": 1}) == {"a": 0}
+
+
+def test_only_phase_0_reads_intents() -> None:
+    assert [ledger for ledger, read in READS.items() if "intents" in read] == ["orders"]
 
 
 def test_an_agent_without_an_intent_does_nothing() -> None:

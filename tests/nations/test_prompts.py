@@ -30,7 +30,7 @@ from nodes.prompting import (
     variants,
 )
 from nodes.state import EMPTY_MIND
-from tests.nations.stage import A, Answers, B, C, Turn, board, one, setting, turn
+from tests.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 
 OTHER_NUMBERS: dict[str, Any] = {
     "constants": {
@@ -247,8 +247,12 @@ def resources_are_handed_over_before_income_in_order(config: Config) -> Told:
     food = state.supply(B)["food"]
     grants = {"resource_grants": {C: {"food": food - 1}, A: {"food": 5}}}
     played = turn(state, {B: grants, A: {"resource_grants": {C: {"food": 999}}}})
-    assert played.ledgers["resources_received"][A]["food"] == 1
-    assert played.ledgers["resources_granted"][A]["food"] == state.supply(A)["food"]
+    handed_over = played.ledgers["resources_handed_over"]
+    assert handed_over == {
+        A: {C: {"food": state.supply(A)["food"]}},
+        B: {A: {"food": 1}, C: {"food": food - 1}},
+        C: {},
+    }
     assert played.ledgers["gross_income"][C] > peace(state).ledgers["gross_income"][C]
     assert played.after.supply(C) == state.supply(C)
     return set()
@@ -406,13 +410,20 @@ WAR_AND_TRADE: Answers = {
 }
 
 
-@plays("view-others", "everyone's results", "各国的结果", observability="full")
+@plays("view-others", "attacks, grants and cessions", "进攻、赠予和割让", observability="full")
 def the_news_tell_everything(config: Config) -> Told:
     view = see(turn(board(**config), WAR_AND_TRADE).after, C)
     assert view["news"]["attacks"] == [{"from": A, "to": B, "mils": 2}]
     assert view["news"]["grants"] == [{"from": A, "to": B, "amount": 1}]
     assert view["news"]["cessions"] == [{"from": A, "to": B, "territories": ["T1"]}]
     assert set(view["news"]["results"]) == set(view["territories"]) == set(view["army"]) == {A, B, C}
+    return set()
+
+
+@plays("view-others", "resource_grants", "resource_grants", resources=True)
+def the_news_tell_what_resources_were_handed_over(config: Config) -> Told:
+    view = see(turn(board(**config), {A: {"resource_grants": {B: {"food": 2, "minerals": 0}}}}).after, C)
+    assert view["news"]["resource_grants"] == [{"from": A, "to": B, "resource": "food", "amount": 2}]
     return set()
 
 
@@ -427,9 +438,10 @@ def of_others_land_and_armies_are_seen(config: Config) -> Told:
 OWN = {"observability": "own"}
 
 
-@plays("view-others", "in your account, what they write.", "有关的事、他们写的信。", **OWN)
+@plays("view-others", "in your account and what they write.", "有关的事和他们写的信。", **OWN)
+@plays("view-others", "what they write, and", "有关的事、他们写的信和公布", **OWN, reports="published")
 @plays("view-others", "in your account.", "有关的事。", **OWN, messages=False)
-@plays("view-others", "in your account, and", "有关的事和", **OWN, messages=False, reports="published")
+@plays("view-others", "in your account and the", "有关的事和公布", **OWN, messages=False, reports="published")
 def of_others_only_what_concerned_oneself_is_seen(config: Config) -> Told:
     view = see(turn(board(**config), WAR_AND_TRADE).after, B)
     assert set(view["territories"]) == set(view["army"]) == {B}
@@ -473,7 +485,21 @@ def eventful(config: Config) -> Turn:
     return turn(board(**config, territories=land, army={A: 40, B: 80}), answers)
 
 
-@plays("view-account")
+@plays("view-results", "less damage, upkeep", "damage、upkeep")
+@plays("view-results", "less damage, violence", "damage、violence", constants={"c_violence_penalty": 9})
+def what_is_gained_follows_from_the_results(config: Config) -> Told:
+    results = see(eventful(config).after, B)["news"]["results"]
+    for told in results.values():
+        taken = ("damage", "violence penalty", "upkeep", "purchases", "grants")
+        added = told["gross"] + told["beyond income"] + told["trade"]
+        assert told["gained"] == added - sum(told[name] for name in taken)
+    penalty = config["constants"].get("c_violence_penalty", 0)
+    assert [told["violence penalty"] for told in results.values()] == [penalty, penalty, 2 * penalty]
+    return set()
+
+
+@plays("view-account", "beyond income: damage that", "可毁的损失。")
+@plays("view-account", "damage and penalty", "包括 violence penalty", constants={"c_violence_penalty": 9})
 def the_lines_of_an_account_add_up(config: Config) -> Told:
     played = eventful(config)
     assert "account" not in see(played.before, A)
@@ -481,7 +507,9 @@ def the_lines_of_an_account_add_up(config: Config) -> Told:
     for lines, total in (("money", "left"), ("welfare", "gained"), ("mils", "army")):
         assert sum(amount for _, amount in account[lines]) == account[total]
     money, mils = dict(account["money"]), dict(account["mils"])
-    assert money["beyond income"] == -money["damage"] - money["gross"] > 0
+    assert money["violence penalty"] == -played.before.constants.c_violence_penalty  # of one territory
+    destroyed = -money["damage"] - money["violence penalty"]
+    assert money["beyond income"] == destroyed - money["gross"] > 0
     assert mils["counted twice"] == -mils["unpaid"] - mils["lost in combat"] - mils["start"] > 0
     return set()
 
@@ -503,8 +531,12 @@ def an_account_says_who_did_what(config: Config) -> Told:
 @plays("view-account-resources", "Its lines", "各行之和", resources=True)
 def an_account_counts_resources(config: Config) -> Told:
     state = board(**config)
-    account = see(turn(state, {B: {"resource_grants": {A: {"food": 3}}}}).after, A)["account"]
-    assert sum(amount for _, amount in account["resources"]["food"]) == state.supply(A)["food"] + 3
+    handed_over: Answers = {
+        A: {"resource_grants": {C: {"food": 1}}},
+        B: {"resource_grants": {A: {"food": 3}}},
+    }
+    lines = see(turn(state, handed_over).after, A)["account"]["resources"]["food"]
+    assert lines == [["supply", state.supply(A)["food"]], [f"to {C}", -1], [f"from {B}", 3]]
     return set()
 
 
@@ -522,10 +554,14 @@ def messages_name_author_and_addressee(config: Config) -> Told:
 
 @plays("view-reports", "the mean", "平均值", reports="published")
 def published_reports_are_means_of_the_others_ratings(config: Config) -> Told:
-    state = board(**config)
+    state = board(4, **config)
     assert "reports" not in see(state, A)
-    rated: Answers = {A: {"aggressor_report": {A: 1, B: 4}}, C: {"aggressor_report": {B: 7}}}
-    assert see(turn(state, rated).after, B)["reports"]["aggressor"] == {B: 5.5}
+    rated: Answers = {
+        A: {"aggressor_report": {A: 1, B: 4}},
+        C: {"aggressor_report": {B: 7}},
+        D: {"aggressor_report": {B: 9}},
+    }
+    assert see(turn(state, rated).after, B)["reports"]["aggressor"] == {B: 6.6}  # 20 / 3
     return set()
 
 
@@ -778,7 +814,10 @@ def test_no_number_of_a_rule_is_written_into_the_template(variant: str, lang: st
     [
         ({"map": "ring"}, {"map", "capital", "touch", "地图", "首都", "相邻"}),
         ({"resources": True}, {"resource", "energy", "资源", "能源"}),
-        ({"constants": {"c_violence_penalty": 7}}, {"every nation loses", "所有国家的每块领土都再损失"}),
+        (
+            {"constants": {"c_violence_penalty": 7}},
+            {"every nation loses", "violence penalty", "所有国家的每块领土都再损失"},
+        ),
         ({"bad_actors": BAD}, {"Goal ", "goal ", "others may have another", "得分尽可能高"}),
         ({"personas": {A: "austerity"}}, {"`persona`"}),
         ({"reports": "published"}, {"published", "the mean", "公布", "平均值"}),

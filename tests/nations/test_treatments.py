@@ -6,7 +6,7 @@ import pytest
 
 from engine.nations.land import grid, ring
 from engine.nations.world import NATIONS
-from tests.nations.stage import A, B, C, D, board, one, setting, turn
+from tests.nations.stage import A, Answers, B, C, D, board, one, setting, turn
 
 
 def test_without_a_word_four_agents_have_five_territories_and_ten_mils_each() -> None:
@@ -145,8 +145,6 @@ def test_resource_grants_count_in_the_turn_in_which_they_are_made() -> None:
     state = board(territories_per_agent=2, resources=True)
     played = turn(state, {B: {"resource_grants": {A: {"food": 10}}}})
     assert played.ledgers["gross_income"] == {A: 10, B: 5, C: 5}
-    assert played.account(A)["resources"]["food"] == [["supply", 10], ["granted", 0], ["received", 10]]
-    assert played.account(B)["resources"]["food"] == [["supply", 40], ["granted", -10], ["received", 0]]
     assert turn(played.after, {}).ledgers["gross_income"][A] == 5  # nothing is stored
 
 
@@ -154,8 +152,11 @@ def test_resources_are_handed_over_in_the_order_of_the_answer_until_the_supply_e
     state = board(territories_per_agent=2, resources=True)
     grants = {"resource_grants": {C: {"food": 30}, A: {"food": 30, "energy": 1}}}
     played = turn(state, {B: grants, A: {"resource_grants": {C: {"food": 40}}}})
-    assert played.ledgers["resources_received"][C]["food"] == 40  # 30 of B's, 10 of A's own: not what A got
-    assert played.ledgers["resources_received"][A] == {"energy": 1, "food": 10, "minerals": 0}
+    assert played.ledgers["resources_handed_over"] == {
+        A: {C: {"food": 10}},  # all of A's own 10; not of the 10 that it got
+        B: {A: {"energy": 1, "food": 10}, C: {"food": 30}},  # C first: 40 - 30 leaves 10 of A's 30
+        C: {},
+    }
     assert [(mend.agent, mend.code, mend.said, mend.kept) for mend in played.mends] == [
         (
             A,
@@ -169,6 +170,37 @@ def test_resources_are_handed_over_in_the_order_of_the_answer_until_the_supply_e
             {"resource_grants": {A: {"food": 30}}},
             {"resource_grants": {A: {"food": 10}}},
         ),
+    ]
+
+
+def test_the_lines_of_a_resource_name_giver_and_receiver() -> None:
+    # A has 10 food of its own: C gets 5 of it; B hands over 30 of its 40; C has 10 and gives B 10 of 99.
+    state = board(territories_per_agent=2, resources=True)
+    answers: Answers = {
+        A: {"resource_grants": {C: {"food": 5}}},
+        B: {"resource_grants": {A: {"food": 30}}},
+        C: {"resource_grants": {B: {"food": 99}}},
+    }
+    played = turn(state, answers)
+    lines = {agent: played.account(agent)["resources"]["food"] for agent in (A, B, C)}
+    assert lines == {
+        A: [["supply", 10], [f"to {C}", -5], [f"from {B}", 30]],
+        B: [["supply", 40], [f"to {A}", -30], [f"from {C}", 10]],
+        C: [["supply", 10], [f"to {B}", -10], [f"from {A}", 5]],
+    }
+    written = f"supply 10 \N{MINUS SIGN} to {C} 5 + from {B} 30 = 35"
+    assert played.account(A)["sums"]["food"] == written
+    assert played.account(A)["resources"]["energy"] == [["supply", 40]]
+
+
+def test_an_event_tells_what_was_handed_over_of_a_resource_and_none_tells_of_nothing() -> None:
+    # B has 40 food: C gets its 30, A 10 of 30, and nothing is left for the rest.
+    state = board(4, territories_per_agent=2, resources=True, army=0)
+    grants = {C: {"food": 30, "energy": 0}, A: {"food": 30}, D: {"food": 5}}
+    played = turn(state, {B: {"resource_grants": grants}})
+    assert [event.to_json() for event in played.events] == [
+        {"type": "resource_grant", "agent": B, "to": A, "resource": "food", "amount": 10},
+        {"type": "resource_grant", "agent": B, "to": C, "resource": "food", "amount": 30},
     ]
 
 

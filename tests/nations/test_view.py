@@ -8,7 +8,7 @@ import pytest
 from engine.nations.state import State
 from engine.nations.world import NATIONS
 from engine.record import canonical
-from tests.nations.stage import A, Answers, B, C, board, run, setting, turn
+from tests.nations.stage import A, Answers, B, C, D, board, run, setting, turn
 
 WAR_AND_TRADE: Answers = {
     A: {"attacks": {B: 2}, "messages": {B: "Surrender!"}},
@@ -69,6 +69,8 @@ def test_full_observability_tells_everyones_results() -> None:
     assert news["results"][B] == {
         "gross": 50,
         "damage": 10,
+        "violence penalty": 0,
+        "beyond income": 0,
         "upkeep": 20,
         "purchases": 0,
         "grants": 7,
@@ -77,6 +79,35 @@ def test_full_observability_tells_everyones_results() -> None:
         "total": 13,
         "rank": 3,
     }
+
+
+def test_what_is_gained_follows_from_the_results_in_the_news() -> None:
+    # B: 50 - 40 damage - 20 penalty + 10 beyond income + 6 trade = 6.
+    # A: 50 - 20 penalty - 16 upkeep - 3 grants = 11.
+    state = board(army={A: 8}, constants={"c_violence_penalty": 4})
+    results = see(turn(state, {A: {"attacks": {B: 8}, "money_grants": {B: 3}}}).after, C)["news"]["results"]
+    names = ("gross", "damage", "violence penalty", "beyond income", "upkeep", "grants", "trade", "gained")
+    assert [results[B][name] for name in names] == [50, 40, 20, 10, 0, 0, 6, 6]
+    assert [results[A][name] for name in names] == [50, 0, 20, 0, 16, 3, 0, 11]
+
+
+def test_full_observability_tells_who_handed_resources_to_whom() -> None:
+    # A's land gives 5 x 5 = 25 food: B gets 20 of it, C the other 5 of the 9 that were granted.
+    grants: Answers = {A: {"resource_grants": {B: {"food": 20}, C: {"food": 9, "energy": 0}}}}
+    after = turn(board(resources=True), grants).after
+    assert see(after, B)["news"]["resource_grants"] == [
+        {"from": A, "to": B, "resource": "food", "amount": 20},
+        {"from": A, "to": C, "resource": "food", "amount": 5},
+    ]
+    assert see(turn(after, {}).after, B)["news"]["resource_grants"] == []
+    assert "resource_grants" not in see(turn(board(), grants).after, B)["news"]
+
+
+def test_own_observability_still_tells_who_handed_resources_over() -> None:
+    grants: Answers = {A: {"resource_grants": {B: {"food": 3}, C: {"food": 4}}}}
+    view = see(turn(board(resources=True, observability="own"), grants).after, B)
+    assert view["account"]["resources"]["food"] == [["supply", 100], [f"from {A}", 3]]  # 5 x 20 of its own
+    assert C not in json.dumps(view["account"])
 
 
 def test_partial_observability_tells_of_others_only_territories_and_armies() -> None:
@@ -139,6 +170,14 @@ def test_reports_are_private_unless_they_are_published_as_averages() -> None:
         "aggressor": {A: 7.0, B: 6.5, C: 2.5},  # B: (9 + 4) / 2; what one says of oneself does not count
         "keeps_word": {B: 3.0},
     }
+
+
+def test_published_averages_are_in_tenths_rounded_down() -> None:
+    ratings: Answers = {A: {"aggressor_report": {D: 9}}, B: {"aggressor_report": {D: 9}}}
+    state = turn(board(4, reports="published"), {**ratings, C: {"aggressor_report": {D: 8}}}).after
+    assert see(state, A)["reports"]["aggressor"] == {D: 8.6}  # 26 / 3 = 8.66...
+    state = turn(state, {C: {"aggressor_report": {D: 3}}}).after
+    assert see(state, A)["reports"]["aggressor"] == {D: 7.0}  # 21 / 3
 
 
 def test_turns_left_are_shown_unless_the_horizon_is_hidden() -> None:
