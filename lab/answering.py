@@ -17,20 +17,24 @@ Request = Mapping[str, Any]
 def waiting(run: Run) -> list[dict[str, Any]]:
     """Give the requests that a run waits for an answer to; UsageError: it waits for none."""
     if run.question is None:
-        raise UsageError(f"run {run.id} waits for no answer; it is {run.status}")
+        hint = "" if run.status == "finished" else f"; `hobbes resume {run.id}` goes on"
+        raise UsageError(f"run {run.id} waits for no answer, it is {run.status}{hint}")
     requests: list[dict[str, Any]] = json.loads(run.question["asked"])["requests"]
     return requests
 
 
 def as_told(requests: Sequence[Request], grants: Sequence[str], reason: str) -> str:
     """Give the answer that options spell: UNIT=AMOUNT; who is not named is declined."""
-    amounts = dict.fromkeys((str(request["unit"]) for request in requests), 0)
+    asked = {str(request["unit"]): int(request["amount"]) for request in requests}
+    granted: dict[str, int] = {}
     for text in grants:
         unit, _, amount = text.partition("=")
-        if unit not in amounts or not amount.isdecimal():
-            raise UsageError(f"--grant {text!r}: write UNIT=AMOUNT; these ask: {', '.join(amounts)}")
-        amounts[unit] = int(amount)
-    return _rulings({unit: (amount, reason) for unit, amount in amounts.items()})
+        if unit not in asked or unit in granted or not (amount.isascii() and amount.isdecimal()):
+            raise UsageError(f"--grant {text!r}: write UNIT=AMOUNT, each once; these ask: {', '.join(asked)}")
+        granted[unit] = int(amount)
+        if granted[unit] > asked[unit]:
+            raise UsageError(f"--grant {text!r}: {unit} asks for {asked[unit]}")
+    return _rulings({unit: (granted.get(unit, 0), reason) for unit in asked})
 
 
 def asked_in_terminal(requests: Sequence[Request]) -> str:
@@ -38,15 +42,17 @@ def asked_in_terminal(requests: Sequence[Request]) -> str:
     rulings = {}
     for request in requests:
         ERR.print(plain(f"{request['unit']} asks for {request['amount']}: {request['reason']}"))
-        amount = typer.prompt("grant", default=0, type=int, err=True)
-        rulings[str(request["unit"])] = (
-            amount,
-            typer.prompt("reason", default="", show_default=False, err=True),
-        )
+        amount = -1
+        while not 0 <= amount <= request["amount"]:
+            amount = typer.prompt(f"grant, 0 to {request['amount']}", default=0, type=int, err=True)
+        reason = typer.prompt("reason", default="", show_default=False, err=True)
+        rulings[str(request["unit"])] = (amount, reason)
     return _rulings(rulings)
 
 
 def _rulings(rulings: Mapping[str, tuple[int, str]]) -> str:
     """Spell rulings as the observer's answer."""
+    if not all(reason.isprintable() for _, reason in rulings.values()):
+        raise UsageError("a reason is text in UTF-8 on one line")
     said = {unit: {"grant": grant, "reason": reason} for unit, (grant, reason) in rulings.items()}
     return json.dumps({"rulings": said}, ensure_ascii=False)

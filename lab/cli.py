@@ -188,7 +188,7 @@ def answer(
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Answer what a waiting run asks a person, and go on; asks in the terminal where no --grant is given.
+    """Answer what a waiting run asks a person, and go on; without options it asks in the terminal.
 
     Example: hobbes answer last --grant unit-a=8 --reason 'you asked for little'
     """
@@ -197,7 +197,8 @@ def answer(
     with _records(home) as records:
         found = records.find(run)
         requests = waiting(found)
-        said = asked_in_terminal(requests) if grant is None else as_told(requests, grant, reason)
+        interactive = grant is None and not reason
+        said = asked_in_terminal(requests) if interactive else as_told(requests, grant or (), reason)
         _play(records, found, as_json=as_json, said=said)
 
 
@@ -602,13 +603,16 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
     from lab.rendering import prompts_for
 
     prompts = prompts_for(_world(world), variant, lang)
+    texts = {"system": prompts.system, "turn": prompts.turn}
+    if prompts.observer:
+        texts["observer"] = prompts.observer
     if as_json:
-        print_json({"system": prompts.system, "turn": prompts.turn})
+        print_json(texts)
     else:
         OUT.print(
             card(
                 f"{world} {variant} {lang}",
-                [("system", plain(prompts.system)), ("turn", plain(prompts.turn))],
+                [(part, plain(text)) for part, text in texts.items()],
             )
         )
 

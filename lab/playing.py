@@ -21,7 +21,8 @@ from lab.records import Records, Run
 from nodes.calling import HaltedError
 from nodes.caps import NO_CAPS, Caps, Meter
 from nodes.journal import Reply
-from nodes.minds import Company, deal
+from nodes.minds import Company, deal, parse_spec
+from nodes.person import PERSON
 from nodes.prompting import load_prompts, second_text
 from nodes.reading import DECISIONS
 from nodes.state import TurnState, first_state
@@ -60,6 +61,8 @@ def begin(records: Records, request: Request, caps: Caps = NO_CAPS) -> Run:
     try:
         world, setting = settle_request(request)
         models = deal(world, request.models or f"policy:{world.policies.default}", setting.agents)
+        if (observer := _observer_asked(world, setting)) not in {"", PERSON}:
+            parse_spec(world.policies, observer)
         variant = request.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, variant, request.lang, setting.config)
         if setting.config.reask:  # better now than in the middle of the run
@@ -67,18 +70,20 @@ def begin(records: Records, request: Request, caps: Caps = NO_CAPS) -> Run:
     except ValueError as error:
         raise UsageError(str(error)) from error
     _check_a_model_can_be_reached([*models.values(), _observer_asked(world, setting)])
-    _check_prices_are_known(records, models, caps)
+    _check_prices_are_known(records, world, setting, models, caps)
     run = records.new_run(world, setting, models, prompts, request.name)
     records.update(run, caps=json.dumps(asdict(caps)))
     return records.find(run)
 
 
-def _check_prices_are_known(records: Records, models: Mapping[str, str], caps: Caps) -> None:
+def _check_prices_are_known(
+    records: Records, world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], caps: Caps
+) -> None:
     """Refuse a cap on money where a model's price is unknown: it could not be kept."""
     if caps.usd is None:
         return
     prices = prices_of(records.home)
-    for spec in models.values():
+    for spec in filter(None, (*models.values(), _observer_asked(world, setting))):
         if usd(prices, spec.removeprefix("openai:").replace("policy:", "policy/"), 0, 0) is None:
             where = f"{records.home}/prices.toml"
             raise UsageError(
@@ -104,7 +109,7 @@ def recap(records: Records, run: Run, higher: Mapping[str, Any]) -> Run:
     if not higher:
         return run
     caps = replace(run.caps, **higher)
-    _check_prices_are_known(records, run.models, caps)
+    _check_prices_are_known(records, run.world, run.setting, run.models, caps)
     records.update(run.id, caps=json.dumps(asdict(caps)))
     return records.find(run.id)
 
@@ -121,6 +126,7 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn, said: str | None = 
     """
     began = time.monotonic()
     with records.playing(run.id):
+        run = _as_it_stands(records, run, said)
         if run.status != "halted":  # until a turn is played past where it halted
             records.update(run.id, status="unfinished", error=None, question=None)
         try:
@@ -136,6 +142,19 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn, said: str | None = 
         records.keep_measures(run.id, run.world.measures(history(records, run)))
         present = run.world.load(run.setting, state["world"])
         records.end_run(run.id, state["outcomes"], run.world.scores(present), tainted=_tainted(run, state))
+
+
+def _as_it_stands(records: Records, run: Run, said: str | None) -> Run:
+    """Read a run again, now that nobody else plays it; what was said must answer what it still asks."""
+    present = records.find(run.id)
+    if said is not None and present.question != run.question:
+        how = (
+            f"`hobbes answer {run.id}` shows what it asks now"
+            if present.question
+            else f"it is {present.status}"
+        )
+        raise LabError(f"run {run.id}: somebody else has answered that; {how}")
+    return present
 
 
 async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn, said: str | None) -> TurnState:

@@ -25,6 +25,7 @@ from lab.errors import LabError, UsageError
 from lab.prices import Prices, prices_of, usd
 from nodes.caps import Caps, Spent
 from nodes.journal import Address, Call, Prompt, Reply
+from nodes.person import PERSON
 from nodes.prompting import PromptSet
 from nodes.reading import deciding
 from nodes.state import first_digest, identity
@@ -390,14 +391,14 @@ class Records:
         return {"in": row[0], "out": row[1]}
 
     def spent(self, run: Run, prices: Prices) -> Spent:
-        """Give what a run has cost so far; what answers did not say, or what has no price, nobody knows."""
+        """Give what a run has cost so far, a person's answers left out; what nobody told, nobody knows."""
         sql = (
             "select model, count(*), sum(tokens_in), sum(tokens_out), "
             "sum(tokens_in + tokens_out is null and outcome not in ('provider-error', 'timed-out')) "
-            "from calls where run = ? group by model"
+            "from calls where run = ? and model != ? group by model"
         )
         spent = Spent(seconds=run.seconds)
-        for model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(sql, [run.id]):
+        for model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(sql, [run.id, PERSON]):
             spent.calls += calls
             cost = None if silent else usd(prices, model, tokens_in or 0, tokens_out or 0)
             spent.usd = None if spent.usd is None or cost is None else spent.usd + cost

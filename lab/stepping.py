@@ -53,6 +53,7 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
     happened = EMPTY
     if request.get("answers") is not None:
         _check(isinstance(request["answers"], dict), "answers: an object, one answer an agent")
+        _check(not world.over(state), "answers: the game is over")
         state, happened = _play(world, state, request["answers"])
     return {
         "state": world.state.to_json(state),

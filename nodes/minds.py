@@ -200,8 +200,10 @@ class Company:
         return self._counted(self._minds[name])
 
     def _counted(self, mind: Mind) -> Mind:
-        """Give a mind whose calls the run's meter counts."""
-        return mind if self._meter is None else Metered(mind, self._meter)
+        """Give a mind whose calls the run's meter counts; a person's answers cost nothing."""
+        if self._meter is None or isinstance(mind, PersonMind):
+            return mind
+        return Metered(mind, self._meter)
 
     def closed(self) -> str:
         """Say why nobody is asked any more: a cap is reached, or a model's provider gives no answer."""

@@ -9,6 +9,7 @@ from typing import Any
 from engine.record import JsonObject
 from engine.world import OBSERVER, AnyWorld
 from nodes.agent_reason import Turn, as_answer, halt_on_failure
+from nodes.calling import HaltedError
 from nodes.journal import Journal
 from nodes.minds import Minds
 from nodes.state import TurnState, Update, now
@@ -41,7 +42,10 @@ async def _asked(turn: Turn, spec: str, requests: Sequence[JsonObject]) -> dict[
     state = turn.state
     view = {"world": turn.world.name, "turn": state["turn"], "you": OBSERVER, "requests": list(requests)}
     mind = turn.minds.observing(spec)
-    answer = as_answer(await turn.put(mind, OBSERVER, 1, mind.prompt(view)))
+    try:
+        answer = as_answer(await turn.put(mind, OBSERVER, 1, mind.prompt(view)))
+    except HaltedError as error:
+        raise HaltedError(f"turn {state['turn']}, {OBSERVER}: {error}") from error
     if state["run"]["config"]["on_failure"] == "halt":
         halt_on_failure(state["turn"], {OBSERVER: answer})
     return answer

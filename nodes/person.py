@@ -21,8 +21,9 @@ class PersonMind:
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Stop the run here; what it is resumed with is the answer."""
-        said = str(interrupt({"address": str(address), "asked": prompt.turn}))
-        return Reply(said, PERSON, tokens_in=0, tokens_out=0)
+        said = interrupt({"address": str(address), "asked": prompt.turn})
+        text = said if isinstance(said, str) else canonical(said)
+        return Reply(text, PERSON, tokens_in=0, tokens_out=0)
 
     def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
         """A person is asked once."""

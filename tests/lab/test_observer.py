@@ -13,7 +13,7 @@ from langgraph.types import Command
 from engine.world import OBSERVER
 from graphs.trust import graph
 from lab.answering import as_told, waiting
-from lab.errors import UsageError
+from lab.errors import LabError, UsageError
 from lab.history import faults
 from lab.journal import RunJournal
 from lab.playing import Request, begin, go_on
@@ -21,6 +21,7 @@ from lab.recording import environment, in_thread
 from lab.records import Records, Run
 from lab.replaying import replay_run
 from lab.serving import stand_in
+from nodes.caps import Caps
 from tests.conftest import Hobbes
 from tests.lab.play import played
 
@@ -70,7 +71,8 @@ def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes) -> None:
     scripted = json.loads(hobbes(*game, "--observer", "always").stdout)
     stopped = json.loads(hobbes(*game, "--observer", "human", "--name", "mine").stdout)
     while "waiting" in stopped:
-        assert json.loads(hobbes("resume", "mine", "--json").stdout) == stopped, "a resume asks the same"
+        again = json.loads(hobbes("resume", "mine", "--json").stdout)
+        assert again["waiting"] == stopped["waiting"], "a resume asks the same"
         grants = [f"--grant={asked['unit']}={asked['amount']}" for asked in stopped["waiting"]]
         answered = hobbes("answer", "mine", *grants, "--reason", REASON, "--json")
         assert answered.returncode == 0, answered.stderr
@@ -121,19 +123,64 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(hobbes: Hobbes) -> N
 
 def test_wrong_answers_are_said_in_one_line(opened: Records) -> None:
     run = on(opened, begin(opened, game("human")))
-    for grants in (["unit-b"], ["unit-b=many"], ["unit-z=3"], ["=3"], ["unit-b=-1"]):
-        with pytest.raises(UsageError, match=r"write UNIT=AMOUNT; these ask: unit-b"):
+    for grants in (
+        ["unit-b"],
+        ["unit-b=many"],
+        ["unit-z=3"],
+        ["=3"],
+        ["unit-b=-1"],
+        ["unit-b=1", "unit-b=2"],
+    ):
+        with pytest.raises(UsageError, match=r"write UNIT=AMOUNT, each once; these ask: unit-b"):
             as_told(waiting(run), grants, "")
-    with pytest.raises(UsageError, match="waits for no answer; it is finished"):
+    with pytest.raises(UsageError, match="waits for no answer, it is finished"):
         waiting(played(opened, game("never")))
     with pytest.raises(UsageError, match="give never, always"):
         begin(opened, game("nobody"))
 
 
+def test_an_answer_to_another_question_is_refused(opened: Records) -> None:
+    shown = on(opened, begin(opened, game("human")))
+    slow = granting_all(shown)
+    now = on(opened, shown, granting_all(shown))
+    assert now.question != shown.question
+    with pytest.raises(LabError, match=r"somebody else has answered that; `hobbes answer"):
+        asyncio.run(go_on(opened, shown, lambda _: None, slow))
+    assert opened.find(shown.id).turns == now.turns
+    to_the_end(opened, now, granting_all)
+    with pytest.raises(LabError, match="somebody else has answered that; it is finished"):
+        asyncio.run(go_on(opened, shown, lambda _: None, slow))
+
+
+def test_a_reason_alone_declines_all_and_must_be_text(opened: Records) -> None:
+    run = on(opened, begin(opened, game("human", rounds=1)))
+    said = json.loads(as_told(waiting(run), [], "nobody gets anything"))
+    assert said["rulings"] == {"unit-b": {"grant": 0, "reason": "nobody gets anything"}}
+    with pytest.raises(UsageError, match="UTF-8"):
+        as_told(waiting(run), [], "a\udcffb")
+
+
+def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_run(opened: Records) -> None:
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"):
+        with pytest.raises(UsageError, match="price of openai:new-model"):
+            begin(opened, game("openai:new-model"), Caps(usd=1.0))
+        with pytest.raises(UsageError, match="temperature"):
+            begin(opened, game("openai:m?temperature=99"))
+    assert opened.runs() == []
+
+
+def test_a_person_is_no_call_that_a_cap_counts(opened: Records) -> None:
+    run = begin(opened, game("human"), Caps(calls=2 * ROUNDS))
+    assert to_the_end(opened, run, granting_all).status == "finished"
+
+
 def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Records) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
     (asked,) = waiting(run)
-    run = on(opened, run, as_told([asked], [f"{asked['unit']}=9999"], ""))
+    with pytest.raises(UsageError, match=rf"{asked['unit']} asks for {asked['amount']}"):
+        as_told([asked], [f"{asked['unit']}=9999"], "")
+    said = {"rulings": {asked["unit"]: {"grant": 9999, "reason": "all I have"}}}
+    run = on(opened, run, json.dumps(said))
     assert opened.result(run)["mends"] == {"observer/cut-to-request": 1}
 
 
@@ -176,8 +223,9 @@ def test_langgraph_dev_waits_for_a_person_too() -> None:
     while "__interrupt__" in state:
         asked = json.loads(state["__interrupt__"][0].value["asked"])["requests"]
         said = {"rulings": {r["unit"]: {"grant": 1, "reason": "here"} for r in asked}}
-        state = asyncio.run(ring.ainvoke(Command(resume=json.dumps(said)), thread, context=context))
+        state = asyncio.run(ring.ainvoke(Command(resume=said), thread, context=context))
     assert (state["turn"], state["over"]) == (2, True)
+    assert set(state["outcomes"]) == {"answered"}
     assert sum(unit["granted"] for unit in state["world"]["units"]) > 0
 
 

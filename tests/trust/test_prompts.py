@@ -500,6 +500,8 @@ def a_miss_cannot_be_told_from_an_attack(config: Config) -> Told:
     meant, missed = (play(board(config, "miss"), a=line, b="block").after for line in ("attack", "high_five"))
     assert own(missed, "a")["action"] == "high_five (missed)"
     assert see(meant, "b") == see(missed, "b")
+    allied = board({**config, "alliances": [["a", "b"]]}, "miss")
+    assert play(allied, a="attack b", b="block").codes == ["trust/ally"]  # so an ally's attack was a miss
     return set()
 
 

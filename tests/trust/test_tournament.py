@@ -101,3 +101,9 @@ def test_the_command_shows_ranks_and_a_matrix(hobbes: Hobbes) -> None:
     shown = hobbes("tournament", "--games", "1").stdout
     assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["rank", "1"]
     assert "points of each row against each column" in shown
+
+
+@pytest.mark.parametrize("setting", ['alliances=[["unit-a","unit-b"]]', "observer=human", "miss=200"])
+def test_what_no_tournament_can_be_played_with_is_said(hobbes: Hobbes, setting: str) -> None:
+    done = hobbes("tournament", "--games", "1", "--set", setting)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
