@@ -239,7 +239,7 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
 
 
 def _check_environment() -> None:
-    """Refuse an address that is none or names a user, and a key that no header can hold; the key is not told."""
+    """Refuse an address that is none or names a user, and a key that no header can hold; it is not told."""
     try:
         address = httpx2.URL(os.environ.get("OPENAI_BASE_URL", ""))
     except (httpx2.InvalidURL, ValueError) as error:

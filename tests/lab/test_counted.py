@@ -81,8 +81,10 @@ def test_a_second_question_that_fails_leaves_the_first_answer_a_decision(
     with served({}):
         run = played(opened, Request("mining", 3, models="openai:policy/guided?noise=0.9", values=values))
     result = opened.result(run)
-    assert result["outcomes"]["unreadable"] == result["calls"] - 18 > 0
-    assert result["failures"]["in all"] == 0
+    second = result["calls"] - 18
+    assert second == 18
+    # every second answer is unreadable, and so are a few first ones: only these are nobody's
+    assert result["failures"]["in all"] == result["outcomes"]["unreadable"] - second < 18
 
 
 def test_a_run_without_a_call_has_no_share(opened: Records) -> None:
