@@ -4,6 +4,7 @@ Everything is addressed by run, turn, agent and attempt. Tables are made and mig
 rows of a turn are written in one transaction.
 """
 
+import errno
 import json
 import os
 import secrets
@@ -48,6 +49,9 @@ BROKEN = {
     sqlite3.SQLITE_BUSY,
 }
 """What can be wrong with a database that is no mistake of ours."""
+
+UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What can be wrong with a folder that is no mistake of ours."""
 
 migrations = Migrations("hobbes")
 
@@ -505,8 +509,13 @@ def records(home: Path) -> Iterator[Records]:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug of ours
         raise LabError(
-            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; try another --home"
+            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; "
+            "make room if the disk is full, or try another --home"
         ) from error
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise  # a bug of ours
+        raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
     finally:
         connection.close()
 

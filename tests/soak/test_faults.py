@@ -73,5 +73,6 @@ def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
     assert run.digest == whole.digest
     assert opened.result(run)["outcomes"] == opened.result(whole)["outcomes"]
     met = Counter(entry["did"] for entry in log if entry["did"] != ANSWER)
-    told = f"{opened.result(run)['calls']} calls, {len(log)} requests, {met.total()} of {len(met)} kinds of fault"
+    calls = opened.result(run)["calls"]
+    told = f"{calls} calls, {len(log)} requests, {met.total()} faults of {len(met)} kinds"
     print(f"\n{world}, reask={reask}: {told}")
