@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import re
 import zlib
 from collections import defaultdict
@@ -30,7 +29,7 @@ from vcr.request import Request
 
 from engine.world import in_one_line
 from lab.errors import UsageError
-from nodes.calling import SECRETS, SHORTEST_SECRET
+from nodes.calling import secrets
 from nodes.chat import ADDRESS_HEADER
 
 ENDPOINT = "/chat/completions"
@@ -303,10 +302,8 @@ def neutral_response(response: dict[str, Any]) -> dict[str, Any]:
 
 def _without_secrets(body: bytes) -> bytes:
     """Put a secret's name where a server says the secret itself."""
-    for name in SECRETS:
-        secret = os.environ.get(name, "")
-        if len(secret) >= SHORTEST_SECRET:
-            body = body.replace(secret.encode(), f"({name})".encode())
+    for name, secret in secrets():
+        body = body.replace(secret.encode(), f"({name})".encode())
     return body
 
 

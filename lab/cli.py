@@ -17,8 +17,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from engine.worlds import WORLDS, world_named
-from lab.errors import LabError, UsageError
-from lab.show import ERR, OUT, card, json_text, matrix, picture, plain, print_json, summary, table
+from lab.errors import HaltedRunError, LabError, UsageError
+from lab.show import ERR, OUT, card, json_text, matrix, percent, picture, plain, print_json, summary, table
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
@@ -211,11 +211,16 @@ def _play(records: "Records", run: "Run", *, as_json: bool, said: str | None = N
         with watched(run) as on_turn:
             asyncio.run(go_on(records, run, on_turn, said))
     except KeyboardInterrupt:
-        ERR.print(Text(f"stopped; `hobbes resume {run.id}` goes on from here"))
+        hint = records.command("resume", run.id)
+        ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)
         sys.exit(130)
+    except HaltedRunError:
+        if as_json:
+            print_json(records.result(records.find(run.id)))
+        raise
     ended = records.find(run.id)
     if ended.question is not None:
-        _tell_question(ended, as_json=as_json)
+        _tell_question(records, ended, as_json=as_json)
         return
     result = records.result(ended)
     if as_json:
@@ -225,15 +230,13 @@ def _play(records: "Records", run: "Run", *, as_json: bool, said: str | None = N
 
         OUT.print(picture(run.world.picture(state_before(records, ended, ended.turns))))
         OUT.print(summary(result, records.measures(run.id)))
-        OUT.print(
-            Text(f"\nnext: hobbes trace {run.id} {ended.turns - 1}   hobbes replay {run.id}", style="dim"),
-            soft_wrap=True,
-        )
+        trace, replay = records.command("trace", run.id, ended.turns - 1), records.command("replay", run.id)
+        OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)
     if result["tainted"]:
         sys.exit(1)
 
 
-def _tell_question(run: "Run", *, as_json: bool) -> None:
+def _tell_question(records: "Records", run: "Run", *, as_json: bool) -> None:
     """Say what a waiting run asks, and how to answer."""
     from lab.answering import waiting
 
@@ -247,7 +250,7 @@ def _tell_question(run: "Run", *, as_json: bool) -> None:
             f"turn {run.turns}: a person is asked", columns, [[r.get(c) for c in columns] for r in requests]
         )
     )
-    OUT.print(Text(f"\nnext: hobbes answer {run.id}", style="dim"), soft_wrap=True)
+    OUT.print(Text(f"\nnext: {records.command('answer', run.id)}", style="dim"), soft_wrap=True)
 
 
 @app.command(context_settings=ENV)
@@ -366,12 +369,16 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
         "seed",
         "prompts",
         "lang",
+        "nobody's",
         "tainted",
         "digest",
     )
     shown = [
         [row[c] if c != "digest" else (row[c] or "")[:12] for c in columns]
-        for row in ({**row, "agents": len(row["agents"])} for row in rows)
+        for row in (
+            {**row, "agents": len(row["agents"]), "nobody's": percent(row["failures"]["share"])}
+            for row in rows
+        )
     ]
     OUT.print(table("", columns, shown) if rows else Text("no runs yet; try: hobbes run mining"))
 
@@ -411,7 +418,7 @@ def trace(
 
 
 def _show_overview(lines: list[dict[str, Any]]) -> None:
-    columns = ("turn", "outcomes", "drops", "mends", "events", "digest")
+    columns = ("turn", "outcomes", "failures", "drops", "mends", "events", "digest")
     rows = [
         [_counts(line[c]) if isinstance(line[c], dict) else line[c] for c in columns[:-1]] for line in lines
     ]
@@ -444,6 +451,9 @@ def _show_turn(told: Mapping[str, Any]) -> None:
             [[e["type"], e["agent"], _rest(e)] for e in told["events"]],
         )
     )
+    OUT.print(
+        _attempts("\ncalls", [{"who": who, **call} for who, calls in told["calls"].items() for call in calls])
+    )
     for agent, sums in told["sums"].items():
         OUT.print(table(f"\n{agent}", ("figure", "is made of"), list(sums.items())))
     for kind, ratings in told["reports"].items():
@@ -468,6 +478,7 @@ def _show_card(told: Mapping[str, Any]) -> None:
         ("prompt", plain(told["prompt"])),
         ("answer", plain(told["answer"])),
         ("how the call ended", plain(_ending(told))),
+        ("all attempts", _attempts("", told["attempts"])),
         ("reasoning", plain(told["reasoning"] or reflection["reasoning"] or "none")),
         ("intent", json_text(told["intent"])),
         ("drops and mends", _found(told)),
@@ -482,6 +493,11 @@ def _ending(told: Mapping[str, Any]) -> str:
     spent = f"{told['milliseconds']} ms, tokens in {told['tokens']['in']}, out {told['tokens']['out']}"
     ended = f"{told['outcome']} by {told['stage']}, attempt {told['attempt']}, {told['model']}; {spent}"
     return f"{ended}\n{told['error']}".strip()
+
+
+def _attempts(title: str, calls: list[dict[str, Any]]) -> RenderableType:
+    """Show how calls ended, a line each."""
+    return table(title, tuple(calls[0]), [list(call.values()) for call in calls])
 
 
 def _found(told: Mapping[str, Any]) -> RenderableType:

@@ -2,11 +2,14 @@
 
 import os
 import platform
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import httpx2
+
+from nodes.calling import safe_line
 
 PACKAGES = (
     "langgraph",
@@ -19,7 +22,7 @@ PACKAGES = (
 
 
 def examine(home: Path) -> dict[str, Any]:
-    """Give what a person needs to know before a run with a model; the key itself is never told."""
+    """Give what a person needs to know before a run with a model; no key is told, nor one in an address."""
     base = os.environ.get("OPENAI_BASE_URL", "")
     key = os.environ.get("OPENAI_API_KEY", "")
     return {
@@ -28,9 +31,14 @@ def examine(home: Path) -> dict[str, Any]:
         "home": str(home),
         "home_writable": os.access(home if home.exists() else home.absolute().parent, os.W_OK),
         "OPENAI_API_KEY": "seen" if key else "not set",
-        "OPENAI_BASE_URL": base or "not set (api.openai.com)",
+        "OPENAI_BASE_URL": _shown(base) or "not set (api.openai.com)",
         "server": _ask(base, key) if base or key else "not asked: policies need none",
     }
+
+
+def _shown(base: str) -> str:
+    """Give an address without the parts in which a key may stand."""
+    return safe_line(re.sub(r"\?.*", "?(hidden)", re.sub(r"//[^/]*@", "//(hidden)@", base)))
 
 
 def _ask(base: str, key: str) -> str:
@@ -39,7 +47,7 @@ def _ask(base: str, key: str) -> str:
     try:
         answer = httpx2.get(url, headers={"authorization": f"Bearer {key or 'none'}"}, timeout=10)
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
-        return f"does not answer: {error}"
+        return f"does not answer: {safe_line(str(error))}"
     if answer.status_code != httpx2.codes.OK:
         return f"answers {answer.status_code}"
     try:

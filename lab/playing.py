@@ -13,7 +13,7 @@ from engine.world import AnyWorld, Setting, settle
 from engine.worlds import world_named
 from graphs.run import WaitingError, checkpoints, play
 from graphs.turn import ring
-from lab.errors import LabError, UsageError
+from lab.errors import HaltedRunError, LabError, UsageError
 from lab.history import history
 from lab.journal import RunJournal
 from lab.prices import Prices, prices_of, usd
@@ -136,7 +136,8 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn, said: str | None = 
             return
         except HaltedError as error:
             records.update(run.id, status="halted", error=str(error))
-            raise LabError(f"run {run.id} halted: {error}; `hobbes resume {run.id}` goes on") from error
+            hint = records.command("resume", run.id)
+            raise HaltedRunError(f"run {run.id} halted: {error}; `{hint}` goes on") from error
         finally:
             records.update(run.id, seconds=run.seconds + time.monotonic() - began)
         records.keep_measures(run.id, run.world.measures(history(records, run)))

@@ -4,9 +4,13 @@ Everything is addressed by run, turn, agent and attempt. Tables are made and mig
 rows of a turn are written in one transaction.
 """
 
+import errno
 import json
+import os
 import secrets
+import shlex
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +31,7 @@ from nodes.caps import Caps, Spent
 from nodes.journal import Address, Call, Prompt, Reply
 from nodes.person import PERSON
 from nodes.prompting import PromptSet
-from nodes.reading import deciding
+from nodes.reading import DECISIONS, deciding
 from nodes.state import first_digest, identity
 
 BUSY_SECONDS = 30.0
@@ -46,6 +50,9 @@ BROKEN = {
     sqlite3.SQLITE_BUSY,
 }
 """What can be wrong with a database that is no mistake of ours."""
+
+UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What can be wrong with a folder that is no mistake of ours."""
 
 migrations = Migrations("hobbes")
 
@@ -198,6 +205,12 @@ class Records:
         self.home = home
         self.db = db
 
+    def command(self, *words: object) -> str:
+        """Spell a command on this home as it can be typed here."""
+        usual = Path(os.environ.get("HOBBES_HOME") or ".hobbes")
+        home = [] if self.home == usual else ["--home", self.home]
+        return shlex.join(str(word) for word in ("hobbes", *words, *home))
+
     def new_run(
         self,
         world: AnyWorld,
@@ -258,7 +271,9 @@ class Records:
                 self.db.table("runs").rows_where("substr(id, 1, length(?1)) = ?1", [reference])
             )
         if not rows:
-            raise UsageError(f"there is no run {reference!r} in {self.home}; `hobbes runs` lists them")
+            raise UsageError(
+                f"there is no run {reference!r} in {self.home}; `{self.command('runs')}` lists them"
+            )
         if len(rows) > 1:
             raise UsageError(f"{reference!r} begins several runs: {', '.join(row['id'] for row in rows)}")
         return self._as_run(rows[0])
@@ -350,7 +365,11 @@ class Records:
     def runs(self) -> list[dict[str, Any]]:
         """List the runs, the newest first, as scripts read them."""
         rows = self.db.table("runs").rows_where(order_by="started desc, rowid desc")
-        return [{c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")} for row in rows]
+        return [
+            {c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")}
+            | {"failures": self.failures(row["id"])}
+            for row in rows
+        ]
 
     def result(self, run: Run) -> dict[str, Any]:
         """Give what a run came to, as `run --json` ends with it."""
@@ -365,12 +384,34 @@ class Records:
             "scores": json.loads(row["scores"] or "{}"),
             "calls": sum(outcomes.values()),
             "outcomes": outcomes,
+            "failures": self.failures(run.id),
             "drops": self.counts(run.id, "drops", "code"),
             "mends": self.counts(run.id, "mends", "code"),
             "tokens": self.tokens(run.id),
             "usd": self.spent(run, prices_of(self.home)).usd,
             "seconds": run.seconds,
             "tainted": bool(row["tainted"]),
+            "halted": row["error"] if run.status == "halted" else None,
+        }
+
+    def failures(self, run: str) -> dict[str, Any]:
+        """Count the decisions that were nobody's: of each agent and turn, the call that counts failed.
+
+        The observer's calls count as an agent's. `share` is of all decisions; None: there was none yet.
+        """
+        # What counts is nodes.reading.deciding's to say; SQLite takes `outcome` from the row of the maximum.
+        sql = (
+            "select turn, agent, outcome, max(attempt) from calls where run = ?"
+            " and (question = 1 or outcome in (?, ?)) group by turn, agent"
+        )
+        decided = self.db.conn.execute(sql, [run, *sorted(DECISIONS)]).fetchall()
+        failed = [call for call in decided if call[2] not in DECISIONS]
+        return {
+            "in all": len(failed),
+            "share": len(failed) / len(decided) if decided else None,
+            "by turn": dict(Counter(turn for turn, *_ in failed)),
+            "by agent": dict(Counter(agent for _, agent, *_ in failed).most_common()),
+            "by cause": dict(Counter(outcome for _, _, outcome, _ in failed).most_common()),
         }
 
     def measures(self, run: str) -> dict[str, float | None]:
@@ -469,8 +510,13 @@ def records(home: Path) -> Iterator[Records]:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug of ours
         raise LabError(
-            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; try another --home"
+            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; "
+            "make room if the disk is full, or try another --home"
         ) from error
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise  # a bug of ours
+        raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
     finally:
         connection.close()
 

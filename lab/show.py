@@ -74,6 +74,11 @@ def _rating(rating: int | None, *, own: bool) -> Text:
     return Text(f"({rating})" if own else f"{rating}", style=shade)
 
 
+def percent(share: float | None) -> str:
+    """Give a share for people; nothing where there is none."""
+    return "" if share is None else f"{share:.1%}"
+
+
 def _short(cell: object) -> object:
     """Round a figure for people."""
     return round(cell, 3) if isinstance(cell, float) else cell
@@ -100,12 +105,23 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     for name in ("scores", "outcomes", "drops", "mends", "tokens"):
         told = ", ".join(f"{key} {value}" for key, value in result[name].items())
         facts.add_row(Text(name, style="bold"), plain(told or "none"))
+    facts.add_row(Text("failures", style="bold"), plain(_failures(result["failures"])))
     cost = "unknown" if result["usd"] is None else f"{result['usd']:.4f}"
     facts.add_row(Text("dollars", style="bold"), plain(cost))
     facts.add_row(Text("seconds", style="bold"), plain(f"{result['seconds']:.1f}"))
     verdict = "tainted: too many decisions were nobody's" if result["tainted"] else "no"
     facts.add_row(Text("tainted", style="bold"), Text(verdict, style="bold red" if result["tainted"] else ""))
     return Group(facts, Text(""), table("measures of the run", ("measure", "value"), measures.items()))
+
+
+def _failures(told: Mapping[str, Any]) -> str:
+    """Say how many decisions were nobody's, why, and of whom."""
+    if not told["in all"]:
+        return "none"
+    causes, agents = (
+        ", ".join(f"{key} {count}" for key, count in told[by].items()) for by in ("by cause", "by agent")
+    )
+    return f"{told['in all']} ({percent(told['share'])} of all decisions): {causes}; {agents}"
 
 
 def card(title: str, parts: Iterable[tuple[str, RenderableType]]) -> RenderableType:

@@ -9,6 +9,7 @@ from lab.errors import LabError, UsageError
 from lab.history import played_turn
 from lab.records import Records, Run, Turn
 from nodes.journal import Call
+from nodes.reading import deciding
 from nodes.state import EMPTY_MIND
 
 Card = dict[str, Any]
@@ -16,10 +17,12 @@ Card = dict[str, Any]
 
 def overview(records: Records, run: Run) -> list[Card]:
     """Give a line a turn: how its calls ended, what was refused or changed, what happened."""
+    failed = records.failures(run.id)["by turn"]
     return [
         {
             "turn": turn.turn,
             "outcomes": dict(Counter(call.outcome for call in records.calls(run.id, turn.turn))),
+            "failures": failed.get(turn.turn, 0),
             "drops": dict(Counter(drop["code"] for drop in turn.record["drops"])),
             "mends": dict(Counter(mend["code"] for mend in turn.record["mends"])),
             "events": dict(Counter(event["type"] for event in turn.record["events"])),
@@ -36,6 +39,9 @@ def turn_card(records: Records, run: Run, number: int) -> Card:
         "run": run.id,
         "turn": number,
         "agents": [agent_card(records, run, number, agent) for agent in turn.record["intents"]],
+        "calls": {
+            who: [_ended(call) for call in calls] for who, calls in records.attempts(run.id, number).items()
+        },
         "events": turn.record["events"],
         "draws": turn.record["draws"],
         "ledgers": turn.ledgers,
@@ -52,15 +58,17 @@ def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
         raise UsageError(
             f"{agent!r} did not act in turn {number}; these did: {', '.join(turn.record['intents'])}"
         )
-    calls = records.calls(run.id, number, agent)
-    if not calls:
+    attempts = records.attempts(run.id, number, agent).get(agent, [])
+    call = deciding(attempts)
+    if call is None:
         raise LabError(f"run {run.id} has no answer of {agent} in turn {number}: its record is damaged")
     before = _minds_before(records, run, number).get(agent, EMPTY_MIND)
     return {
         "run": run.id,
         "turn": number,
         "agent": agent,
-        **_told(calls[0]),
+        **_told(call),
+        "attempts": [_ended(attempt) for attempt in attempts],
         "saw": _view(records, run, turn, agent),
         "intent": turn.record["intents"][agent],
         **{part: [e for e in turn.record[part] if e["agent"] == agent] for part in ("drops", "mends")},
@@ -109,6 +117,19 @@ def _told(call: Call) -> Card:
         "error": reply.error,
         "tokens": {"in": reply.tokens_in, "out": reply.tokens_out},
         "milliseconds": reply.milliseconds,
+    }
+
+
+def _ended(call: Call) -> Card:
+    """Give how one attempt ended, whether it counted or not."""
+    return {
+        "attempt": call.address.attempt,
+        "question": call.question,
+        "tries": call.reply.tries,
+        "outcome": call.outcome,
+        "model": call.reply.model,
+        "milliseconds": call.reply.milliseconds,
+        "error": call.reply.error,
     }
 
 

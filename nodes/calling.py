@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, quote, unquote
 
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
@@ -58,6 +59,9 @@ LONGEST_TOLD = 500
 
 SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """Variables whose values are taken out of what servers say: an error may say whose key was wrong."""
+
+ADDRESS = "OPENAI_BASE_URL"
+"""The variable whose value may have a secret in it: http://user:secret@host/v1?key=secret."""
 
 SHORTEST_SECRET = 8
 """Characters below which a value is none, such as the `none` for servers that ask for no key."""
@@ -254,8 +258,24 @@ def safe_line(text: str) -> str:
 
 def without_secrets(text: str) -> str:
     """Put a secret's name where a server says the secret itself."""
-    for name in SECRETS:
-        secret = os.environ.get(name, "")
-        if len(secret) >= SHORTEST_SECRET:
-            text = text.replace(secret, f"({name})")
+    for name, secret in secrets():
+        text = text.replace(secret, f"({name})")
     return text
+
+
+def secrets() -> Iterator[tuple[str, str]]:
+    """Give what nobody may read, each with the name of its variable."""
+    every = [*((name, os.environ.get(name, "")) for name in SECRETS), *((ADDRESS, s) for s in _in_address())]
+    return ((name, secret) for name, secret in every if len(secret) >= SHORTEST_SECRET)
+
+
+def _in_address() -> Iterator[str]:
+    """Give what an address says beside where the server is, in each spelling."""
+    who, _, rest = os.environ.get(ADDRESS, "").partition("://")[2].rpartition("@")
+    user, _, password = who.partition(":")
+    for said in (who, password or user):
+        yield said
+        yield unquote(said)
+    for _, said in parse_qsl(rest.partition("?")[2]):
+        yield said
+        yield quote(said, safe="")

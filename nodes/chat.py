@@ -239,11 +239,13 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
 
 
 def _check_environment() -> None:
-    """Refuse a base URL that is no address, and a key that no header can hold; the key is not told."""
+    """Refuse an address that is none or names a user, and a key that no header can hold; it is not told."""
     try:
-        httpx2.URL(os.environ.get("OPENAI_BASE_URL", ""))
+        address = httpx2.URL(os.environ.get("OPENAI_BASE_URL", ""))
     except (httpx2.InvalidURL, ValueError) as error:
-        raise ValueError(f"OPENAI_BASE_URL is no address: {error}") from error
+        raise ValueError(f"OPENAI_BASE_URL is no address: {safe_line(str(error))}") from error
+    if address.userinfo:  # the transport refuses to send it beside a key
+        raise ValueError("OPENAI_BASE_URL has a user in it; put the key into OPENAI_API_KEY alone")
     key = os.environ.get("OPENAI_API_KEY", "")
     if not (key.isascii() and key.isprintable()):
         raise ValueError("OPENAI_API_KEY has a character that no key has")

@@ -58,7 +58,7 @@ def test_run_ends_with_one_document_on_stdout_and_nothing_else(cli: Cli) -> None
     done = cli(*SMALL, "--json")
     assert json.loads(done.stdout).keys() == {
         "run", "world", "turns", "digest", "over", "scores", "calls", "outcomes", "drops", "mends",
-        "tokens", "usd", "seconds", "tainted",
+        "tokens", "usd", "seconds", "tainted", "failures", "halted",
     }  # fmt: skip
 
 

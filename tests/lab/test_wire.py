@@ -135,6 +135,7 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
     [
         ("http://127.0.0.1:nine/v1", "none", "OPENAI_BASE_URL is no address"),
         ("http://127.0.0.1:9/\nv1", "none", "OPENAI_BASE_URL is no address"),
+        ("http://me:schluessel@127.0.0.1:9/v1", "none", "OPENAI_BASE_URL has a user in it"),
         ("http://é..é/v1", "none", "OPENAI_BASE_URL is no address"),
         ("http://127.0.0.1:9/v1", "schlüssel", "OPENAI_API_KEY has a character"),
         ("http://127.0.0.1:9/v1", "schluessel\r", "OPENAI_API_KEY has a character"),

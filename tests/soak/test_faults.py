@@ -1,20 +1,23 @@
 """Every world against a server that does what real servers do: each call ends as what was done to it."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 
 from engine.worlds import WORLDS
-from lab.faults import ANSWER, parse_faults
+from lab import faults
+from lab.faults import ANSWER, drawn, parse_faults
 from lab.playing import Request
 from lab.records import Records
 from nodes import chat
+from nodes.reading import DECISIONS
 from tests.lab.play import played
 from tests.lab.test_faults import OUTCOMES, log_of, served
 
 pytestmark = pytest.mark.soak
 
-ROUNDS, AGENTS, SHARE = 200, 6, "0.3"
+ROUNDS, AGENTS, SHARE = 100, 20, "0.3"
 SECONDS = 2.0
 """What a try may take; a stall takes 5 seconds."""
 
@@ -37,4 +40,39 @@ def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
     assert Counter(entry["address"] for entry in log) == tries
     met = Counter(entry["did"] for entry in log)
     outcomes = opened.result(run)["outcomes"]
+    decided = {outcome: outcomes.get(outcome, 0) for outcome in DECISIONS}
+    assert opened.failures(run.id)["in all"] == len(calls) - sum(decided.values())
     print(f"\n{world}: {len(calls)} calls, {len(log)} requests, {len(met)} kinds of fault, {outcomes}")
+
+
+HEALED = [name for name, (outcome, tries, _) in OUTCOMES.items() if outcome == "answered" or tries > 1]
+"""The faults after which there is an answer in the end, if the last try meets none."""
+
+
+def healed(shares: Mapping[str, float], address: str, time: int) -> str:
+    """Draw a fault that passes: the fifth try is answered, and one that follows a stall or is one, too."""
+    fault = drawn(shares, address, time)
+    last_try = 2 if "stall" in {drawn(shares, address, t) for t in (1, 2)} else 5
+    return fault if time < last_try else ANSWER
+
+
+@pytest.mark.parametrize("reask", [0, 1])
+@pytest.mark.parametrize("world", WORLDS)
+def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
+    world: str, reask: int, opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat, "TIMEOUT", SECONDS)
+    model = f"openai:policy/{WORLDS[world].policies.default}?noise=0.2"
+    request = Request(world, AGENTS, models=model, values={"rounds": ROUNDS, "reask": reask})
+    with served({}):
+        whole = played(opened, request)
+    monkeypatch.setattr(faults, "drawn", healed)
+    with served(dict.fromkeys(HEALED, float(SHARE) / len(HEALED))) as base:
+        run = played(opened, request)
+        log = log_of(base)
+    assert run.digest == whole.digest
+    assert opened.result(run)["outcomes"] == opened.result(whole)["outcomes"]
+    met = Counter(entry["did"] for entry in log if entry["did"] != ANSWER)
+    calls = opened.result(run)["calls"]
+    told = f"{calls} calls, {len(log)} requests, {met.total()} faults of {len(met)} kinds"
+    print(f"\n{world}, reask={reask}: {told}")

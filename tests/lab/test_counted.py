@@ -1,0 +1,158 @@
+"""Failures are counted by agent, turn and cause, and shown wherever a run is looked at."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from engine.world import OBSERVER
+from lab import faults
+from lab.cli import app
+from lab.errors import LabError
+from lab.faults import ANSWER
+from lab.playing import Request
+from lab.records import Records, Run
+from lab.tracing import agent_card, overview, turn_card
+from tests.lab.play import played
+from tests.lab.test_faults import served
+
+DONE = {"0/miner-01/1": "null", "1/miner-01/1": "refusal", "1/miner-02/1": "null"}
+"""What is done to three of the six calls of two agents in three rounds."""
+
+
+def faulty_run(records: Records, monkeypatch: pytest.MonkeyPatch, **values: Any) -> Run:
+    """Play two agents for three rounds against a server that fails three of their calls."""
+    monkeypatch.setattr(faults, "drawn", lambda _shares, address, _time: DONE.get(address, ANSWER))
+    with served({}):
+        request = Request("mining", 2, models="openai:policy/guided", values={"rounds": 3, **values})
+        return played(records, request)
+
+
+def test_failures_are_counted_by_turn_agent_and_cause(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3 of 6 decisions: one in turn 0, two in turn 1; two are miner-01's; two are unreadable."""
+    run = faulty_run(opened, monkeypatch)
+    assert opened.result(run)["failures"] == {
+        "in all": 3,
+        "share": 0.5,
+        "by turn": {0: 1, 1: 2},
+        "by agent": {"miner-01": 2, "miner-02": 1},
+        "by cause": {"unreadable": 2, "refused": 1},
+    }
+    assert [line["failures"] for line in overview(opened, run)] == [1, 2, 0]
+    (listed,) = opened.runs()
+    assert listed["failures"] == opened.failures(run.id)
+
+
+def test_where_the_second_answer_is_a_decision_nothing_failed_and_the_card_has_both(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All three failed attempts are asked again, and those answers count."""
+    run = faulty_run(opened, monkeypatch, reask=1)
+    assert opened.result(run)["failures"] == {
+        "in all": 0,
+        "share": 0.0,
+        "by turn": {},
+        "by agent": {},
+        "by cause": {},
+    }
+    told = [
+        (a["attempt"], a["question"], a["tries"], a["outcome"])
+        for a in agent_card(opened, run, 0, "miner-01")["attempts"]
+    ]
+    assert told == [(1, 1, 1, "unreadable"), (2, 2, 1, "answered")]
+    assert {who: len(calls) for who, calls in turn_card(opened, run, 0)["calls"].items()} == {
+        "miner-01": 2,
+        "miner-02": 1,
+    }
+
+
+def test_a_second_question_that_fails_leaves_the_first_answer_a_decision(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "drawn", lambda _s, address, _t: "null" if address.endswith("/2") else ANSWER)
+    values: dict[str, Any] = {"rounds": 6, "reask": 1}
+    with served({}):
+        run = played(opened, Request("mining", 3, models="openai:policy/guided?noise=0.9", values=values))
+    result = opened.result(run)
+    second = result["calls"] - 18
+    assert second == 18
+    # every second answer is unreadable, and so are a few first ones: only these are nobody's
+    assert result["failures"]["in all"] == result["outcomes"]["unreadable"] - second < 18
+
+
+def test_a_run_without_a_call_has_no_share(opened: Records) -> None:
+    run = opened.find(played(opened, Request("mining", 1, values={"rounds": 1})).id)
+    opened.db.table("calls").delete_where()
+    assert opened.failures(run.id)["share"] is None
+
+
+def test_what_the_observer_did_not_decide_counts_too(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        faults, "drawn", lambda _shares, address, _time: "null" if OBSERVER in address else ANSWER
+    )
+    with served({}):
+        values: dict[str, Any] = {"rounds": 6, "observer": "openai:policy/all"}
+        models = "policy:copykitten*1,policy:beggar*1"
+        run = played(opened, Request("trust", 2, models=models, values=values))
+    told = opened.failures(run.id)
+    asked = opened.result(run)["calls"] - 12
+    assert asked > 0
+    assert told["by agent"] == {OBSERVER: asked}
+    assert told["share"] == asked / (12 + asked)
+    (turn, *_) = told["by turn"]
+    assert turn_card(opened, run, turn)["calls"][OBSERVER][0]["outcome"] == "unreadable"
+
+
+@pytest.fixture
+def cli(home: Path) -> Callable[..., Result]:
+    """The command in this process, with this home."""
+    return lambda *words, **env: CliRunner().invoke(app, words, env={"HOBBES_HOME": str(home), **env})
+
+
+def test_people_see_them_in_every_view(
+    opened: Records, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = faulty_run(opened, monkeypatch)
+    assert "50.0%" in cli("runs").stdout
+    assert "failures" in cli("trace", run.id).stdout
+    turn = cli("trace", run.id, "1").stdout
+    assert "refused" in turn.partition("calls")[2]
+    card = cli("trace", run.id, "0", "miner-01").stdout
+    assert "unreadable" in card.partition("all attempts")[2]
+
+
+def test_the_summary_tells_the_failures_of_a_run(cli: Callable[..., Result]) -> None:
+    play = ("run", "mining", "--agents", "1", "--rounds", "1", "--model", "openai:m")
+    done = cli(*play, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert "1 (100.0% of all decisions): provider-error 1; miner-01 1" in done.stdout
+
+
+def test_a_run_that_halts_tells_its_document_so_far_and_a_command_that_goes_on(
+    cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    """A cap of 3 calls: turn 0 ends with two, and turn 1 stops before its second."""
+    home = ("--home", str(tmp_path / "a folder"))
+    halted = cli("run", "mining", "--agents", "2", "--rounds", "3", *home, "--json", "--max-calls", "3")
+    told = json.loads(halted.stdout)
+    assert (told["over"], told["turns"], told["calls"]) == (False, 1, 3)
+    assert told["halted"] == "turn 1: --max-calls 3 is reached"
+    hint = re.search("`hobbes (.*)` goes on", str(halted.exception))
+    assert isinstance(halted.exception, LabError)
+    assert hint is not None
+    ended = cli(*shlex.split(hint[1]), "--max-calls", "9", "--json")
+    assert (json.loads(ended.stdout)["over"], json.loads(ended.stdout)["halted"]) == (True, None)
+
+
+def test_a_hint_leaves_out_the_home_that_is_meant_anyway(opened: Records, cli: Callable[..., Result]) -> None:
+    halted = cli("run", "mining", "--max-calls", "3")
+    assert f"`hobbes resume {opened.find('last').id}` goes on" in str(halted.exception)
+    assert halted.stdout == ""

@@ -1,0 +1,136 @@
+"""No key is written or shown, wherever a server says it aloud: every file, stdout and stderr are searched."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from typer.testing import CliRunner
+
+from lab.cli import app
+from lab.recording import in_thread
+from nodes.calling import without_secrets
+from tests.conftest import ROOT, Hobbes
+
+WHO = "somebody:canary%40base-0123"
+"""Who asks, in an address."""
+CANARIES = {
+    "OPENAI_API_KEY": "sk-canary-0123456",
+    "OPENAI_ORG_ID": "org-canary-0123456",
+    "OPENAI_PROJECT_ID": "proj-canary-0123456",
+}
+
+
+async def gossip(request: Request) -> Response:
+    """Say everything that was sent, in every field that is kept; the second agent is refused loudly."""
+    heard = f"{dict(request.headers)} {request.url} {CANARIES}"
+    if "miner-02" in request.headers.get("x-hobbes-address", ""):
+        return JSONResponse({"error": {"message": heard, "code": 401}}, 401, CANARIES)
+    said = {"memory": heard, "reasoning": heard, "claim": [heard, [0, 0]]}
+    message = {"role": "assistant", "content": json.dumps(said), "reasoning_content": heard}
+    choice = {"message": message, "finish_reason": "stop"}
+    return JSONResponse({"id": heard, "model": heard, "choices": [choice]})
+
+
+@pytest.fixture
+def environment() -> Iterator[dict[str, str]]:
+    """The variables with canaries in them, and a server that gossips at their address."""
+    server = Starlette(
+        routes=[
+            Route("/v1/chat/completions", gossip, methods=["POST"]),
+            Route("/v1/models", gossip),
+        ]
+    )
+    with in_thread(server) as base:
+        yield {**CANARIES, "OPENAI_BASE_URL": base}
+
+
+def searched(folder: Path) -> Iterator[bytes]:
+    """Give the bytes of every file, cassettes also unpacked."""
+    for file in folder.rglob("*"):
+        if file.is_file():
+            yield file.read_bytes()
+            if file.suffix == ".gz":
+                yield gzip.decompress(file.read_bytes())
+
+
+RUN = ("run", "mining", "--agents", "2", "--rounds", "2", "--model", "openai:m")
+
+
+def test_no_key_is_in_any_file_or_output(
+    environment: dict[str, str], hobbes: Hobbes, home: Path, tmp_path: Path
+) -> None:
+    with_user = environment["OPENAI_BASE_URL"].replace("//", f"//{WHO}@")
+    somebody = {**environment, "OPENAI_BASE_URL": with_user}
+    nowhere = {**environment, "OPENAI_BASE_URL": f"http://{WHO}@127.0.0.1:nine/v1?key=canary"}
+    processes = [
+        ((*RUN, "--set", "reask=1"), environment, 1),
+        ((*RUN, "--set", "on_failure=halt", "--json"), environment, 1),
+        (("resume", "last"), environment, 1),
+    ]
+    commands = [
+        (("replay", "last"), environment, 0),
+        (("trace", "last", "--json"), environment, 0),
+        (("runs", "--json"), environment, 0),
+        (("doctor",), somebody, 0),
+        (("doctor",), nowhere, 1),
+        (RUN, somebody, 1),
+        (RUN, nowhere, 1),
+    ]
+    outputs = []
+    for words, env, code in processes:
+        done = hobbes(*words, env=env)
+        assert done.returncode == code, (words, done.stderr)
+        outputs.append(done.stdout + done.stderr)
+    for words, env, code in commands:
+        shown = CliRunner().invoke(app, words, env={"HOBBES_HOME": str(home), **env})
+        assert shown.exit_code == code, (words, shown.output)
+        outputs.append(f"{shown.output}{shown.exception}")
+    assert sum("OPENAI_API_KEY" in told or "(a key)" in told for told in outputs) >= 2, "nothing was told"
+    cassette = tmp_path / "gossip.toml"
+    cassette.write_text('world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:m"\n')
+    recording = [sys.executable, "-m", "lab.recording", str(cassette)]
+    done = subprocess.run(
+        recording, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    played = hobbes("replay", str(cassette.with_suffix(".json.gz")))
+    outputs += [done.stdout + done.stderr, played.stdout + played.stderr]
+    files = list(searched(tmp_path))
+    assert (home / "checkpoints.db").read_bytes() in files
+    found = [text for text in (*files, *(told.encode() for told in outputs)) if b"canary" in text]
+    assert [text[:300] for text in found] == []
+    assert any(b"(OPENAI_API_KEY)" in text for text in files)
+
+
+@pytest.mark.parametrize(
+    ("base", "said", "told"),
+    [
+        ("http://me:canary-0123@h/v1", "canary-0123, me", "(OPENAI_BASE_URL), me"),
+        ("http://canary-0123@h/v1", "http://canary-0123@h", "http://(OPENAI_BASE_URL)@h"),
+        (
+            "http://h/v1?key=canary%2B0123",
+            "canary+0123 or canary%2B0123",
+            "(OPENAI_BASE_URL) or (OPENAI_BASE_URL)",
+        ),
+        (
+            "http://me:canary%400123@h/v1",
+            "canary@0123 or canary%400123",
+            "(OPENAI_BASE_URL) or (OPENAI_BASE_URL)",
+        ),
+        ("http://h/v1", "http://h/v1", "http://h/v1"),
+    ],
+)
+def test_a_key_in_the_address_is_a_key(
+    base: str, said: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", base)
+    assert without_secrets(said) == told
