@@ -16,6 +16,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from engine.world import OBSERVER
 from engine.worlds import WORLDS, world_named
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.show import ERR, OUT, card, json_text, matrix, percent, picture, plain, print_json, summary, table
@@ -403,6 +404,8 @@ def trace(
             told: Any = tracing.overview(records, found)
         elif agent is None:
             told = tracing.turn_card(records, found, turn)
+        elif agent == OBSERVER and (ruled := tracing.observer_card(records, found, turn)):
+            told = ruled
         else:
             told = tracing.agent_card(records, found, turn, agent)
         after = None if turn is None else tracing.state_before(records, found, turn + 1)
@@ -413,6 +416,8 @@ def trace(
     elif agent is None:
         _show_turn(told)
         OUT.print(picture(found.world.picture(after)))
+    elif agent == OBSERVER:
+        _show_observer(told)
     else:
         _show_card(told)
 
@@ -454,6 +459,8 @@ def _show_turn(told: Mapping[str, Any]) -> None:
     OUT.print(
         _attempts("\ncalls", [{"who": who, **call} for who, calls in told["calls"].items() for call in calls])
     )
+    if told["observer"] and (told["observer"]["drops"] or told["observer"]["mends"]):
+        OUT.print(Text("\nof the observer's answer", style="italic"), _found(told["observer"]), sep="\n")
     for agent, sums in told["sums"].items():
         OUT.print(table(f"\n{agent}", ("figure", "is made of"), list(sums.items())))
     for kind, ratings in told["reports"].items():
@@ -485,6 +492,20 @@ def _show_card(told: Mapping[str, Any]) -> None:
         ("what happened", plain(happened or "nothing")),
         ("what its figures are made of", table("", ("figure", "is made of"), list(told["sums"].items()))),
         ("what changed in its mind", json_text(changed) if changed else Text("nothing")),
+    ]
+    OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))
+
+
+def _show_observer(told: Mapping[str, Any]) -> None:
+    parts = [
+        ("system prompt", plain(told["system"] or "(a person reads the requests alone)")),
+        ("what was asked", json_text({r["unit"]: r for r in told["saw"]["requests"]})),
+        ("answer", plain(told["answer"])),
+        ("how the call ended", plain(_ending(told))),
+        ("all attempts", _attempts("", told["attempts"])),
+        ("reasoning", plain(told["reasoning"] or "none")),
+        ("drops and mends", _found(told)),
+        ("rulings", json_text(told["rulings"])),
     ]
     OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))
 

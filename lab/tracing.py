@@ -1,10 +1,12 @@
 """`hobbes trace`: a run, a turn, or one agent's turn as a card."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.reflection import REPORTS
+from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
 from lab.history import played_turn
 from lab.records import Records, Run, Turn
@@ -42,6 +44,7 @@ def turn_card(records: Records, run: Run, number: int) -> Card:
         "calls": {
             who: [_ended(call) for call in calls] for who, calls in records.attempts(run.id, number).items()
         },
+        "observer": observer_card(records, run, number),
         "events": turn.record["events"],
         "draws": turn.record["draws"],
         "ledgers": turn.ledgers,
@@ -77,6 +80,27 @@ def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
         "sums": _sums(records, run, turn).get(agent, {}),
         "mind_before": before,
         "mind_after": turn.record["minds"][agent],
+    }
+
+
+def observer_card(records: Records, run: Run, number: int) -> Card | None:
+    """Give what an observer who is asked was asked and said in a turn; None where nobody was."""
+    turn = logged(records, run, number)
+    attempts = records.attempts(run.id, number, OBSERVER).get(OBSERVER, [])
+    call = deciding(attempts)
+    if call is None:
+        return None
+    return {
+        "run": run.id,
+        "turn": number,
+        "agent": OBSERVER,
+        **_told(call),
+        "attempts": [_ended(attempt) for attempt in attempts],
+        "saw": json.loads(call.prompt.turn),
+        **{part: [e for e in turn.record[part] if e["agent"] == OBSERVER] for part in ("drops", "mends")},
+        "rulings": {
+            unit: intent["ruling"] for unit, intent in turn.record["intents"].items() if intent["ruling"]
+        },
     }
 
 

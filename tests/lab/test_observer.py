@@ -197,6 +197,21 @@ def test_a_model_observes_with_a_prompt_of_its_own(opened: Records) -> None:
     assert replayed.digest == run.digest
 
 
+def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_answer(
+    opened: Records, hobbes: Hobbes
+) -> None:
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = played(opened, game("openai:policy/all?noise=1.0", taint_share=1.0, rounds=2))
+    card = json.loads(hobbes("trace", run.id, "0", "observer", "--json").stdout)
+    assert card["saw"]["requests"][0]["unit"] == "unit-b"
+    codes = [found["code"] for found in (*card["drops"], *card["mends"])]
+    assert codes
+    assert "You are the observer" in hobbes("trace", run.id, "0", "observer").stdout
+    turn = hobbes("trace", run.id, "0").stdout
+    assert all(code in turn for code in codes)
+    assert hobbes("trace", played(opened, game("never")).id, "0", "observer").returncode == 2
+
+
 def begs(records: Records, run: Run) -> Iterator[dict[str, Any]]:
     """Give the begging events of a run."""
     return (
