@@ -319,7 +319,7 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
             spoiled[name] = luck.pick(options, f"noise/{name}/kind")
     if luck.happens(noise, "noise/beside"):
         other = luck.pick(units, "noise/beside/unit")
-        allies = cast("Sequence[str]", view.get("allies") or units)
+        ally = luck.pick(cast("Sequence[str]", view.get("allies") or units), "noise/beside/ally")
         spoiled |= luck.pick(
             (
                 {"strategy": "tit for tat"},
@@ -327,7 +327,8 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
                 {"action": "replicate"},
                 {"action": "attack", "target": other},
                 {"action": "send", "target": other, "amount": 3},
-                {"action": "send", "target": luck.pick(allies, "noise/beside/ally"), "amount": 999},
+                {"action": "attack", "target": ally},
+                {"action": "send", "target": ally, "amount": 999},
                 {"action": "beg", "amount": 5, "reason": ""},
                 {"action": "beg", "amount": -5, "reason": "I owe you."},
             ),
