@@ -351,7 +351,7 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
 
 @app.command(context_settings=ENV)
 def runs(home: Home = HOME, as_json: AsJson = False) -> None:
-    """List the runs.
+    """List the runs; --json tells all that is known of each.
 
     Example: hobbes runs
     """
@@ -360,26 +360,18 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    columns = (
-        "id",
-        "name",
-        "world",
-        "status",
-        "turns",
-        "agents",
-        "seed",
-        "prompts",
-        "lang",
-        "nobody's",
-        "tainted",
-        "digest",
-    )
+    columns = ("id", "name", "world", "status", "turns", "nobody's", "digest")
     shown = [
-        [row[c] if c != "digest" else (row[c] or "")[:12] for c in columns]
-        for row in (
-            {**row, "agents": len(row["agents"]), "nobody's": percent(row["failures"]["share"])}
-            for row in rows
+        (
+            row["id"],
+            row["name"],
+            row["world"],
+            "tainted" if row["tainted"] else row["status"],
+            row["turns"],
+            percent(row["failures"]["share"]),
+            (row["digest"] or "")[:8],
         )
+        for row in rows
     ]
     OUT.print(table("", columns, shown) if rows else Text("no runs yet; try: hobbes run mining"))
 
