@@ -358,6 +358,11 @@ def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(
         process("run", "mining", "--rounds", "20", "--agents", "5", "--name", f"run-{k}", "--json")
         for k in range(3)
     ]
+    readings = []
+    while any(player.poll() is None for player in players):  # somebody looks on all the while
+        readings += [hobbes("runs", "--json"), hobbes("trace", "last", "--json")]
+    assert {reading.returncode for reading in readings[::2]} == {0}
+    assert {reading.returncode for reading in readings[1::2]} <= {0, 2}  # at first there may be no run yet
     told = [json.loads(player.communicate()[0]) for player in players]
     assert [player.returncode for player in players] == [0, 0, 0]
     assert len({one["digest"] for one in told}) == 1
