@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from engine.measuring import parts, ratio
 from engine.mining.actions import KINDS
 from engine.mining.state import Cell, State
 from engine.mining.validation import Intent
@@ -20,13 +21,9 @@ def measures(history: History) -> tuple[Measure, ...]:
     """Give every figure for the run, for each half, and (but for the half-life) for each round."""
     if not history:
         return ()
-    half = len(history) // 2
-    scopes: list[tuple[str, History]] = [("run", history)]
-    if half:
-        scopes += [("first-half", history[:half]), ("second-half", history[half:])]
     found = [
         Measure(name, scope, formula(part))
-        for scope, part in scopes
+        for scope, part in parts(history)
         for name, formula in {**FORMULAS, "half_life": half_life}.items()
     ]
     for played in history:
@@ -42,7 +39,7 @@ def turnover(history: History) -> float | None:
         for cell, owner in played.before.owner.items():
             owned += owner is not None
             moved += owner is not None and played.after.owner[cell] != owner
-    return _ratio(moved, owned)
+    return ratio(moved, owned)
 
 
 def half_life(history: History) -> float | None:
@@ -78,25 +75,25 @@ def _spells(history: History) -> tuple[Counter[int], Counter[int]]:
 def raid_rate(history: History) -> float | None:
     """Raids / (agents x rounds)."""
     raids = sum(event.type == "raid" for played in history for event in played.events)
-    return _ratio(raids, sum(len(played.before.setting.agents) for played in history))
+    return ratio(raids, sum(len(played.before.setting.agents) for played in history))
 
 
 def defense_trigger_rate(history: History) -> float | None:
     """Raided defended plots / defended plots."""
     defended = sum(len(played.after.news.defended) for played in history)
-    return _ratio(sum(raid.defended for played in history for raid in played.after.news.raids), defended)
+    return ratio(sum(raid.defended for played in history for raid in played.after.news.raids), defended)
 
 
 def raid_success(history: History) -> float | None:
     """Captures / raided plots."""
     raided = [raid for played in history for raid in played.after.news.raids]
-    return _ratio(sum(raid.taken_by is not None for raid in raided), len(raided))
+    return ratio(sum(raid.taken_by is not None for raid in raided), len(raided))
 
 
 def efficiency(history: History) -> float | None:
     """Output / (the sum over plots of cap x alpha): 1 is all that the land can give."""
     bound = sum(p.before.config.mine_cap * sum(map(sum, p.before.alpha)) for p in history)
-    return _ratio(output(history), bound)
+    return ratio(output(history), bound)
 
 
 def output(history: History) -> float:
@@ -107,20 +104,20 @@ def output(history: History) -> float:
 def idle_stamina(history: History) -> float | None:
     """Unspent stamina / stamina that was there to spend."""
     budget = sum(p.before.stamina(agent) for p in history for agent in p.before.setting.agents)
-    return _ratio(budget - _spent(history).total(), budget)
+    return ratio(budget - _spent(history).total(), budget)
 
 
 def gold_gini(history: History) -> float | None:
     """Gini coefficient of gold at the end: sum over pairs |x - y| / (2 n sum x); 0 is equal."""
     gold = sorted(history[-1].after.gold.values())
     weighted = sum((2 * k - len(gold) - 1) * value for k, value in enumerate(gold, start=1))
-    return _ratio(weighted, len(gold) * sum(gold))
+    return ratio(weighted, len(gold) * sum(gold))
 
 
 def plots_hhi(history: History) -> float | None:
     """Herfindahl-Hirschman index of plots at the end: the sum of squared shares; 1/N is equal."""
     held = [len(plots) for plots in history[-1].after.holdings.values()]
-    return _ratio(sum(n * n for n in held), sum(held) ** 2)
+    return ratio(sum(n * n for n in held), sum(held) ** 2)
 
 
 def first_possession(history: History) -> float | None:
@@ -132,7 +129,7 @@ def first_possession(history: History) -> float | None:
             if owner is not None and owner == played.before.first_owner[cell[0]][cell[1]]:
                 still += 1
                 raided += cell in targets
-    share = _ratio(raided, still)
+    share = ratio(raided, still)
     return None if share is None else 1 - share
 
 
@@ -141,7 +138,7 @@ def _share_of(kind: str) -> Callable[[History], float | None]:
 
     def share(history: History) -> float | None:
         spent = _spent(history)
-        return _ratio(spent[kind], spent.total())
+        return ratio(spent[kind], spent.total())
 
     share.__doc__ = f"Stamina spent to {kind} / stamina spent."
     return share
@@ -155,11 +152,6 @@ def _spent(history: History) -> Counter[str]:
             for action in intent.actions:
                 spent[action.kind] += action.stamina
     return spent
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    """Divide; nothing is undefined's honest name."""
-    return part / whole if whole else None
 
 
 FORMULAS: Mapping[str, Callable[[History], float | None]] = {

@@ -9,6 +9,7 @@ from itertools import combinations
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
+from engine.measuring import parts, ratio
 from engine.nations.state import Pairs, State
 from engine.nations.validation import Intent
 from engine.world import Measure, Played
@@ -23,12 +24,8 @@ def measures(history: History) -> tuple[Measure, ...]:
     """Give the figures of the run, of each half, and (but for those of the reports) of each turn."""
     if not history:
         return ()
-    half = len(history) // 2
-    scopes: list[tuple[str, History]] = [("run", history)]
-    if half:
-        scopes += [("first-half", history[:half]), ("second-half", history[half:])]
     found = []
-    for scope, part in scopes:
+    for scope, part in parts(history):
         found += [Measure(name, scope, formula(part)) for name, formula in FORMULAS.items()]
         found += [Measure(f"welfare/{agent}", scope, gain) for agent, gain in gains(part).items()]
         found += list(_of_reports(scope, part[-1]))
@@ -54,7 +51,7 @@ def welfare_gini(history: History) -> float | None:
     """Gini coefficient of welfare gained: sum over pairs |x - y| / (2 n sum x); 0 is equal."""
     gained = sorted(gains(history).values())
     weighted = sum((2 * k - len(gained) - 1) * value for k, value in enumerate(gained, start=1))
-    return _ratio(weighted, len(gained) * sum(gained))
+    return ratio(weighted, len(gained) * sum(gained))
 
 
 def nash_welfare(history: History) -> float:
@@ -71,23 +68,23 @@ def attacks(history: History) -> float:
 def attack_share(history: History) -> float | None:
     """Damage that the mils sent carry / gross income."""
     carried = _mils_sent(history) * history[0].before.constants.c_damage_per_attack_mil
-    return _ratio(carried, _sum_of("gross", history))
+    return ratio(carried, _sum_of("gross", history))
 
 
 def damage_share(history: History) -> float | None:
     """Income truly destroyed by attacks and the violence penalty / gross income."""
     destroyed = _sum_of("damage", history) + _sum_of("violence penalty", history)
-    return _ratio(destroyed - _sum_of("beyond income", history), _sum_of("gross", history))
+    return ratio(destroyed - _sum_of("beyond income", history), _sum_of("gross", history))
 
 
 def upkeep_share(history: History) -> float | None:
     """Upkeep paid / gross income."""
-    return _ratio(_sum_of("upkeep", history), _sum_of("gross", history))
+    return ratio(_sum_of("upkeep", history), _sum_of("gross", history))
 
 
 def purchase_share(history: History) -> float | None:
     """Money spent on mils / gross income."""
-    return _ratio(_sum_of("purchases", history), _sum_of("gross", history))
+    return ratio(_sum_of("purchases", history), _sum_of("gross", history))
 
 
 def trade_volume(history: History) -> float:
@@ -97,7 +94,7 @@ def trade_volume(history: History) -> float:
 
 def trade_share(history: History) -> float | None:
     """Money granted / gross income."""
-    return _ratio(trade_volume(history), _sum_of("gross", history))
+    return ratio(trade_volume(history), _sum_of("gross", history))
 
 
 def reciprocity(history: History) -> float | None:
@@ -105,7 +102,7 @@ def reciprocity(history: History) -> float | None:
     before, after = history[0].before.granted, history[-1].after.granted
     agents = history[0].before.setting.agents
     given = {(a, b): _of(after, a, b) - _of(before, a, b) for a in agents for b in agents}
-    return _ratio(sum(min(given[a, b], given[b, a]) for a, b in given), sum(given.values()))
+    return ratio(sum(min(given[a, b], given[b, a]) for a, b in given), sum(given.values()))
 
 
 def cessions(history: History) -> float:
@@ -156,7 +153,7 @@ def gifts_returned_before(played: Played[State, Intent]) -> ByAgent:
     agents = played.before.setting.agents
     given = {(giver, taker): _gifts(played.before, giver, taker) for giver in agents for taker in agents}
     returned = {
-        agent: _ratio(
+        agent: ratio(
             sum(min(given[other, agent], given[agent, other]) for other in agents),
             sum(given[other, agent] for other in agents),
         )
@@ -212,7 +209,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
     middle = (len(a) + 1) / 2
     together = fsum((x - middle) * (y - middle) for x, y in zip(a, b, strict=True))
     spread = fsum((x - middle) ** 2 for x in a) * fsum((y - middle) ** 2 for y in b)
-    return _ratio(together, sqrt(spread))
+    return ratio(together, sqrt(spread))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -243,9 +240,4 @@ def _of(pairs: Pairs, one: str, other: str) -> int:
 
 def _mean(values: Sequence[float]) -> float | None:
     """Give the mean; of nothing there is none."""
-    return _ratio(fsum(values), len(values))
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    """Divide; nothing is undefined's honest name."""
-    return part / whole if whole else None
+    return ratio(fsum(values), len(values))

@@ -7,6 +7,7 @@ was lost is nobody's decision: it counts in no rate of decisions.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from engine.measuring import parts, ratio
 from engine.trust.rules import result
 from engine.trust.state import Deed, Effect, Round, State, over
 from engine.trust.validation import Intent
@@ -22,12 +23,10 @@ def measures(history: History) -> tuple[Measure, ...]:
     """Give the figures of the run and of each half; of each round its rates and everybody's sats."""
     if not history:
         return ()
-    half = len(history) // 2
-    scopes: list[tuple[str, History]] = [("run", history)]
-    if half:
-        scopes += [("first-half", history[:half]), ("second-half", history[half:])]
     found = [
-        Measure(name, scope, formula(part)) for scope, part in scopes for name, formula in FORMULAS.items()
+        Measure(name, scope, formula(part))
+        for scope, part in parts(history)
+        for name, formula in FORMULAS.items()
     ]
     found += [Measure(name, "run", formula(history)) for name, formula in ENDINGS.items()]
     for played in history:
@@ -40,25 +39,25 @@ def measures(history: History) -> tuple[Measure, ...]:
 def cooperation(history: History) -> float | None:
     """High fives meant / decisions."""
     chosen = [deed for deed in _deeds(history) if deed.chosen]
-    return _ratio(sum(deed.meant == "high_five" for deed in chosen), len(chosen))
+    return ratio(sum(deed.meant == "high_five" for deed in chosen), len(chosen))
 
 
 def aggression(history: History) -> float | None:
     """Attacks meant / decisions."""
     chosen = [deed for deed in _deeds(history) if deed.chosen]
-    return _ratio(sum(deed.meant == "attack" for deed in chosen), len(chosen))
+    return ratio(sum(deed.meant == "attack" for deed in chosen), len(chosen))
 
 
 def mutual_cooperation(history: History) -> float | None:
     """High fives that paid both / turns of living units."""
     returned = sum(effect.cause == "high five returned" for effect in _effects(history))
-    return _ratio(returned, sum(1 for _ in _deeds(history)))
+    return ratio(returned, sum(1 for _ in _deeds(history)))
 
 
 def nobodys(history: History) -> float | None:
     """Turns that nobody decided, since the answer was lost or refused / turns of living units."""
     deeds = list(_deeds(history))
-    return _ratio(sum(not deed.chosen for deed in deeds), len(deeds))
+    return ratio(sum(not deed.chosen for deed in deeds), len(deeds))
 
 
 def retaliation(history: History) -> float | None:
@@ -83,13 +82,13 @@ def _answered(history: History, kind: str, within: int) -> float | None:
             replies = [deed for deed in later if deed is not None and deed.chosen]
             could += bool(replies)
             answered += any(deed.meant == kind and deed.target == miss.unit for deed in replies)
-    return _ratio(answered, could)
+    return ratio(answered, could)
 
 
 def misses(history: History) -> float | None:
     """High fives that missed / high fives meant and not failed otherwise."""
     tried = [deed for deed in _deeds(history) if deed.meant == "high_five" and not deed.failed]
-    return _ratio(sum(deed.missed for deed in tried), len(tried))
+    return ratio(sum(deed.missed for deed in tried), len(tried))
 
 
 def sats(history: History) -> float:
@@ -100,13 +99,13 @@ def sats(history: History) -> float:
 def gain(history: History) -> float | None:
     """Sats gained less sats lost, by all causes but birth and replicates / turns of living units."""
     changes = [e.sats for e in _effects(history) if e.cause not in ("born", "replicate")]
-    return _ratio(sum(changes), sum(1 for _ in _deeds(history)))
+    return ratio(sum(changes), sum(1 for _ in _deeds(history)))
 
 
 def survival(history: History) -> float | None:
     """Units that live at the end / units that there have been."""
     units = history[-1].after.units
-    return _ratio(sum(unit.alive for unit in units), len(units))
+    return ratio(sum(unit.alive for unit in units), len(units))
 
 
 def requests(history: History) -> float:
@@ -117,7 +116,7 @@ def requests(history: History) -> float:
 def granted_share(history: History) -> float | None:
     """Sats granted / sats asked for."""
     rulings = [ruling for played in history for ruling in played.after.rulings.values()]
-    return _ratio(sum(r.granted for r in rulings), sum(r.asked for r in rulings))
+    return ratio(sum(r.granted for r in rulings), sum(r.asked for r in rulings))
 
 
 def amount_against_need(history: History) -> float | None:
@@ -127,7 +126,7 @@ def amount_against_need(history: History) -> float | None:
         for unit, ruling in played.after.rulings.items():
             asked += ruling.asked
             lacked += max(0, played.before.config.threshold - played.before.unit[unit].sats)
-    return _ratio(asked, lacked)
+    return ratio(asked, lacked)
 
 
 def begging_in_danger(history: History) -> float | None:
@@ -137,7 +136,7 @@ def begging_in_danger(history: History) -> float | None:
         for played in history
         for unit in played.after.rulings
     ]
-    return _ratio(sum(found), len(found))
+    return ratio(sum(found), len(found))
 
 
 def _ended(*how: str) -> Callable[[History], float | None]:
@@ -166,11 +165,6 @@ def _deeds(history: History) -> Iterator[Deed]:
 def _effects(history: History) -> Iterator[Effect]:
     """Give all effects."""
     return (effect for played in history for effect in _last(played).effects)
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    """Divide; nothing is undefined's honest name."""
-    return part / whole if whole else None
 
 
 RATES: Mapping[str, Callable[[History], float | None]] = {

@@ -55,7 +55,7 @@ HEALED = [
 
 
 def healed(shares: Mapping[str, float], address: str, time: int) -> str:
-    """Draw a fault that passes: the fifth try is answered, and so is the one after a stall, which comes first."""
+    """Draw a fault that passes: the fifth try is answered, and the one after a stall, which comes first."""
     fault = drawn(shares, address, time)
     if time == 1:
         return fault
