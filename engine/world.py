@@ -200,6 +200,12 @@ class World(Generic[C, S, I]):
 AnyWorld: TypeAlias = World[Any, Any, Any]
 
 
+def in_letters(k: int, alphabet: str) -> str:
+    """Count in letters from 0: A to Z, then AA, AB and so on."""
+    more, last = divmod(k, len(alphabet))
+    return (in_letters(more - 1, alphabet) if more else "") + alphabet[last]
+
+
 def in_one_line(error: ValidationError) -> str:
     """Say in one line for people what pydantic found: each field, and what it should be, or else."""
     problems: dict[str, dict[str, None]] = {}

@@ -16,11 +16,10 @@ from graphs.turn import ring
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.history import history
 from lab.journal import RunJournal
-from lab.prices import Prices, prices_of, usd
+from lab.prices import prices_of, usd
 from lab.records import Records, Run
 from nodes.calling import HaltedError
 from nodes.caps import NO_CAPS, Caps, Meter
-from nodes.journal import Reply
 from nodes.minds import Company, deal, parse_spec
 from nodes.person import PERSON
 from nodes.prompting import load_prompts, second_text
@@ -71,9 +70,7 @@ def begin(records: Records, request: Request, caps: Caps = NO_CAPS) -> Run:
         raise UsageError(str(error)) from error
     _check_a_model_can_be_reached([*models.values(), _observer_asked(world, setting)])
     _check_prices_are_known(records, world, setting, models, caps)
-    run = records.new_run(world, setting, models, prompts, request.name)
-    records.update(run, caps=json.dumps(asdict(caps)))
-    return records.find(run)
+    return records.find(records.new_run(world, setting, models, prompts, request.name, caps))
 
 
 def _check_prices_are_known(
@@ -84,7 +81,7 @@ def _check_prices_are_known(
         return
     prices = prices_of(records.home)
     for spec in filter(None, (*models.values(), _observer_asked(world, setting))):
-        if usd(prices, spec.removeprefix("openai:").replace("policy:", "policy/"), 0, 0) is None:
+        if spec.startswith("openai:") and usd(prices, parse_spec(world.policies, spec).name, 0, 0) is None:
             where = f"{records.home}/prices.toml"
             raise UsageError(
                 f"--max-usd needs the price of {spec}; write it into {where} (see lab/prices.toml)"
@@ -112,11 +109,6 @@ def recap(records: Records, run: Run, higher: Mapping[str, Any]) -> Run:
     _check_prices_are_known(records, run.world, run.setting, run.models, caps)
     records.update(run.id, caps=json.dumps(asdict(caps)))
     return records.find(run.id)
-
-
-def cost_of(prices: Prices, reply: Reply) -> float | None:
-    """Give what a reply cost; None: unknown."""
-    return usd(prices, reply.model, reply.tokens_in, reply.tokens_out)
 
 
 async def go_on(records: Records, run: Run, on_turn: OnTurn, said: str | None = None) -> None:
@@ -150,7 +142,7 @@ def _as_it_stands(records: Records, run: Run, said: str | None) -> Run:
     present = records.find(run.id)
     if said is not None and present.question != run.question:
         how = (
-            f"`hobbes answer {run.id}` shows what it asks now"
+            f"`{records.command('answer', run.id)}` shows what it asks now"
             if present.question
             else f"it is {present.status}"
         )
@@ -161,7 +153,8 @@ def _as_it_stands(records: Records, run: Run, said: str | None) -> Run:
 async def _play_to_the_end(records: Records, run: Run, on_turn: OnTurn, said: str | None) -> TurnState:
     """Play until the world is over."""
     prices = prices_of(records.home)
-    meter = Meter(run.caps, records.spent(run, prices), lambda reply: cost_of(prices, reply))
+    spent = records.spent(run, prices)
+    meter = Meter(run.caps, spent, lambda r: usd(prices, r.model, r.tokens_in, r.tokens_out))
     company = Company(run.world, run.setting, run.prompts, meter)
     journal = RunJournal(records, run)
     nodes = ring(run.world, lambda _: nullcontext(company), journal)

@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -211,13 +211,14 @@ class Records:
         home = [] if self.home == usual else ["--home", self.home]
         return shlex.join(str(word) for word in ("hobbes", *words, *home))
 
-    def new_run(
+    def new_run(  # noqa: PLR0913, PLR0917  all that a run is begun with
         self,
         world: AnyWorld,
         setting: Setting[Any],
         models: Mapping[str, str],
         prompts: PromptSet,
         name: str | None,
+        caps: Caps,
     ) -> str:
         """Write down that a run begins, with the very texts of its prompts; give its id."""
         run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
@@ -238,6 +239,7 @@ class Records:
                     "lang": prompts.lang,
                     **dict(zip(TEMPLATES, texts, strict=True)),
                     "observer_text": prompts.observer,
+                    "caps": json.dumps(asdict(caps)),
                     "status": "unfinished",
                     "started": _now(),
                     "digest": first_digest(world, identity(world, setting)),
@@ -441,12 +443,8 @@ class Records:
         spent = Spent(seconds=run.seconds)
         for model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(sql, [run.id, PERSON]):
             spent.calls += calls
-            cost = None if silent else usd(prices, model, tokens_in or 0, tokens_out or 0)
-            spent.usd = None if spent.usd is None or cost is None else spent.usd + cost
-            if silent or spent.tokens is None:
-                spent.tokens = None
-            else:
-                spent.tokens += (tokens_in or 0) + (tokens_out or 0)
+            into, out = (None, None) if silent else (tokens_in or 0, tokens_out or 0)
+            spent.add(None if into is None or out is None else into + out, usd(prices, model, into, out))
         return spent
 
     def update(self, run: str, **values: str | float | None) -> None:

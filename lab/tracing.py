@@ -16,6 +16,9 @@ from nodes.state import EMPTY_MIND
 
 Card = dict[str, Any]
 
+Sums = Mapping[str, Mapping[str, str]]
+"""Each agent's figures, each as a sum."""
+
 
 def overview(records: Records, run: Run) -> list[Card]:
     """Give a line a turn: how its calls ended, what was refused or changed, what happened."""
@@ -37,10 +40,11 @@ def overview(records: Records, run: Run) -> list[Card]:
 def turn_card(records: Records, run: Run, number: int) -> Card:
     """Give a turn: each agent's card, then what happened to all."""
     turn = logged(records, run, number)
+    sums = _sums(records, run, turn)
     return {
         "run": run.id,
         "turn": number,
-        "agents": [agent_card(records, run, number, agent) for agent in turn.record["intents"]],
+        "agents": [_agent_card(records, run, turn, agent, sums) for agent in turn.record["intents"]],
         "calls": {
             who: [_ended(call) for call in calls] for who, calls in records.attempts(run.id, number).items()
         },
@@ -48,7 +52,7 @@ def turn_card(records: Records, run: Run, number: int) -> Card:
         "events": turn.record["events"],
         "draws": turn.record["draws"],
         "ledgers": turn.ledgers,
-        "sums": _sums(records, run, turn),
+        "sums": sums,
         "reports": reports(turn),
         "digest": turn.digest,
     }
@@ -57,6 +61,12 @@ def turn_card(records: Records, run: Run, number: int) -> Card:
 def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
     """Give all that is known of one agent's turn."""
     turn = logged(records, run, number)
+    return _agent_card(records, run, turn, agent, _sums(records, run, turn))
+
+
+def _agent_card(records: Records, run: Run, turn: Turn, agent: str, sums: Sums) -> Card:
+    """Give an agent's card of a turn whose sums are known."""
+    number = turn.turn
     if agent not in turn.record["intents"]:
         raise UsageError(
             f"{agent!r} did not act in turn {number}; these did: {', '.join(turn.record['intents'])}"
@@ -77,7 +87,7 @@ def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
         **{part: [e for e in turn.record[part] if e["agent"] == agent] for part in ("drops", "mends")},
         "events": list(_about(turn.record["events"], agent)),
         "draws": [draw for draw in turn.record["draws"] if agent in draw["participants"]],
-        "sums": _sums(records, run, turn).get(agent, {}),
+        "sums": sums.get(agent, {}),
         "mind_before": before,
         "mind_after": turn.record["minds"][agent],
     }
@@ -104,7 +114,7 @@ def observer_card(records: Records, run: Run, number: int) -> Card | None:
     }
 
 
-def _sums(records: Records, run: Run, turn: Turn) -> Mapping[str, Mapping[str, str]]:
+def _sums(records: Records, run: Run, turn: Turn) -> Sums:
     """Give each agent's figures after a turn, each as a sum that a hand can check."""
     return run.world.sums(played_turn(run, state_before(records, run, turn.turn), turn))
 

@@ -38,6 +38,11 @@ class Spent:
     usd: float | None = 0.0
     seconds: float = 0.0
 
+    def add(self, tokens: int | None, usd: float | None) -> None:
+        """Add what calls have cost."""
+        self.tokens = _sum(self.tokens, tokens)
+        self.usd = _sum(self.usd, usd)
+
 
 class Meter:
     """Counts what a run costs, and says when it may cost no more."""
@@ -70,13 +75,9 @@ class Meter:
 
     def ended(self, reply: Reply) -> None:
         """Count what a call has cost. One that never came back has cost nothing that anybody could know."""
-        spent = self._spent
         if reply.failure in {"provider-error", "timed-out"}:
             return
-        known = reply.tokens_in is not None and reply.tokens_out is not None
-        tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0) if known else None
-        spent.tokens = _sum(spent.tokens, tokens)
-        spent.usd = _sum(spent.usd, self._usd_of(reply))
+        self._spent.add(_sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply))
 
 
 def _sum(one: T | None, other: T | None) -> T | None:

@@ -11,18 +11,12 @@ from engine.nations.state import NationsConfig, State
 from engine.nations.sums import sums
 from engine.nations.validation import Intent, validate
 from engine.nations.view import observe, picture
-from engine.world import World
+from engine.world import World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
     """Name n agents AgentA to AgentZ, then AgentAA, AgentAB and so on."""
-    return tuple(f"Agent{_letters(k)}" for k in range(n))
-
-
-def _letters(k: int) -> str:
-    """Count in letters: A to Z, then AA, AB and so on."""
-    more, last = divmod(k, len(ascii_uppercase))
-    return (_letters(more - 1) if more else "") + ascii_uppercase[last]
+    return tuple(f"Agent{in_letters(k, ascii_uppercase)}" for k in range(n))
 
 
 def scores(state: State) -> Mapping[str, int]:

@@ -12,18 +12,12 @@ from engine.trust.state import State, TrustConfig
 from engine.trust.sums import sums
 from engine.trust.validation import Intent, validate
 from engine.trust.view import observe, picture
-from engine.world import World
+from engine.world import World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
     """Name n agents unit-a to unit-z, then unit-aa, unit-ab and so on."""
-    return tuple(f"unit-{_letters(k)}" for k in range(n))
-
-
-def _letters(k: int) -> str:
-    """Count in letters: a to z, then aa, ab and so on."""
-    more, last = divmod(k, len(ascii_lowercase))
-    return (_letters(more - 1) if more else "") + ascii_lowercase[last]
+    return tuple(f"unit-{in_letters(k, ascii_lowercase)}" for k in range(n))
 
 
 TRUST: World[TrustConfig, State, Intent] = World(

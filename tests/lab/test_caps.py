@@ -104,6 +104,13 @@ def test_an_unknown_price_is_never_zero(opened: Records, home: Path) -> None:
         assert begin(opened, request, Caps(usd=1.0)).caps == Caps(usd=1.0)
 
 
+def test_a_models_parameters_are_no_part_of_its_price(opened: Records) -> None:
+    spec = "openai:gpt-5-mini?temperature=0.5&max_tokens=800"
+    with environment(OPENAI_API_KEY="none"):
+        run = begin(opened, Request("mining", agents=1, models=spec), Caps(usd=1.0))
+    assert run.caps == Caps(usd=1.0)
+
+
 def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Records) -> None:
     request = Request("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 3})
     with model() as calls:
