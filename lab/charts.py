@@ -3,7 +3,6 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -14,11 +13,9 @@ from lab.show import PALETTE
 DASHES = ("-", "--", ":", "-.")
 """What tells lines apart where the colours begin again, and on paper without colours."""
 
-# The same run gives the same bytes: no dates, no random names; letters stay letters.
-STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "hobbes",
-    "font.family": "sans-serif",
+mpl.rcParams |= {
+    "svg.hashsalt": "hobbes",  # the same run gives the same bytes
+    "svg.fonttype": "none",  # letters stay letters
     "text.parse_math": False,
 }
 
@@ -28,29 +25,28 @@ def scores_and_failures(scores: Sequence[Mapping[str, int]], failures: Sequence[
 
     Give the address of a picture that holds it all: a data URL of an SVG.
     """
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9, 4.5), layout="constrained")
-        above, below = figure.subplots(2, sharex=True, height_ratios=(4, 1))
-        turns = range(len(scores))
-        for k, agent in enumerate(sorted({agent for now in scores for agent in now})):
-            above.plot(
-                turns,
-                [now.get(agent) for now in scores],
-                label=agent,
-                color=PALETTE[k % len(PALETTE)],
-                linestyle=DASHES[k // len(PALETTE) % len(DASHES)],
-                marker="." if len(scores) == 1 else None,
-            )
-        below.bar(turns, failures, color=PALETTE[5])
-        above.set_ylabel("score")
-        below.set_ylabel("nobody's")
-        below.set_xlabel("turn")
-        for axes in (above, below):
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        below.yaxis.set_major_locator(MaxNLocator(2, integer=True))
-        below.set_ylim(bottom=0, top=max(1, *failures))
-        figure.legend(loc="outside right upper", frameon=False, ncols=1 + len(above.lines) // 16)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    above, below = figure.subplots(2, sharex=True, height_ratios=(4, 1))
+    turns = range(len(scores))
+    for k, agent in enumerate(sorted({agent for now in scores for agent in now})):
+        above.plot(
+            turns,
+            [now.get(agent) for now in scores],
+            label=agent,
+            color=PALETTE[k % len(PALETTE)],
+            linestyle=DASHES[k // len(PALETTE) % len(DASHES)],
+            marker="." if len(scores) == 1 else None,
+        )
+    below.stairs(failures, [turn - 0.5 for turn in range(len(failures) + 1)], fill=True, color=PALETTE[5])
+    above.set_ylabel("score")
+    below.set_ylabel("nobody's")
+    below.set_xlabel("turn")
+    for axes in (above, below):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    below.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+    below.set_ylim(bottom=0, top=max(1, *failures))
+    figure.legend(loc="outside right upper", frameon=False, ncols=1 + len(above.lines) // 16)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"

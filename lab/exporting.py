@@ -170,7 +170,7 @@ def _write_parquet(path: Path, table: Table) -> None:
     pyarrow.parquet.write_table(pa.Table.from_pylist(table.rows, schema), path)
 
 
-WRITERS: Mapping[str, Callable[[Path, Table], None]] = {
+WRITERS: dict[str, Callable[[Path, Table], None]] = {
     "jsonl": _write_jsonl,
     "csv": _write_csv,
     "parquet": _write_parquet,

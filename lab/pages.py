@@ -141,7 +141,7 @@ class Pages:
         return self._page(
             "agent.html",
             run=run,
-            told={"intent": None, **told},
+            told=told,
             near=asked[max(at - 1, 0) : at + 2],
             changed={key: value for key, value in after.items() if value != told["mind_before"][key]},
         )

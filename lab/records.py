@@ -451,6 +451,15 @@ class Records:
         rows = self.db.table("measures").rows_where("run = ? and scope = 'run'", [run], order_by="rowid")
         return {row["name"]: row["value"] for row in rows}
 
+    @contextmanager
+    def as_of_now(self) -> Iterator[None]:
+        """Read everything as it stands at one moment, whatever is played meanwhile."""
+        self.db.conn.execute("begin")
+        try:
+            yield
+        finally:
+            self.db.conn.rollback()
+
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
         """Count a run's rows of a table by a column."""
         sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours

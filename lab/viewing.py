@@ -43,7 +43,7 @@ def site(home: Path, host: str) -> Starlette:
 
         def endpoint(request: Request) -> Response:
             try:
-                with records(home) as opened:
+                with records(home) as opened, opened.as_of_now():
                     return HTMLResponse(
                         show(Pages(opened, link, live=True), request.path_params), headers=HEADERS
                     )

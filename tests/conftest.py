@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -15,6 +15,17 @@ from nodes import calling
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+SYSTEM_REQUIRED = os.environ.get("HOBBES_REQUIRE_SYSTEM") == "1"
+"""Whether a test that this machine has no means for fails, rather than being skipped."""
+
+
+def missing(what: str) -> NoReturn:
+    """Skip a test for what the machine lacks; fail where it must not (HOBBES_REQUIRE_SYSTEM=1)."""
+    if SYSTEM_REQUIRED:
+        pytest.fail(f"HOBBES_REQUIRE_SYSTEM=1, and {what}")
+    pytest.skip(what)
 
 
 class LiveCallError(AssertionError):

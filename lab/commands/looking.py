@@ -105,7 +105,7 @@ def export(
     """
     from lab.exporting import export as exported
 
-    with opened(home) as records:
+    with opened(home) as records, records.as_of_now():
         found = records.find(run)
         folder = to or Path(f"{found.id}-{form.value}")
         files = exported(records, found, form.value, folder)
