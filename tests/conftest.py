@@ -60,15 +60,16 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def waits() -> Iterator[list[float]]:
     """The seconds that a run waited between its tries; nobody waits in tests."""
     waited: list[float] = []
 
     async def no_wait(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(calling, "wait", no_wait)
-    return waited
+    before = calling.wait.set(no_wait)
+    yield waited
+    calling.wait.reset(before)
 
 
 @pytest.fixture
