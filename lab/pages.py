@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.world import OBSERVER
+from lab.answering import waiting
 from lab.cards import counts, details
 from lab.charts import scores_and_failures
 from lab.history import scores
@@ -39,8 +40,8 @@ _POLICY = {
 POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
 """What the browser may do with a page: show it in our style, with the pictures that are in it."""
 
-AT_REST = frozenset({"finished", "halted"})
-"""Of runs in these states a page that was shown stays true."""
+AT_REST = frozenset({"finished", "halted", "waiting"})
+"""Of runs in these states a page that was shown stays true until somebody acts."""
 
 
 def _shown(value: object) -> object:
@@ -110,6 +111,7 @@ class Pages:
             watching=self.live and run.status not in AT_REST,
             run=run,
             result=self.records.result(run),
+            requests=waiting(run) if run.question else [],
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,

@@ -14,9 +14,10 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from lab.answering import waiting
 from lab.exporting import export
 from lab.pages import POLICY, Pages
-from lab.playing import Request
+from lab.playing import Request, begin
 from lab.records import Records, records
 from lab.viewing import link, site
 from nodes.journal import Reply
@@ -24,6 +25,7 @@ from nodes.minds import PolicyMind
 from tests.conftest import Hobbes, missing
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
+from tests.lab.test_observer import REASON, game, on
 
 LOCAL = "http://127.0.0.1"
 
@@ -98,6 +100,62 @@ def test_every_answer_says_what_the_browser_may_do(opened: Records, pages: TestC
         assert headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
         assert "script" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
+
+
+# --- a person answers
+
+
+def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Records, pages: TestClient) -> None:
+    """Granting all with the reason of the scripted observer `always` leads to that observer's digest."""
+    scripted = played(opened, game("always"))
+    run = on(opened, begin(opened, game("human")))
+    while run.status == "waiting":
+        page = pages.get(f"/{run.id}").text
+        asked = dict(re.findall(r'name="(unit-\w+)" min="0" max="(\d+)"', page))
+        assert asked == {r["unit"]: str(r["amount"]) for r in waiting(run)}
+        answered = pages.post(
+            f"/{run.id}/answer", data={**asked, "reason": REASON}, headers={"origin": LOCAL}
+        )
+        assert [str(step.status_code) for step in (*answered.history, answered)] == ["303", "200"]
+        run = opened.find(run.id)
+    assert run.digest == scripted.digest
+    assert "You are asked" not in pages.get(f"/{run.id}").text
+
+
+@pytest.mark.parametrize(
+    ("sent", "origin", "status", "told"),
+    [
+        ({"unit-b": "1"}, "http://evil.example", 403, "another site's page may not answer"),
+        ({"unit-b": "1"}, None, 403, "another site's page may not answer"),
+        ({"unit-b": "1000"}, LOCAL, 400, "unit-b asks for"),
+        ({"unit-z": "1"}, LOCAL, 400, "write UNIT=AMOUNT"),
+        ({"unit-b": "1", "reason": "a\nb"}, LOCAL, 400, "a reason is text in UTF-8 on one line"),
+    ],
+)
+def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR0917  a column each
+    sent: dict[str, str],
+    origin: str | None,
+    status: int,
+    told: str,
+    opened: Records,
+    pages: TestClient,
+) -> None:
+    run = on(opened, begin(opened, game("human")))
+    answered = pages.post(
+        f"/{run.id}/answer", data=sent, headers={"origin": origin} if origin else {}, follow_redirects=False
+    )
+    assert (answered.status_code, told in answered.text) == (status, True)
+    assert opened.find(run.id).status == "waiting"
+
+
+def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
+    opened: Records, pages: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = on(opened, begin(opened, game("human")))
+    with opened.playing(run.id):
+        pages.post(f"/{run.id}/answer", data={"unit-b": "0"}, headers={"origin": LOCAL})
+    assert f"hobbes: run {run.id} is being played by another process" in capsys.readouterr().err
+    assert on(opened, run).status == "waiting"
 
 
 # --- what a model says is text
