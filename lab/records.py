@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 from sqlite_utils import Database, Migrations
 from sqlite_utils.db import NotFoundError
 
+from engine.measuring import parts, ratio
 from engine.record import sha256
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
@@ -169,6 +170,13 @@ def m004_observers(db: Database) -> None:
     db.table("runs").add_column("question", str)
 
 
+@migrations()
+def m005_what_measures_rest_on(db: Database) -> None:
+    """Keep beside each figure how many decisions it rests on, and how many of them were nobody's."""
+    for column in ("decisions", "failures"):
+        db.table("measures").add_column(column, int)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run as the database has it; see `Records.find`."""
@@ -186,6 +194,20 @@ class Run:
     caps: Caps
     question: dict[str, Any] | None
     """What a person is asked, while the run waits for an answer."""
+
+
+class Decision(NamedTuple):
+    """How the call ended that counts for an agent in a turn."""
+
+    turn: int
+    agent: str
+    attempt: int
+    outcome: str
+
+    @property
+    def nobodys(self) -> bool:
+        """Tell whether the call failed, so that nobody decided."""
+        return self.outcome not in DECISIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,20 +423,24 @@ class Records:
 
         The observer's calls count as an agent's. `share` is of all decisions; None: there was none yet.
         """
-        # What counts is nodes.reading.deciding's to say; SQLite takes `outcome` from the row of the maximum.
-        sql = (
-            "select turn, agent, outcome, max(attempt) from calls where run = ?"
-            " and (question = 1 or outcome in (?, ?)) group by turn, agent"
-        )
-        decided = self.db.conn.execute(sql, [run, *sorted(DECISIONS)]).fetchall()
-        failed = [call for call in decided if call[2] not in DECISIONS]
+        decisions = self.decisions(run)
+        failed = [decision for decision in decisions if decision.nobodys]
         return {
             "in all": len(failed),
-            "share": len(failed) / len(decided) if decided else None,
-            "by turn": dict(Counter(turn for turn, *_ in failed)),
-            "by agent": dict(Counter(agent for _, agent, *_ in failed).most_common()),
-            "by cause": dict(Counter(outcome for _, _, outcome, _ in failed).most_common()),
+            "share": ratio(len(failed), len(decisions)),
+            "by turn": dict(Counter(failure.turn for failure in failed)),
+            "by agent": dict(Counter(failure.agent for failure in failed).most_common()),
+            "by cause": dict(Counter(failure.outcome for failure in failed).most_common()),
         }
+
+    def decisions(self, run: str) -> list[Decision]:
+        """Give of each agent and turn how the call that counts ended."""
+        # What counts is nodes.reading.deciding's to say; SQLite takes the rest from the row of the maximum.
+        sql = (
+            "select turn, agent, max(attempt), outcome from calls where run = ?"
+            " and (question = 1 or outcome in (?, ?)) group by turn, agent"
+        )
+        return [Decision(*row) for row in self.db.conn.execute(sql, [run, *sorted(DECISIONS)])]
 
     def measures(self, run: str) -> dict[str, float | None]:
         """Give the measures of a whole run."""
@@ -468,11 +494,19 @@ class Records:
         )
 
     def keep_measures(self, run: str, measures: tuple[Measure, ...]) -> None:
-        """Write the measures of a run."""
+        """Write the measures of a run, beside each how many decisions it rests on, and how many failed."""
+        decided, failed = Counter[int](), Counter[int]()
+        for decision in self.decisions(run):
+            decided[decision.turn] += 1
+            failed[decision.turn] += decision.nobodys
+        turns = range(self.db.table("runs").get(run)["turns"])
+        scopes = {**dict(parts(turns)), **{f"turn/{turn}": (turn,) for turn in turns}}
+        counted = {s: [sum(c[turn] for turn in on) for c in (decided, failed)] for s, on in scopes.items()}
         with self.db.atomic():
             self.db.conn.executemany(
-                "insert or replace into measures (run, name, scope, value) values (?, ?, ?, ?)",
-                [(run, measure.name, measure.scope, measure.value) for measure in measures],
+                "insert or replace into measures (run, name, scope, value, decisions, failures)"
+                " values (?, ?, ?, ?, ?, ?)",
+                [(run, m.name, m.scope, m.value, *counted[m.scope]) for m in measures],
             )
 
     @contextmanager

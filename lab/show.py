@@ -111,7 +111,11 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     facts.add_row(Text("seconds", style="bold"), plain(f"{result['seconds']:.1f}"))
     verdict = "tainted: too many decisions were nobody's" if result["tainted"] else "no"
     facts.add_row(Text("tainted", style="bold"), Text(verdict, style="bold red" if result["tainted"] else ""))
-    return Group(facts, Text(""), table("measures of the run", ("measure", "value"), measures.items()))
+    nobodys = (
+        f", {percent(share)} of their decisions nobody's" if (share := result["failures"]["share"]) else ""
+    )
+    title = f"measures of the run{nobodys}"
+    return Group(facts, Text(""), table(title, ("measure", "value"), measures.items()))
 
 
 def _failures(told: Mapping[str, Any]) -> str:

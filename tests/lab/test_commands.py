@@ -423,7 +423,7 @@ TABLES: dict[str, set[str]] = {
     "reports": {"run", "turn", "rater", "ratee", "kind", "score"},
     "messages": {"run", "turn", "sender", "receiver", "text"},
     "minds": {"run", "turn", "agent", "mind"},
-    "measures": {"run", "name", "scope", "value"},
+    "measures": {"run", "name", "scope", "value", "decisions", "failures"},
 }  # fmt: skip
 
 

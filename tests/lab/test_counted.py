@@ -50,6 +50,25 @@ def test_failures_are_counted_by_turn_agent_and_cause(
     assert listed["failures"] == opened.failures(run.id)
 
 
+def test_a_measure_stands_beside_the_decisions_it_rests_on(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two decisions a turn 1, 2 and 0 failed in turns 0, 1 and 2; the first of two halves is turn 0."""
+    run = faulty_run(opened, monkeypatch)
+    rests_on = dict.fromkeys(("run", "first-half", "second-half", "turn/0", "turn/1", "turn/2"), (0, 0))
+    for row in opened.db.table("measures").rows_where("run = ? and name = 'raid_rate'", [run.id]):
+        rests_on[row["scope"]] = (row["decisions"], row["failures"])
+    assert rests_on == {
+        "run": (6, 3),
+        "first-half": (2, 1),
+        "second-half": (4, 2),
+        "turn/0": (2, 1),
+        "turn/1": (2, 2),
+        "turn/2": (2, 0),
+    }
+    assert opened.db.table("measures").count_where("decisions is null or failures is null") == 0
+
+
 def test_where_the_second_answer_is_a_decision_nothing_failed_and_the_card_has_both(
     opened: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,122 @@
+"""What `hobbes trace` prints: a run, a turn, one agent's turn, the observer's."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from lab.show import OUT, card, json_text, matrix, plain, table
+
+
+def show_overview(lines: list[dict[str, Any]]) -> None:
+    """Show a run, a line a turn."""
+    columns = ("turn", "outcomes", "failures", "drops", "mends", "events", "digest")
+    rows = [
+        [_counts(line[c]) if isinstance(line[c], dict) else line[c] for c in columns[:-1]] for line in lines
+    ]
+    short = [[*row, line["digest"][:12]] for row, line in zip(rows, lines, strict=True)]
+    OUT.print(table("", columns, short))
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def show_turn(told: Mapping[str, Any]) -> None:
+    """Show a turn: its agents, events, calls, sums and reports."""
+    rows = [
+        [
+            one["agent"],
+            one["outcome"],
+            one["model"],
+            _counts({"drops": len(one["drops"]), "mends": len(one["mends"])}),
+            one["intent"]["reflection"]["reasoning"] or one["reasoning"],
+        ]
+        for one in told["agents"]
+    ]
+    OUT.print(
+        table(f"run {told['run']}, turn {told['turn']}", ("agent", "outcome", "model", "found", "why"), rows)
+    )
+    OUT.print(
+        table(
+            "\nevents",
+            ("type", "agent", "event"),
+            [[e["type"], e["agent"], _rest(e)] for e in told["events"]],
+        )
+    )
+    OUT.print(
+        _attempts("\ncalls", [{"who": who, **call} for who, calls in told["calls"].items() for call in calls])
+    )
+    if told["observer"] and (told["observer"]["drops"] or told["observer"]["mends"]):
+        OUT.print(Text("\nof the observer's answer", style="italic"), _found(told["observer"]), sep="\n")
+    for agent, sums in told["sums"].items():
+        OUT.print(table(f"\n{agent}", ("figure", "is made of"), list(sums.items())))
+    for kind, ratings in told["reports"].items():
+        if ratings:
+            OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings))
+    OUT.print(Text(f"digest {told['digest']}", style="dim"))
+
+
+def _rest(event: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{k} {json.dumps(v, ensure_ascii=False)}" for k, v in event.items() if k not in {"type", "agent"}
+    )
+
+
+def show_card(told: Mapping[str, Any]) -> None:
+    """Show all that is known of one agent's turn."""
+    reflection = told["intent"]["reflection"]
+    changed = {k: v for k, v in told["mind_after"].items() if v != told["mind_before"][k]}
+    happened = "\n".join(f"{event['type']} {event['agent']} {_rest(event)}" for event in told["events"])
+    parts = [
+        ("saw", json_text(told["saw"])),
+        ("system prompt", plain(told["system"] or "(a policy reads the view alone)")),
+        ("prompt", plain(told["prompt"])),
+        ("answer", plain(told["answer"])),
+        ("how the call ended", plain(_ending(told))),
+        ("all attempts", _attempts("", told["attempts"])),
+        ("reasoning", plain(told["reasoning"] or reflection["reasoning"] or "none")),
+        ("intent", json_text(told["intent"])),
+        ("drops and mends", _found(told)),
+        ("what happened", plain(happened or "nothing")),
+        ("what its figures are made of", table("", ("figure", "is made of"), list(told["sums"].items()))),
+        ("what changed in its mind", json_text(changed) if changed else Text("nothing")),
+    ]
+    OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))
+
+
+def show_observer(told: Mapping[str, Any]) -> None:
+    """Show what an observer was asked, and what it ruled."""
+    parts = [
+        ("system prompt", plain(told["system"] or "(a person reads the requests alone)")),
+        ("what was asked", json_text({r["unit"]: r for r in told["saw"]["requests"]})),
+        ("answer", plain(told["answer"])),
+        ("how the call ended", plain(_ending(told))),
+        ("all attempts", _attempts("", told["attempts"])),
+        ("reasoning", plain(told["reasoning"] or "none")),
+        ("drops and mends", _found(told)),
+        ("rulings", json_text(told["rulings"])),
+    ]
+    OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))
+
+
+def _ending(told: Mapping[str, Any]) -> str:
+    spent = f"{told['milliseconds']} ms, tokens in {told['tokens']['in']}, out {told['tokens']['out']}"
+    ended = f"{told['outcome']} by {told['stage']}, attempt {told['attempt']}, {told['model']}; {spent}"
+    return f"{ended}\n{told['error']}".strip()
+
+
+def _attempts(title: str, calls: list[dict[str, Any]]) -> RenderableType:
+    """Show how calls ended, a line each."""
+    return table(title, tuple(calls[0]), [list(call.values()) for call in calls])
+
+
+def _found(told: Mapping[str, Any]) -> RenderableType:
+    rows = [
+        (part[:-1], one["stage"], one["code"], one["said"], one.get("kept"))
+        for part in ("drops", "mends")
+        for one in told[part]
+    ]
+    return table("", ("what", "stage", "code", "said", "kept"), rows) if rows else Text("none")

@@ -1,0 +1,78 @@
+"""The commands that show what was played: `runs` and `trace`."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from engine.world import OBSERVER
+from lab.cards import show_card, show_observer, show_overview, show_turn
+from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
+from lab.show import OUT, percent, picture, print_json, table
+
+app = typer.Typer()
+
+
+@app.command(context_settings=ENV)
+def runs(home: Home = HOME, as_json: AsJson = False) -> None:
+    """List the runs; --json tells all that is known of each.
+
+    Example: hobbes runs
+    """
+    with opened(home) as records:
+        rows = records.runs()
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("id", "name", "world", "status", "turns", "nobody's", "digest")
+    shown = [
+        (
+            row["id"],
+            row["name"],
+            row["world"],
+            "tainted" if row["tainted"] else row["status"],
+            row["turns"],
+            percent(row["failures"]["share"]),
+            (row["digest"] or "")[:8],
+        )
+        for row in rows
+    ]
+    OUT.print(table("", columns, shown) if rows else Text("no runs yet; try: hobbes run mining"))
+
+
+@app.command(context_settings=ENV)
+def trace(
+    run: RunName,
+    turn: Annotated[int | None, typer.Argument(help="a turn, from 0")] = None,
+    agent: Annotated[str | None, typer.Argument(help="an agent that acted in it")] = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Show a run turn by turn, a turn agent by agent, or one agent's turn as a card.
+
+    Example: hobbes trace last 3 miner-01
+    """
+    from lab import tracing
+
+    with opened(home) as records:
+        found = records.find(run)
+        if turn is None:
+            told: Any = tracing.overview(records, found)
+        elif agent is None:
+            told = tracing.turn_card(records, found, turn)
+        elif agent == OBSERVER and (ruled := tracing.observer_card(records, found, turn)):
+            told = ruled
+        else:
+            told = tracing.agent_card(records, found, turn, agent)
+        after = None if turn is None else tracing.state_before(records, found, turn + 1)
+    if as_json:
+        print_json(told)
+    elif turn is None:
+        show_overview(told)
+    elif agent is None:
+        show_turn(told)
+        OUT.print(picture(found.world.picture(after)))
+    elif agent == OBSERVER:
+        show_observer(told)
+    else:
+        show_card(told)

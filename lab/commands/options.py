@@ -1,0 +1,72 @@
+"""What commands share: their options, and what is opened for them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engine.worlds import WORLDS, world_named
+from lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from engine.world import AnyWorld
+    from lab.records import Records
+
+
+ENV = {"auto_envvar_prefix": "HOBBES"}
+
+HOME = Path(".hobbes")
+
+Home = Annotated[Path, typer.Option(help="the folder of runs.db and checkpoints.db")]
+AsJson = Annotated[
+    bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", envvar="HOBBES_SET", help="key=value, or key=@FILE.json; repeatable"),
+]
+RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
+WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
+
+
+@contextmanager
+def opened(home: Path) -> "Iterator[Records]":
+    """Open the run database of a home folder."""
+    from lab.records import records
+
+    with records(home) as opened:
+        yield opened
+
+
+def world_asked(name: str) -> "AnyWorld":
+    """Give the world of this name; UsageError lists the names."""
+    try:
+        return world_named(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """Read key=value, the value JSON if it can be, else text; or key=@FILE, the file being JSON."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--set {text!r}: write key=value")
+    if value.startswith("@"):
+        return key, _json_file(Path(value[1:]))
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _json_file(path: Path) -> Any:  # noqa: ANN401  any JSON
+    """Read a file of JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON: {error}") from error

@@ -1,0 +1,171 @@
+"""The commands that play a run: `run`, `resume`, `answer`."""
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from engine.worlds import WORLDS
+from lab.commands.options import ENV, HOME, AsJson, Home, RunName, Settings, opened, setting
+from lab.errors import HaltedRunError
+from lab.show import ERR, OUT, picture, print_json, summary, table
+
+if TYPE_CHECKING:
+    from lab.records import Records, Run
+
+app = typer.Typer()
+
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop before more calls than this")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="stop once so many tokens, in and out, are spent")]
+MaxUsd = Annotated[float | None, typer.Option(min=0, help="stop once so much is spent (lab/prices.toml)")]
+MaxSeconds = Annotated[float | None, typer.Option(min=0, help="stop after so much time, over all resumes")]
+
+
+@app.command(context_settings=ENV)
+def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
+    world: Annotated[str, typer.Argument(help=f"{', '.join(WORLDS)}, or a FILE.toml")],
+    agents: Annotated[int | None, typer.Option(min=1, help="how many agents")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="how many turns")] = None,
+    seed: Annotated[int | None, typer.Option(help="the run's luck")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="openai:NAME, policy:NAME?noise=0.1, or SPEC*N,SPEC*N")
+    ] = None,
+    prompts: Annotated[str | None, typer.Option(help="a variant; see `hobbes prompts list`")] = None,
+    lang: Annotated[str | None, typer.Option(help="en or zh")] = None,
+    observer: Annotated[
+        str | None, typer.Option(help="who rules on begging in trust: never, always, human, openai:NAME, ...")
+    ] = None,
+    settings: Settings = None,
+    name: Annotated[str | None, typer.Option(help="a name to call the run by")] = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    max_seconds: MaxSeconds = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Play a run.
+
+    Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
+    """
+    from lab.playing import Request, begin
+    from lab.runfile import read_run_file
+    from nodes.caps import Caps
+
+    asked = read_run_file(Path(world)) if world.endswith(".toml") else Request(world)
+    values = {**asked.values, **dict(setting(text) for text in settings or ())}
+    values |= {k: v for k, v in {"rounds": rounds, "observer": observer}.items() if v is not None}
+    said: dict[str, Any] = {
+        "agents": agents,
+        "seed": seed,
+        "models": model,
+        "prompts": prompts,
+        "lang": lang,
+        "name": name,
+    }
+    request = replace(asked, values=values, **{k: v for k, v in said.items() if v is not None})
+    with opened(home) as records:
+        begun = begin(records, request, Caps(max_calls, max_tokens, max_usd, max_seconds))
+        ERR.print(Text(f"run {begun.id}"))
+        _play(records, begun, as_json=as_json)
+
+
+@app.command(context_settings=ENV)
+def resume(  # noqa: PLR0913, PLR0917  a cap each
+    run: RunName,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    max_seconds: MaxSeconds = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Go on where a run stopped, for whatever reason; a cap that is given takes the place of the run's own.
+
+    Example: hobbes resume last --max-calls 1000
+    """
+    from lab.playing import recap
+
+    caps = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
+    with opened(home) as records:
+        found = recap(records, records.find(run), {k: v for k, v in caps.items() if v is not None})
+        _play(records, found, as_json=as_json)
+
+
+@app.command(context_settings=ENV)
+def answer(
+    run: RunName,
+    grant: Annotated[
+        list[str] | None, typer.Option(help="UNIT=AMOUNT, repeatable; who is not named is declined")
+    ] = None,
+    reason: Annotated[str, typer.Option(help="why; whoever asked reads it")] = "",
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Answer what a waiting run asks a person, and go on; without options it asks in the terminal.
+
+    Example: hobbes answer last --grant unit-a=8 --reason 'you asked for little'
+    """
+    from lab.answering import as_told, asked_in_terminal, waiting
+
+    with opened(home) as records:
+        found = records.find(run)
+        requests = waiting(found)
+        interactive = grant is None and not reason
+        said = asked_in_terminal(requests) if interactive else as_told(requests, grant or (), reason)
+        _play(records, found, as_json=as_json, said=said)
+
+
+def _play(records: "Records", run: "Run", *, as_json: bool, said: str | None = None) -> None:
+    """Play a run to its end, or until a person is asked, watched, and tell what it came to."""
+    from lab.playing import go_on
+    from lab.watching import watched
+
+    try:
+        with watched(run) as on_turn:
+            asyncio.run(go_on(records, run, on_turn, said))
+    except KeyboardInterrupt:
+        hint = records.command("resume", run.id)
+        ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)
+        sys.exit(130)
+    except HaltedRunError:
+        if as_json:
+            print_json(records.result(records.find(run.id)))
+        raise
+    ended = records.find(run.id)
+    if ended.question is not None:
+        _tell_question(records, ended, as_json=as_json)
+        return
+    result = records.result(ended)
+    if as_json:
+        print_json(result)
+    else:
+        from lab.tracing import state_before
+
+        OUT.print(picture(run.world.picture(state_before(records, ended, ended.turns))))
+        OUT.print(summary(result, records.measures(run.id)))
+        trace, replay = records.command("trace", run.id, ended.turns - 1), records.command("replay", run.id)
+        OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)
+    if result["tainted"]:
+        sys.exit(1)
+
+
+def _tell_question(records: "Records", run: "Run", *, as_json: bool) -> None:
+    """Say what a waiting run asks, and how to answer."""
+    from lab.answering import waiting
+
+    requests = waiting(run)
+    if as_json:
+        print_json({"run": run.id, "turn": run.turns, "waiting": requests})
+        return
+    columns = sorted({column for request in requests for column in request})
+    OUT.print(
+        table(
+            f"turn {run.turns}: a person is asked", columns, [[r.get(c) for c in columns] for r in requests]
+        )
+    )
+    OUT.print(Text(f"\nnext: {records.command('answer', run.id)}", style="dim"), soft_wrap=True)

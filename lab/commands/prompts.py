@@ -1,0 +1,144 @@
+"""The commands of the prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from engine.worlds import WORLDS
+from lab.commands.options import ENV, HOME, AsJson, Home, Settings, WorldName, opened, setting, world_asked
+from lab.show import ERR, OUT, card, plain, print_json, table
+
+app = typer.Typer(
+    name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
+)
+
+Variant = Annotated[str, typer.Argument(help="a variant; see `hobbes prompts list`")]
+Lang = Annotated[str, typer.Option(help="en or zh")]
+
+
+@app.command("list", context_settings=ENV)
+def prompts_list(as_json: AsJson = False) -> None:
+    """List worlds, variants and languages.
+
+    Example: hobbes prompts list
+    """
+    from nodes.prompting import languages, variants
+
+    found = {w: {v: list(languages(w, v)) for v in variants(w)} for w in WORLDS}
+    if as_json:
+        print_json(found)
+        return
+    rows = [(w, v, " ".join(langs)) for w, of_world in found.items() for v, langs in of_world.items()]
+    OUT.print(table("", ("world", "variant", "languages"), rows))
+
+
+@app.command("show", context_settings=ENV)
+def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
+    """Show the templates of a variant, its includes put in.
+
+    Example: hobbes prompts show mining guided
+    """
+    from lab.rendering import prompts_for
+
+    prompts = prompts_for(world_asked(world), variant, lang)
+    texts = {"system": prompts.system, "turn": prompts.turn}
+    if prompts.observer:
+        texts["observer"] = prompts.observer
+    if as_json:
+        print_json(texts)
+    else:
+        OUT.print(
+            card(
+                f"{world} {variant} {lang}",
+                [(part, plain(text)) for part, text in texts.items()],
+            )
+        )
+
+
+@app.command("render", context_settings=ENV)
+def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
+    world: WorldName,
+    turn: Annotated[int, typer.Option(min=0, help="a turn, from 0")] = 0,
+    agent: Annotated[str | None, typer.Option(help="an agent; the first, if not said")] = None,
+    run: Annotated[str | None, typer.Option(help="a run whose state and minds are taken")] = None,
+    prompts: Annotated[str | None, typer.Option(help="a variant")] = None,
+    lang: Annotated[str | None, typer.Option(help="en or zh; a run's own, if not said")] = None,
+    settings: Settings = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Print exactly what would be sent, with token counts, and send nothing.
+
+    Example: hobbes prompts render mining --turn 3 --agent miner-01
+    """
+    from lab.playing import Request
+    from lab.rendering import render_anew, render_in_run
+    from nodes.prompting import approximate_tokens
+
+    who = agent or world_asked(world).names(1)[0]
+    if run is None:
+        values = dict(setting(text) for text in settings or ())
+        prompt = render_anew(Request(world, prompts=prompts, lang=lang or "en", values=values), turn, who)
+    else:
+        with opened(home) as records:
+            prompt = render_in_run(records, records.find(run), turn, who, (prompts, lang))
+    tokens = {"system": approximate_tokens(prompt.system), "turn": approximate_tokens(prompt.turn)}
+    if as_json:
+        print_json({"system": prompt.system, "turn": prompt.turn, "tokens": tokens})
+        return
+    for part, text in (("system", prompt.system), ("turn", prompt.turn)):
+        ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
+        print(text)  # noqa: T201  exactly what would be sent
+
+
+@app.command("diff", context_settings=ENV)
+def prompts_diff(
+    world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
+) -> None:
+    """Show how two variants differ.
+
+    Example: hobbes prompts diff mining unguided guided
+    """
+    from lab.rendering import prompts_for
+    from lab.replaying import diff_of
+
+    ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
+    diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
+    if as_json:
+        print_json(diffs)
+    else:
+        OUT.print(plain("".join(diffs.values())), soft_wrap=True)
+
+
+@app.command("check", context_settings=ENV)
+def prompts_check(
+    world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None,
+    variant: Annotated[str | None, typer.Argument(help="a variant")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every prompt: placeholders, every treatment, the languages against each other.
+
+    Example: hobbes prompts check mining guided
+    """
+    from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
+
+    problems: list[str] = []
+    checked: list[str] = []
+    for one in [world_asked(world)] if world else WORLDS.values():
+        for name in [variant] if variant else variants(one.name):
+            for lang in languages(one.name, name) or ("en",):
+                checked.append(f"{one.name} {name} {lang}")
+                try:
+                    problems += check_prompts(one, load_prompts(one, name, lang))
+                except PromptError as error:
+                    problems.append(str(error))
+    if as_json:
+        print_json({"checked": checked, "problems": problems})
+    else:
+        for problem in problems:
+            OUT.print(plain(problem), soft_wrap=True)
+        OUT.print(Text(f"{len(checked)} checked, {len(problems)} problems"))
+    if problems:
+        sys.exit(1)

@@ -1,0 +1,113 @@
+"""The commands that prove a run: `replay` and `verify`."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
+from lab.errors import LabError
+from lab.show import OUT, plain, print_json
+
+if TYPE_CHECKING:
+    from lab.records import Records, Run
+
+app = typer.Typer()
+
+
+@app.command(context_settings=ENV)
+def replay(
+    run: Annotated[str, typer.Argument(help="a run, or a cassette file")],
+    reread: Annotated[bool, typer.Option(help="keep the answers, apply today's reading and rules")] = False,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Play a run again from its recorded answers, without a network; name the first divergence.
+
+    Example: hobbes replay last
+    """
+    if run.endswith(".json.gz"):
+        told = _replay_cassette(Path(run))
+    else:
+        with opened(home) as records:
+            told = _replay_run(records, records.find(run), reread=reread)
+    if as_json:
+        print_json(told)
+    elif told["divergence"]:
+        at = told["divergence"]
+        OUT.print(
+            Text(f"diverged at turn {at['turn']}, {at['agent'] or 'all'}: {at['layer']}", style="bold red")
+        )
+        OUT.print(plain(at["diff"]))
+    else:
+        verdict = "same digest" if told["same"] else f"another digest than the recorded {told['recorded']}"
+        OUT.print(Text(f"{told['turns']} turns, {verdict}: {told['digest']}"), soft_wrap=True)
+    if not told["same"] and not reread:
+        sys.exit(1)
+
+
+def _replay_run(records: "Records", run: "Run", *, reread: bool) -> dict[str, Any]:
+    from lab.replaying import replay_run
+
+    try:
+        replayed = asyncio.run(replay_run(records, run, reread=reread))
+    except ValueError as error:
+        raise LabError(str(error)) from error
+    found = replayed.divergence
+    return {
+        "run": run.id,
+        "turns": replayed.turns,
+        "same": found is None and replayed.digest == run.digest,
+        "recorded": run.digest,
+        "digest": replayed.digest,
+        "divergence": found
+        and {"turn": found.turn, "agent": found.agent, "layer": found.layer, "diff": found.diff},
+    }
+
+
+def _replay_cassette(path: Path) -> dict[str, Any]:
+    from lab.cassettes import CassetteMissError, meta_of
+    from lab.recording import first_difference, play_cassette
+
+    told: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
+    try:
+        then, now = play_cassette(path)
+    except CassetteMissError as miss:
+        at = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
+        return {**told, "turns": 0, "same": False, "digest": "", "divergence": at}
+    turn = first_difference(then, now)
+    if turn is not None:
+        diff = f"digest {then['digests'][turn]}, now {now['digests'][turn]}"
+        told["divergence"] = {
+            "turn": turn,
+            "agent": "",
+            "layer": "reading, validation or engine",
+            "diff": diff,
+        }
+    return {**told, "turns": now["turns"], "same": now["digest"] == then["digest"], "digest": now["digest"]}
+
+
+@app.command(context_settings=ENV)
+def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
+    """Resolve every logged turn again with the engine alone, and check the chain of digests.
+
+    Example: hobbes verify last
+    """
+    from lab.history import faults
+
+    with opened(home) as records:
+        found = records.find(run)
+        wrong = list(faults(records, found))
+    if as_json:
+        listed = [{"turn": turn, "fault": fault} for turn, fault in wrong]
+        print_json({"run": found.id, "turns": found.turns, "digest": found.digest, "faults": listed})
+    else:
+        for turn, fault in wrong:
+            OUT.print(Text(f"turn {turn}: {fault}", style="bold red"))
+        if not wrong:
+            OUT.print(Text(f"{found.turns} turns verified; digest {found.digest}"), soft_wrap=True)
+    if wrong:
+        sys.exit(1)
