@@ -94,17 +94,27 @@ class ReplayJournal:
             return
         if turn.turn not in self._turns:
             raise DivergedError(turn.turn, "", "engine", "the turn is not in the record\n")
-        recorded = self._turns[turn.turn].record
-        for layer, parts in LAYERS:
-            for part in parts:
-                if canonical(recorded[part]) != canonical(turn.record[part]):
-                    raise self._divergence(turn.turn, layer, recorded[part], turn.record[part])
+        difference = first_differing_part(self._turns[turn.turn].record, turn.record)
+        if difference is not None:
+            raise DivergedError(turn.turn, *difference)
 
-    def _divergence(self, turn: int, layer: Layer, recorded: Any, now: Any) -> DivergedError:  # noqa: ANN401  any JSON
-        """Name the first agent for which a part of a turn differs; a world's state is nobody's."""
-        differing = (name for name, a, b in _by_agent(recorded, now) if canonical(a) != canonical(b))
-        agent = next((name for name in differing if name in self._run.setting.agents), "")
-        return DivergedError(turn, agent, layer, diff_of(_pretty(recorded), _pretty(now)))
+
+def first_differing_part(
+    recorded: Mapping[str, Any], now: Mapping[str, Any], sides: tuple[str, str] = ("before", "now")
+) -> tuple[str, Layer, str] | None:
+    """Give agent, layer and diff of the first part in which two records of a turn differ, if any does.
+
+    The agent is the first one for which that part differs; a world's state is nobody's.
+    """
+    agents = {*recorded["minds"], *now["minds"]}
+    for layer, parts in LAYERS:
+        for part in parts:
+            if canonical(recorded[part]) != canonical(now[part]):
+                pairs = _by_agent(recorded[part], now[part])
+                differing = (name for name, a, b in pairs if canonical(a) != canonical(b))
+                agent = next((name for name in differing if name in agents), "")
+                return agent, layer, diff_of(_pretty(recorded[part]), _pretty(now[part]), sides)
+    return None
 
 
 def _by_agent(recorded: Any, now: Any) -> list[tuple[str, Any, Any]]:  # noqa: ANN401  any JSON
@@ -138,9 +148,9 @@ async def replay_run(records: Records, run: Run, *, reread: bool) -> Replayed:
     return Replayed(state["turn"], state["digest"], None)
 
 
-def diff_of(recorded: str, now: str) -> str:
+def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now")) -> str:
     """Give a unified diff, empty if there is no difference."""
-    lines = difflib.unified_diff(recorded.splitlines(), now.splitlines(), "before", "now", lineterm="", n=1)
+    lines = difflib.unified_diff(recorded.splitlines(), now.splitlines(), *sides, lineterm="", n=1)
     return "".join(f"{line}\n" for line in lines)
 
 

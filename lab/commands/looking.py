@@ -1,4 +1,4 @@
-"""The commands that show what was played: `runs`, `trace`, `export`, `view`."""
+"""The commands that show what was played: `runs`, `trace`, `compare`, `export`, `view`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -87,6 +87,23 @@ def trace(
         show_observer(told)
     else:
         show_card(told)
+
+
+@app.command(context_settings=ENV)
+def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
+    """Show two runs of one world side by side: settings, first divergence, failures, measures, reports.
+
+    Example: hobbes compare baseline last
+    """
+    from lab.comparing import compare
+    from lab.comparison_table import show
+
+    with opened(home) as records, records.as_of_now():
+        told = compare(records, records.find(a), records.find(b))
+    if as_json:
+        print_json(told)
+    else:
+        OUT.print(show(told))
 
 
 @app.command(context_settings=ENV)
