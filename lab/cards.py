@@ -14,14 +14,15 @@ def show_overview(lines: list[dict[str, Any]]) -> None:
     """Show a run, a line a turn."""
     columns = ("turn", "outcomes", "failures", "drops", "mends", "events", "digest")
     rows = [
-        [_counts(line[c]) if isinstance(line[c], dict) else line[c] for c in columns[:-1]] for line in lines
+        [counts(line[c]) if isinstance(line[c], dict) else line[c] for c in columns[:-1]] for line in lines
     ]
     short = [[*row, line["digest"][:12]] for row, line in zip(rows, lines, strict=True)]
     OUT.print(table("", columns, short))
 
 
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
+def counts(counted: Mapping[str, int]) -> str:
+    """Give counts in a line."""
+    return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
 def show_turn(told: Mapping[str, Any]) -> None:
@@ -31,7 +32,7 @@ def show_turn(told: Mapping[str, Any]) -> None:
             one["agent"],
             one["outcome"],
             one["model"],
-            _counts({"drops": len(one["drops"]), "mends": len(one["mends"])}),
+            counts({"drops": len(one["drops"]), "mends": len(one["mends"])}),
             one["intent"]["reflection"]["reasoning"] or one["reasoning"],
         ]
         for one in told["agents"]
@@ -43,7 +44,7 @@ def show_turn(told: Mapping[str, Any]) -> None:
         table(
             "\nevents",
             ("type", "agent", "event"),
-            [[e["type"], e["agent"], _rest(e)] for e in told["events"]],
+            [[e["type"], e["agent"], details(e)] for e in told["events"]],
         )
     )
     OUT.print(
@@ -59,7 +60,8 @@ def show_turn(told: Mapping[str, Any]) -> None:
     OUT.print(Text(f"digest {told['digest']}", style="dim"))
 
 
-def _rest(event: Mapping[str, Any]) -> str:
+def details(event: Mapping[str, Any]) -> str:
+    """Give what an event says beside its type and agent."""
     return ", ".join(
         f"{k} {json.dumps(v, ensure_ascii=False)}" for k, v in event.items() if k not in {"type", "agent"}
     )
@@ -69,7 +71,7 @@ def show_card(told: Mapping[str, Any]) -> None:
     """Show all that is known of one agent's turn."""
     reflection = told["intent"]["reflection"]
     changed = {k: v for k, v in told["mind_after"].items() if v != told["mind_before"][k]}
-    happened = "\n".join(f"{event['type']} {event['agent']} {_rest(event)}" for event in told["events"])
+    happened = "\n".join(f"{event['type']} {event['agent']} {details(event)}" for event in told["events"])
     parts = [
         ("saw", json_text(told["saw"])),
         ("system prompt", plain(told["system"] or "(a policy reads the view alone)")),

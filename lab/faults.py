@@ -7,14 +7,15 @@ is drawn by a hash of its address and of how often it was asked, so that it can 
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any, TypeAlias
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -26,6 +27,7 @@ ANSWER = "answer"
 STALL_SECONDS = 5.0
 """How long a stalled answer takes."""
 
+BLANKS = b" " * 2**20
 DAY = 24 * 60 * 60
 PAGE = "<!doctype html><html><head><title>Bad gateway</title></head><body><h1>502</h1></body></html>"
 PROSE = "I'm sorry, but I can't help with a game in which others are raided."
@@ -144,6 +146,26 @@ def _half_a_body(asked: Asked) -> Response:
     return Cut(head.encode() + body[: len(body) // 2])
 
 
+async def _endless(first: bytes, then: bytes) -> AsyncIterator[bytes]:
+    """Give bytes for as long as somebody takes them."""
+    yield first
+    while True:
+        yield then
+        await asyncio.sleep(0)
+
+
+def _endless_body(_: Asked) -> Response:
+    return StreamingResponse(_endless(b"", BLANKS), media_type="application/json")
+
+
+def _gzip_bomb(_: Asked) -> Response:
+    """Answer without end, too, each kilobyte of it a megabyte when unpacked."""
+    pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # with gzip's header
+    first, then = (pack.compress(BLANKS) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    headers = {"content-encoding": "gzip"}
+    return StreamingResponse(_endless(first, then), headers=headers, media_type="application/json")
+
+
 def _unknown_fields(asked: Asked) -> Response:
     return JSONResponse({**asked.completion, "provider": {"name": "x"}, "x_trace": [1], "moderation": None})
 
@@ -178,6 +200,8 @@ FAULTS: Mapping[str, Fault] = {
     "cut-in-headers": lambda _: Cut(b"HTTP/1.1 200 OK\r\ncontent-ty"),
     "cut-in-body": _half_a_body,
     "stall": lambda asked: Late(asked.completion),
+    "endless-body": _endless_body,
+    "gzip-bomb": _gzip_bomb,
     # errors that may pass
     "html-502": lambda _: HTMLResponse(PAGE, 502),
     "error-500": fails(500, "The server had an error."),

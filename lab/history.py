@@ -1,6 +1,6 @@
 """A logged run as the engine reads it: its history for measures, and its verification."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.record import Draw, Event, canonical
@@ -19,6 +19,12 @@ def history(records: Records, run: Run) -> list[Played[Any, Any]]:
         played.append(played_turn(run, before, turn))
         before = played[-1].after
     return played
+
+
+def scores(records: Records, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """Give the scores after each logged turn."""
+    for turn in records.turns(run.id):
+        yield turn.turn, run.world.scores(run.world.load(run.setting, turn.record["state"]))
 
 
 def played_turn(run: Run, before: Any, turn: Turn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state

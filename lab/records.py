@@ -388,12 +388,16 @@ class Records:
 
     def runs(self) -> list[dict[str, Any]]:
         """List the runs, the newest first, as scripts read them."""
-        rows = self.db.table("runs").rows_where(order_by="started desc, rowid desc")
         return [
-            {c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")}
-            | {"failures": self.failures(row["id"])}
-            for row in rows
+            self.about(row["id"])
+            for row in self.db.table("runs").rows_where(select="id", order_by="started desc, rowid desc")
         ]
+
+    def about(self, run: str) -> dict[str, Any]:
+        """Give all that is known of a run but its texts."""
+        row = self.db.table("runs").get(run)
+        told = {c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")}
+        return told | {"failures": self.failures(run)}
 
     def result(self, run: Run) -> dict[str, Any]:
         """Give what a run came to, as `run --json` ends with it."""
@@ -446,6 +450,15 @@ class Records:
         """Give the measures of a whole run."""
         rows = self.db.table("measures").rows_where("run = ? and scope = 'run'", [run], order_by="rowid")
         return {row["name"]: row["value"] for row in rows}
+
+    @contextmanager
+    def as_of_now(self) -> Iterator[None]:
+        """Read everything as it stands at one moment, whatever is played meanwhile."""
+        self.db.conn.execute("begin")
+        try:
+            yield
+        finally:
+            self.db.conn.rollback()
 
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
         """Count a run's rows of a table by a column."""

@@ -8,7 +8,6 @@ faults it does to calls what real servers do, and tells under `/stats` what it d
 import asyncio
 import hashlib
 import json
-import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -24,8 +23,8 @@ from engine.chance import Luck
 from engine.policy import Policies, speak, viewer
 from engine.world import OBSERVER, AnyWorld
 from engine.worlds import WORLDS, world_named
-from lab.errors import LabError
 from lab.faults import CuttableProtocol, Faults
+from lab.listening import listener
 from nodes.chat import ADDRESS_HEADER
 from nodes.minds import parse_spec
 from nodes.prompting import approximate_tokens
@@ -156,13 +155,6 @@ def configured(app: Starlette) -> uvicorn.Config:
 
 def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> None:
     """Serve until stopped; the first line on stdout says where."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen()  # who reads the line below may ask at once
-    except OSError as error:
-        listener.close()
-        raise LabError(f"cannot listen at {host}:{port}: {error.strerror}; choose another --port") from error
-    print(f"http://{host}:{listener.getsockname()[1]}/v1", flush=True)  # noqa: T201  for people and scripts
-    uvicorn.Server(configured(stand_in(delay, faults))).run(sockets=[listener])
+    with listener(host, port) as listening:
+        print(f"http://{host}:{listening.getsockname()[1]}/v1", flush=True)  # noqa: T201  for people and scripts
+        uvicorn.Server(configured(stand_in(delay, faults))).run(sockets=[listening])

@@ -6,7 +6,7 @@ Model text is foreign: it is printed as plain text, its control characters spell
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
@@ -23,6 +23,9 @@ ERR = Console(stderr=True, highlight=False)
 # Okabe and Ito's eight colours, which colour-blind people can tell apart; the code in a cell tells the rest.
 PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 
+Rows: TypeAlias = Sequence[Sequence[str]]
+"""A world's picture: rows of short words."""
+
 SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
 """Colours of the same eight, for ratings from low to high."""
 
@@ -32,10 +35,14 @@ _CONTROL = re.compile(
 )
 
 
+def spelled_out(text: str) -> str:
+    """Give foreign text with what nobody sees spelled out: control characters, marks of direction."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+
+
 def plain(said: object) -> Text:
     """Give foreign text as text: no markup, control characters spelled out."""
-    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return Text(_CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text))
+    return Text(spelled_out(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)))
 
 
 def print_json(value: object) -> None:
@@ -58,12 +65,17 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 def matrix(title: str, ratings: Mapping[str, Mapping[str, int]]) -> RenderableType:
     """Give ratings as rater by ratee: low ones blue, high ones orange, the own one in brackets."""
-    ratees = sorted({ratee for report in ratings.values() for ratee in report})
+    ratees = rated(ratings)
     rows = [
         [plain(rater), *(_rating(report.get(ratee), own=rater == ratee) for ratee in ratees)]
         for rater, report in ratings.items()
     ]
     return table(title, ("rater \\ ratee", *ratees), rows)
+
+
+def rated(ratings: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """List who is rated by anybody."""
+    return sorted({ratee for report in ratings.values() for ratee in report})
 
 
 def _rating(rating: int | None, *, own: bool) -> Text:
@@ -84,15 +96,21 @@ def _short(cell: object) -> object:
     return round(cell, 3) if isinstance(cell, float) else cell
 
 
-def picture(rows: Sequence[Sequence[str]]) -> Text:
-    """Paint a world's picture: each word that stands in it more than once has a colour of its own."""
-    words = sorted({word for row in rows for word in row if word.strip(".")})
-    colours = {word: PALETTE[k % len(PALETTE)] for k, word in enumerate(words)}
-    width = max((len(word) for row in rows for word in row), default=0)
+def coloured(*pictures: Rows) -> list[list[list[tuple[str, int | None]]]]:
+    """Give a world's pictures, their words of one width, each with its colour; an empty place has none."""
+    found = {word for rows in pictures for row in rows for word in row}
+    colours = {word: k % len(PALETTE) for k, word in enumerate(sorted(w for w in found if w.strip(".")))}
+    width = max(map(len, found), default=0)
+    return [[[(f"{w:>{width}}", colours.get(w)) for w in row] for row in rows] for rows in pictures]
+
+
+def picture(rows: Rows) -> Text:
+    """Paint a world's picture."""
     text = Text()
-    for row in rows:
-        for word in row:
-            text.append(f" {word:>{width}}", style=colours.get(word, "dim"))
+    (painted,) = coloured(rows)
+    for row in painted:
+        for word, colour in row:
+            text.append(f" {word}", style="dim" if colour is None else PALETTE[colour])
         text.append("\n")
     return text
 
@@ -136,7 +154,11 @@ def card(title: str, parts: Iterable[tuple[str, RenderableType]]) -> RenderableT
 
 def json_text(value: object) -> Text:
     """Give JSON to read: an object's fields a line each, what is in them in one line."""
+    return plain(json_lines(value))
+
+
+def json_lines(value: object) -> str:
+    """Give JSON as lines, one for each field of an object."""
     if not isinstance(value, Mapping):
-        return plain(value)
-    lines = (f"{key}: {json.dumps(inner, ensure_ascii=False)}" for key, inner in value.items())
-    return plain("\n".join(lines))
+        return json.dumps(value, ensure_ascii=False)
+    return "\n".join(f"{key}: {json.dumps(inner, ensure_ascii=False)}" for key, inner in value.items())

@@ -9,7 +9,7 @@ from engine.reflection import REPORTS
 from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
 from lab.history import played_turn
-from lab.records import Records, Run, Turn
+from lab.records import Decision, Records, Run, Turn
 from nodes.journal import Call
 from nodes.reading import deciding
 from nodes.state import EMPTY_MIND
@@ -22,12 +22,14 @@ Sums = Mapping[str, Mapping[str, str]]
 
 def overview(records: Records, run: Run) -> list[Card]:
     """Give a line a turn: how its calls ended, what was refused or changed, what happened."""
-    failed = records.failures(run.id)["by turn"]
+    decided: dict[int, list[Decision]] = {}
+    for decision in records.decisions(run.id):
+        decided.setdefault(decision.turn, []).append(decision)
     return [
         {
             "turn": turn.turn,
-            "outcomes": dict(Counter(call.outcome for call in records.calls(run.id, turn.turn))),
-            "failures": failed.get(turn.turn, 0),
+            "outcomes": dict(Counter(decision.outcome for decision in decided.get(turn.turn, ()))),
+            "failures": sum(decision.nobodys for decision in decided.get(turn.turn, ())),
             "drops": dict(Counter(drop["code"] for drop in turn.record["drops"])),
             "mends": dict(Counter(mend["code"] for mend in turn.record["mends"])),
             "events": dict(Counter(event["type"] for event in turn.record["events"])),

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
@@ -71,6 +72,9 @@ KEY = re.compile(r"\bsk-[\w*.-]{8,}")
 
 T = TypeVar("T")
 
+wait: ContextVar[Callable[[float], Awaitable[None]]] = ContextVar("wait", default=asyncio.sleep)
+"""How seconds pass between two tries; who plays a recording puts something quicker in its place."""
+
 
 class HaltedError(RuntimeError):
     """A run stops rather than take default actions for agents. What was answered is kept."""
@@ -97,18 +101,13 @@ class TryFailedError(Exception):
         self.outcome, self.tries, self.pause, self.provider = outcome, tries, pause, provider
 
 
-async def wait(seconds: float) -> None:
-    """Wait between two tries; tests put something quicker in its place."""
-    await asyncio.sleep(seconds)
-
-
 async def persistently(one_try: Callable[[], Awaitable[T]]) -> T:
     """Try until it goes well or the last failure allows no further try; that failure is raised."""
     trying = AsyncRetrying(
         retry=retry_if_exception_type(TryFailedError),
         stop=_no_more_tries,
         wait=_pause,
-        sleep=wait,
+        sleep=wait.get(),
         reraise=True,
     )
     return await trying(one_try)

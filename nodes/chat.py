@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,9 @@ ADDRESS_HEADER = "x-hobbes-address"
 
 TIMEOUT = 120.0
 """Seconds after which a call has timed out."""
+
+LONGEST_BODY = 10_000_000
+"""Bytes of a response, packed or not, beyond which it is given up: ten for each character that is read."""
 
 AT_ONCE = 100
 """Requests to one model that may be under way at a time."""
@@ -113,6 +117,42 @@ def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
+class ResponseTooLongError(openai.OpenAIError):
+    """A response is longer than any that is read. It is the client's own kind, which the client lets pass."""
+
+
+class BoundedResponse(httpx2.Response):
+    """A response that is not read beyond LONGEST_BODY: not as it comes, and not as it is unpacked."""
+
+    async def aiter_raw(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+        """Give the bytes as they come."""
+        async with aclosing(_bounded(super().aiter_raw(chunk_size))) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+        """Give the bytes unpacked; httpx2 unpacks a megabyte at a time."""
+        async with aclosing(_bounded(super().aiter_bytes(chunk_size))) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
+async def _bounded(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Give pieces as long as they are not too much together."""
+    size = 0
+    async with aclosing(pieces):
+        async for piece in pieces:
+            size += len(piece)
+            if size > LONGEST_BODY:
+                raise ResponseTooLongError(f"more than {LONGEST_BODY} bytes")
+            yield piece
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Bound a response before it is read: the client has no place for a kind of response of one's own."""
+    response.__class__ = BoundedResponse
+
+
 class ChatMind:
     """Asks a chat model. The key and the base URL are read from the environment by the client itself.
 
@@ -138,6 +178,7 @@ class ChatMind:
                 max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE, keepalive_expiry=300
             ),
             timeout=httpx2.Timeout(TIMEOUT, connect=10.0),
+            event_hooks={"response": [_bound]},
         )
         self._chat = LeanChat(
             model=model,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -15,6 +15,17 @@ from nodes import calling
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+SYSTEM_REQUIRED = os.environ.get("HOBBES_REQUIRE_SYSTEM") == "1"
+"""Whether a test that this machine has no means for fails, rather than being skipped."""
+
+
+def missing(what: str) -> NoReturn:
+    """Skip a test for what the machine lacks; fail where it must not (HOBBES_REQUIRE_SYSTEM=1)."""
+    if SYSTEM_REQUIRED:
+        pytest.fail(f"HOBBES_REQUIRE_SYSTEM=1, and {what}")
+    pytest.skip(what)
 
 
 class LiveCallError(AssertionError):
@@ -49,15 +60,16 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def waits() -> Iterator[list[float]]:
     """The seconds that a run waited between its tries; nobody waits in tests."""
     waited: list[float] = []
 
     async def no_wait(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(calling, "wait", no_wait)
-    return waited
+    before = calling.wait.set(no_wait)
+    yield waited
+    calling.wait.reset(before)
 
 
 @pytest.fixture
@@ -78,12 +90,12 @@ Hobbes = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def hobbes(home: Path) -> Hobbes:
-    """The command, as a process of its own with this home."""
+    """The command, as a process of its own with this home; `through` is a command that starts it."""
 
     def run(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
         environment = {**os.environ, "HOBBES_HOME": str(home), **options.pop("env", {})}
         return subprocess.run(
-            [sys.executable, "-m", "lab.cli", *arguments],
+            [*options.pop("through", ()), sys.executable, "-m", "lab.cli", *arguments],
             cwd=ROOT,
             env=environment,
             capture_output=True,

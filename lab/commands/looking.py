@@ -1,5 +1,7 @@
-"""The commands that show what was played: `runs` and `trace`."""
+"""The commands that show what was played: `runs`, `trace`, `export`, `view`."""
 
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +13,15 @@ from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.show import OUT, percent, picture, print_json, table
 
 app = typer.Typer()
+
+
+class Form(StrEnum):
+    """What `hobbes export` writes."""
+
+    jsonl = "jsonl"
+    csv = "csv"
+    parquet = "parquet"
+    html = "html"
 
 
 @app.command(context_settings=ENV)
@@ -93,3 +104,46 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
         print_json(told)
     else:
         OUT.print(show(told))
+
+
+@app.command(context_settings=ENV)
+def export(
+    run: RunName,
+    form: Annotated[Form, typer.Option("--format", help="what the files are")] = Form.jsonl,
+    to: Annotated[
+        Path | None, typer.Option(help="a folder that is made; RUN-FORMAT here, if not said")
+    ] = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Write a run into a folder: a file a table, or pages; docs/data.md tells what is in them.
+
+    Example: hobbes export last --format parquet --to tables
+    """
+    from lab.exporting import export as exported
+
+    with opened(home) as records, records.as_of_now():
+        found = records.find(run)
+        folder = to or Path(f"{found.id}-{form.value}")
+        files = exported(records, found, form.value, folder)
+    if as_json:
+        print_json({"run": found.id, "folder": str(folder), "files": files})
+    else:
+        OUT.print(
+            table(f"{folder}", ("file", "rows" if form is not Form.html else "pages"), list(files.items()))
+        )
+
+
+@app.command(context_settings=ENV)
+def view(
+    host: Annotated[str, typer.Option(help="the address to listen at")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 takes a free one")] = 8766,
+    home: Home = HOME,
+) -> None:
+    """Show the runs as web pages on this machine, those that are being played, too.
+
+    Example: hobbes view
+    """
+    from lab.viewing import view as viewed
+
+    viewed(home, host, port)

@@ -14,9 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from vcr.request import Request
 
-from lab import cassettes
+from lab import cassettes, faults
 from lab.cassettes import ENDPOINT, NEUTRAL_URI, CassetteMissError, JsonGzip, playing
 from lab.errors import UsageError
+from lab.faults import ANSWER
 from lab.recording import (
     STAND_IN,
     cassette_of,
@@ -26,6 +27,7 @@ from lab.recording import (
     record,
     source_of,
 )
+from lab.serving import stand_in
 from nodes.chat import ADDRESS_HEADER
 
 CANARIES = {
@@ -81,6 +83,23 @@ def test_no_secret_is_written_whatever_the_server_says(tmp_path: Path) -> None:
 
 def test_without_a_base_url_the_source_is_the_stand_in() -> None:
     assert source_of(None) == STAND_IN
+
+
+def test_nobody_waits_where_a_recording_is_played(
+    tmp_path: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recorded from a server that asks for a second, twice, before it answers."""
+    monkeypatch.setattr(
+        faults, "drawn", lambda _shares, _address, time: ANSWER if time > 2 else "wait-seconds"
+    )
+    file = tmp_path / "slow.toml"
+    file.write_text('world = "mining"\nagents = 1\nrounds = 1\nmodel = "openai:policy/guided"\n')
+    with in_thread(stand_in()) as base:
+        record(file, base, STAND_IN, None)
+    assert waits == [1.0, 1.0]
+    then, now = play_cassette(cassette_of(file))
+    assert now["outcomes"] == then["outcomes"] == {"answered": 1}
+    assert waits == [1.0, 1.0]
 
 
 def call(address: str, said: str, answered: str) -> tuple[Request, dict[str, Any]]:

@@ -5,7 +5,10 @@ import os
 import re
 import resource
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
@@ -13,8 +16,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from lab.errors import LabError
+from lab.playing import Request
 from lab.records import records
-from tests.conftest import Hobbes
+from tests.conftest import ROOT, Hobbes, missing
+from tests.lab.play import played
 
 PLAY = ("run", "mining", "--agents", "6", "--rounds", "40", "--model", "policy:random", "--name", "small")
 NOBODY = 65534
@@ -33,19 +38,95 @@ def one_line(done: "CompletedProcess[str]", told: str) -> None:
     assert re.match(f"hobbes: .*{told}", line), line
 
 
-@pytest.mark.parametrize("size", [0, 40_000, 300_000, 600_000])
+@pytest.fixture
+def whole(tmp_path: Path) -> str:
+    """The digest of the same run where there is room."""
+    with records(tmp_path / "whole") as opened:
+        return played(opened, Request("mining", 6, models="policy:random", values={"rounds": 40})).digest
+
+
+@pytest.mark.parametrize("size", [0, 300_000, 600_000])
 def test_a_full_disk_is_said_in_one_line_and_the_run_goes_on_once_there_is_space(
-    size: int, hobbes: Hobbes, home: Path, tmp_path: Path
+    size: int, whole: str, hobbes: Hobbes, home: Path
 ) -> None:
-    whole = json.loads(hobbes(*PLAY, "--json", env={"HOBBES_HOME": str(tmp_path / "whole")}).stdout)
     one_line(hobbes(*PLAY, preexec_fn=at_most(size)), "cannot be (used|kept)|cannot keep")
     if (home / "runs.db").exists():
         with sqlite3.connect(home / "runs.db") as connection:
             assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
     begun = json.loads(hobbes("runs", "--json").stdout)
     ended = hobbes(*(("resume", "small") if begun else PLAY), "--json")
-    assert json.loads(ended.stdout)["digest"] == whole["digest"]
+    assert json.loads(ended.stdout)["digest"] == whole
     assert hobbes("verify", "small").returncode == 0
+
+
+ENOUGH = "64m"
+MOUNT = (
+    'mount -t tmpfs -o size="$1" none "$2" && echo full || exit; read _; '
+    f'mount -o remount,size={ENOUGH} "$2" && echo roomy; read _'
+)
+"""Mounts a small file system, and a larger one in its place once a line comes."""
+
+
+class SmallDisk:
+    """A folder that is a file system of its own, for those who look at it `through` its namespace."""
+
+    def __init__(self, holder: "subprocess.Popen[str]") -> None:
+        self._holder = holder
+        target = (f"--target={holder.pid}", "--user", "--mount", "--preserve-credentials")
+        self.through = ("nsenter", *target, f"--wd={ROOT}")
+
+    def make_room(self) -> None:
+        """Make the file system larger."""
+        print(file=self._holder.stdin, flush=True)
+        assert self._holder.stdout is not None
+        assert self._holder.stdout.readline() == "roomy\n"
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[SmallDisk]:
+    """Mount a file system of this size at a folder, in a namespace of its own: nobody else sees it."""
+    folder.mkdir()
+    command = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNT, "sh", size, str(folder))
+    try:
+        holder = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+    except FileNotFoundError:
+        missing("there is no unshare")
+    with holder:
+        assert holder.stdout is not None
+        said = holder.stdout.readline()
+        if said != "full\n":
+            # no program is missing here: what a system forbids its users, nobody can install
+            pytest.skip(f"no file system may be mounted in a namespace of one's own: {said.strip()}")
+        yield SmallDisk(holder)
+
+
+INTEGRITY = """
+import pathlib, sqlite3, sys
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.db")):
+    print(path.name, *sqlite3.connect(path).execute("pragma integrity_check").fetchone())
+"""
+
+
+@pytest.mark.parametrize("size", ["200k", "2m"])
+def test_a_file_system_without_a_byte_left_breaks_nothing(
+    size: str, whole: str, hobbes: Hobbes, home: Path
+) -> None:
+    """A disk that is full in earnest, for every file at once: before a run has begun, or in its turns."""
+    with small_disk(home, size) as disk:
+        one_line(hobbes(*PLAY, through=disk.through), "full|No space left on device")
+        disk.make_room()
+        begun = json.loads(hobbes("runs", "--json", through=disk.through).stdout)
+        check = (*disk.through, sys.executable, "-c", INTEGRITY, str(home))
+        said = subprocess.check_output(check, text=True).splitlines()
+        assert said in (["runs.db ok"], ["checkpoints.db ok", "runs.db ok"]), (
+            "checkpoints.db comes with a turn"
+        )
+        ended = hobbes(*(("resume", "small") if begun else PLAY), "--json", through=disk.through)
+        assert json.loads(ended.stdout)["digest"] == whole
+        assert hobbes("verify", "small", through=disk.through).returncode == 0
+    assert not any(home.iterdir()), "nobody else sees it"
 
 
 @pytest.fixture

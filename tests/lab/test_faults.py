@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import signal
+import tracemalloc
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -58,6 +59,8 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "cut-before-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-body": ("provider-error", 5, r"connection lost: \w+"),
+    "endless-body": ("provider-error", 1, "ResponseTooLongError more than 10000000 bytes"),
+    "gzip-bomb": ("provider-error", 1, "ResponseTooLongError more than 10000000 bytes"),
     "html-502": ("provider-error", 5, "HTTP 502: <!doctype html>"),
     "error-500": ("provider-error", 5, "HTTP 500: The server had an error"),
     "error-503": ("provider-error", 5, "HTTP 503: The model is loading"),
@@ -168,6 +171,17 @@ def test_a_stalled_call_times_out_and_is_tried_once_more(monkeypatch: pytest.Mon
         (reply,) = asked(JSON_OBJECT)
         assert len(log_of(base)) == OUTCOMES["stall"][1]
     assert (reply.failure, reply.tries, reply.error) == OUTCOMES["stall"]
+
+
+@pytest.mark.parametrize("fault", ["endless-body", "gzip-bomb"])
+def test_a_response_without_end_is_given_up_in_bounded_memory(fault: str) -> None:
+    """What is read of it at most, and as much again for all else; unbounded it is gigabytes."""
+    with served({fault: 1.0}):
+        tracemalloc.start()
+        asked(JSON_OBJECT)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 2 * chat.LONGEST_BODY
 
 
 WAITS = [("wait-seconds", 1.0), ("wait-fraction", 0.25), ("wait-milliseconds", 0.25)]

@@ -1,6 +1,7 @@
 """Whatever a server sends, a call ends as one of the outcomes, and what it sent can be kept."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -128,6 +129,26 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
         "timed-out",
         "answered",
     ]
+
+
+def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound here is 1000 bytes; what follows a gzip's end unpacks to nothing, but it comes."""
+    full, over = (choice(content="{}").ljust(size).encode() for size in (1000, 1001))
+    packed = {"content-encoding": "gzip"}
+    monkeypatch.setattr(chat, "LONGEST_BODY", 1000)
+    assert outcomes(
+        opened,
+        [
+            Response(full),
+            Response(over),
+            Response(over, 400),
+            Response(gzip.compress(full), headers=packed),
+            Response(gzip.compress(over), headers=packed),
+            Response(gzip.compress(full) + b"x" * 1000, headers=packed),
+        ],
+    ) == ["answered", *["provider-error"] * 2, "answered", *["provider-error"] * 2]
 
 
 @pytest.mark.parametrize(

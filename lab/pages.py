@@ -1,0 +1,151 @@
+"""The pages of `hobbes view` and `hobbes export --format html`: a run, a turn, one agent's turn, two runs.
+
+Model text is foreign. Every value in a template is escaped, what nobody sees is spelled out, and the pages'
+own policy lets the browser run no script and fetch nothing.
+"""
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from engine.world import OBSERVER
+from lab.cards import counts, details
+from lab.charts import scores_and_failures
+from lab.history import scores
+from lab.records import Records, Run
+from lab.show import Rows, coloured, json_lines, percent, rated, spelled_out
+from lab.tracing import agent_card, observer_card, overview, state_before, turn_card
+from nodes.reading import DECISIONS
+
+TEMPLATES = Path(__file__).with_name("templates")
+STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+_POLICY = {
+    "default-src": "'none'",
+    "style-src": f"'sha256-{_STYLE_HASH}'",
+    "img-src": "data:",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+}
+POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
+"""What the browser may do with a page: show it in our style, with the pictures that are in it."""
+
+AT_REST = frozenset({"finished", "halted"})
+"""Of runs in these states a page that was shown stays true."""
+
+
+def _shown(value: object) -> object:
+    """Give a value as it is shown."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, float):
+        return round(value, 3)
+    return "" if value is None else spelled_out(str(value))
+
+
+@cache
+def _environment() -> Environment:
+    """Make the templates' environment: what is not escaped by it is not shown."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "style": Markup(STYLE),  # noqa: S704  our own file
+        "policy": POLICY,
+        "decisions": DECISIONS,
+        "counts": counts,
+        "rest": details,
+        "json": lambda value: json.dumps(value, ensure_ascii=False),
+        "lines": json_lines,
+        "percent": percent,
+        "ratees_of": rated,
+    }
+    return environment
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of a home's runs.
+
+    `link` gives the address of a page from its parts: run, turn, agent; without parts, of the list of runs.
+    Pages that are `live` are served: they link to all runs, and that of a run that is played is loaded anew.
+    """
+
+    records: Records
+    link: Callable[..., str]
+    live: bool
+
+    def _page(self, name: str, **values: object) -> str:
+        """Fill a template."""
+        shown = {"watching": False, "link": self.link, "live": self.live, **values}
+        return _environment().get_template(name).render(**shown)
+
+    def runs(self) -> str:
+        """Give the list of runs."""
+        return self._page("runs.html", runs=self.records.runs())
+
+    def run(self, run: Run) -> str:
+        """Give a run: what it came to, its scores and failures over time, its turns, its measures."""
+        turns = overview(self.records, run)
+        by_turn = [now for _, now in scores(self.records, run)]
+        columns = ("name", "value", "decisions", "failures")
+        of_run = ("run = ? and scope = 'run'", [run.id])
+        measures = self.records.db.table("measures").rows_where(*of_run, order_by="rowid")
+        return self._page(
+            "run.html",
+            watching=self.live and run.status not in AT_REST,
+            run=run,
+            result=self.records.result(run),
+            models=Counter(run.models.values()),
+            config=run.setting.config.model_dump(mode="json"),
+            turns=turns,
+            chart=scores_and_failures(by_turn, [turn["failures"] for turn in turns]) if turns else "",
+            picture=coloured(self._picture(run, len(turns)))[0],
+            measures=[[row[column] for column in columns] for row in measures],
+        )
+
+    def turn(self, run: Run, number: int) -> str:
+        """Give a turn: who was asked, the world before and after, what happened, how calls ended."""
+        told = turn_card(self.records, run, number)
+        before, after = coloured(self._picture(run, number), self._picture(run, number + 1))
+        return self._page(
+            "turn.html",
+            run=run,
+            told=told,
+            calls=[{"who": who, **call} for who, calls in told["calls"].items() for call in calls],
+            before=before,
+            after=after,
+        )
+
+    def agent(self, run: Run, number: int, agent: str) -> str:
+        """Give all that is known of one agent's turn, or of the observer's."""
+        ruled = observer_card(self.records, run, number) if agent == OBSERVER else None
+        told = ruled or agent_card(self.records, run, number, agent)
+        after: Mapping[str, Any] = told.get("mind_after", {})  # an observer has no mind
+        asked = [d.turn for d in self.records.decisions(run.id) if d.agent == agent and d.turn < run.turns]
+        at = asked.index(number)
+        return self._page(
+            "agent.html",
+            run=run,
+            told=told,
+            near=asked[max(at - 1, 0) : at + 2],
+            changed={key: value for key, value in after.items() if value != told["mind_before"][key]},
+        )
+
+    def _picture(self, run: Run, number: int) -> Rows:
+        """Give the world's picture at the start of a turn."""
+        return run.world.picture(state_before(self.records, run, number))

@@ -1,0 +1,189 @@
+"""A run as files: the same rows in every form, failures beside everything, pages that link to each other."""
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+from lab import exporting
+from lab.cli import app
+from lab.errors import LabError, UsageError
+from lab.exporting import export, tables
+from lab.playing import Request
+from lab.records import Records
+from tests.lab.play import mining, played
+from tests.lab.test_counted import faulty_run
+from tests.lab.test_faults import served
+
+Rows = list[dict[str, Any]]
+
+
+def in_jsonl(folder: Path, name: str) -> Rows:
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+
+
+def in_csv(folder: Path, name: str) -> Rows:
+    with (folder / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def in_parquet(folder: Path, name: str) -> Rows:
+    rows: Rows = pyarrow.parquet.read_table(folder / f"{name}.parquet").to_pylist()
+    return rows
+
+
+def test_every_form_has_the_rows_of_the_database(opened: Records, tmp_path: Path) -> None:
+    run = played(
+        opened, Request("nations", 3, models="policy:random?noise=0.3", values={"rounds": 4, "reask": 1})
+    )
+    for form in ("jsonl", "csv", "parquet"):
+        files = export(opened, run, form, tmp_path / form)
+        assert {path.name for path in (tmp_path / form).iterdir()} == files.keys()
+    for table in tables(opened, run):
+        jsonl, parquet = (
+            in_jsonl(tmp_path / "jsonl", table.name),
+            in_parquet(tmp_path / "parquet", table.name),
+        )
+        assert parquet == table.rows
+        assert [row.keys() for row in jsonl] == [table.columns.keys()] * len(table.rows)
+        assert in_csv(tmp_path / "csv", table.name) == [
+            {column: "" if value is None else str(value) for column, value in row.items()}
+            for row in table.rows
+        ]
+        if table.name not in {"failures", "scores"}:
+            assert len(table.rows) == opened.db.table(table.name).count_where("run = ?", [run.id])
+    calls, mends = in_jsonl(tmp_path / "jsonl", "calls"), in_jsonl(tmp_path / "jsonl", "mends")
+    call = opened.calls(run.id, 3, "AgentB")[0]
+    (row,) = (c for c in calls if (c["turn"], c["agent"], c["decides"]) == (3, "AgentB", True))
+    assert (row["prompt"], row["answer"]) == (call.prompt.turn, call.reply.text)
+    assert any(isinstance(mend["said"], dict | list) for mend in mends)
+    state = in_jsonl(tmp_path / "jsonl", "turns")[-1]["state"]
+    assert state == next(opened.turns(run.id, 3)).record["state"]
+
+
+def test_failures_stand_beside_everything(
+    opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of six decisions: miner-01 in 0 (unreadable) and 1 (refused), miner-02 in 1 (unreadable)."""
+    run = faulty_run(opened, monkeypatch)
+    export(opened, run, "parquet", tmp_path / "out")
+    failures = [(r["turn"], r["agent"], r["cause"]) for r in in_parquet(tmp_path / "out", "failures")]
+    assert failures == [
+        (0, "miner-01", "unreadable"),
+        (1, "miner-01", "refused"),
+        (1, "miner-02", "unreadable"),
+    ]
+    calls = in_parquet(tmp_path / "out", "calls")
+    assert [(r["turn"], r["agent"]) for r in calls if r["nobodys"]] == [f[:2] for f in failures]
+    turns = in_parquet(tmp_path / "out", "turns")
+    assert [(r["decisions"], r["failures"]) for r in turns] == [(2, 1), (2, 2), (2, 0)]
+    measures = {(r["name"], r["scope"]): r for r in in_parquet(tmp_path / "out", "measures")}
+    assert measures["turnover", "run"]["failures"] == 3
+    about = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert about["failures"]["by cause"] == {"unreadable": 2, "refused": 1}
+    assert about["config"]["rounds"] == 3
+
+
+def test_an_answer_that_was_asked_for_again_does_not_decide(
+    opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = faulty_run(opened, monkeypatch, reask=1)
+    export(opened, run, "jsonl", tmp_path / "out")
+    first, second, *_ = in_jsonl(tmp_path / "out", "calls")
+    assert (first["attempt"], first["outcome"], first["decides"], first["nobodys"]) == (
+        1,
+        "unreadable",
+        False,
+        False,
+    )
+    assert (second["attempt"], second["outcome"], second["decides"]) == (2, "answered", True)
+    assert in_jsonl(tmp_path / "out", "failures") == []
+
+
+def test_a_run_that_has_not_ended_has_what_there_is(opened: Records, home: Path, tmp_path: Path) -> None:
+    halted = CliRunner().invoke(
+        app, ["run", "trust", "--max-calls", "5"], env={"HOBBES_HOME": str(home), "HOBBES_AGENTS": "2"}
+    )
+    assert isinstance(halted.exception, LabError)
+    run = opened.find("last")
+    for form in ("jsonl", "html"):
+        export(opened, run, form, tmp_path / form)
+    assert len(in_jsonl(tmp_path / "jsonl", "turns")) == run.turns == 2
+    assert len(in_jsonl(tmp_path / "jsonl", "calls")) == 5
+    assert "halted: turn 2" in (tmp_path / "html" / "index.html").read_text()
+
+
+def linked(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Give each link of a folder's pages: where it stands, and where it leads."""
+    for page in folder.rglob("*.html"):
+        for target in re.findall(r'href="([^"]*)"', page.read_text()):
+            yield page, (page.parent / unquote(target)).resolve()
+
+
+@pytest.mark.parametrize("world", ["mining", "nations", "trust"])
+def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Records, tmp_path: Path) -> None:
+    run = played(opened, Request(world, 3, values={"rounds": 3}))
+    files = export(opened, run, "html", tmp_path / "pages")
+    pages = {page.resolve() for page in (tmp_path / "pages").rglob("*.html")}
+    assert len(pages) == sum(files.values()) == 1 + 3 + 9
+    links = list(linked(tmp_path / "pages"))
+    assert {target for _, target in links} == pages
+    assert all("compare" not in page.read_text() and "all runs" not in page.read_text() for page in pages)
+
+
+def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Records, tmp_path: Path) -> None:
+    """Teams replicate, units die, and an observer who is a model rules on what is begged for."""
+    values: dict[str, Any] = {"rounds": 30, "victory": "team", "observer": "openai:policy/all", "start": 60}
+    with served({}):
+        run = played(opened, Request("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
+    export(opened, run, "html", tmp_path / "pages")
+    pages = {page.resolve() for page in (tmp_path / "pages").rglob("*.html")}
+    assert {target for _, target in linked(tmp_path / "pages")} == pages
+    assert any(page.parent.name == "observer" for page in pages)
+
+
+def test_what_is_there_is_not_written_over(opened: Records, tmp_path: Path) -> None:
+    run = mining(opened)
+    (tmp_path / "there").touch()
+    with pytest.raises(UsageError, match="is there already; name another folder with --to"):
+        export(opened, run, "csv", tmp_path / "there")
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_one_line(opened: Records, tmp_path: Path) -> None:
+    run = mining(opened)
+    (tmp_path / "file").touch()
+    with pytest.raises(LabError, match=r"cannot write .*file/out: .*; name another folder with --to$"):
+        export(opened, run, "csv", tmp_path / "file" / "out")
+
+
+def test_half_an_export_is_none(opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = mining(opened)
+
+    def full(path: Path, _table: object) -> None:
+        path.touch()
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setitem(exporting.WRITERS, "csv", full)
+    with pytest.raises(LabError, match="No space left on device"):
+        export(opened, run, "csv", tmp_path / "to" / "out")
+    assert list((tmp_path / "to").iterdir()) == []
+
+
+def test_the_command_tells_its_files_and_rows(opened: Records, home: Path, tmp_path: Path) -> None:
+    run = mining(opened)
+    told = CliRunner().invoke(
+        app,
+        ["export", "last", "--format", "csv", "--to", str(tmp_path / "out"), "--json"],
+        env={"HOBBES_HOME": str(home)},
+    )
+    document = json.loads(told.stdout)
+    assert (document["run"], document["folder"]) == (run.id, str(tmp_path / "out"))
+    assert (document["files"]["turns.csv"], document["files"]["calls.csv"]) == (4, 12)

@@ -1,0 +1,270 @@
+"""The pages: each decision has an address, and what a model says is text there, whatever it says."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.testclient import TestClient
+
+from lab.exporting import export
+from lab.pages import POLICY, Pages
+from lab.playing import Request
+from lab.records import Records, records
+from lab.viewing import link, site
+from nodes.journal import Reply
+from nodes.minds import PolicyMind
+from tests.conftest import Hobbes, missing
+from tests.lab.play import mining, played
+from tests.lab.test_counted import faulty_run
+
+LOCAL = "http://127.0.0.1"
+
+
+@pytest.fixture
+def pages(home: Path) -> Iterator[TestClient]:
+    """A visitor of a home's pages on this machine."""
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield visitor
+
+
+def test_each_decision_has_an_address(opened: Records, pages: TestClient) -> None:
+    run = mining(opened)
+    assert f'href="/{run.id}"' in pages.get("/").text
+    assert f'href="/{run.id}/3"' in pages.get(f"/{run.id}").text
+    assert f'href="/{run.id}/3/miner-02"' in pages.get("/last/3").text
+    card = pages.get(f"/{run.id}/3/miner-02").text
+    (call,) = opened.calls(run.id, 3, "miner-02")
+    shown = re.sub(r"<[^>]+>", "", card)
+    for text in (call.reply.text, call.prompt.turn):
+        assert text.replace("&", "&amp;").replace('"', "&#34;").replace("'", "&#39;") in shown
+
+
+def test_failures_are_on_every_page(
+    opened: Records, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3 of 6 decisions; 2 unreadable, 1 refused; in turn 1 both agents' calls failed."""
+    run = faulty_run(opened, monkeypatch)
+    assert "50.0%" in pages.get("/").text
+    of_run = pages.get(f"/{run.id}").text
+    assert "3 decisions (50.0%) were nobody" in of_run
+    assert re.search(r"unreadable</td><td[^>]*>2<", of_run)
+    assert re.search(r"miner-01</td><td[^>]*>2<", of_run)
+    assert re.search(r"raid_rate</td><td[^>]*>[\d.]+</td><td[^>]*>6</td><td[^>]*>3<", of_run)
+    assert pages.get(f"/{run.id}/1").text.count("✗ ") == 4  # of two decisions, and of their two calls
+    assert "✗ refused" in pages.get(f"/{run.id}/1/miner-01").text
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("/nothing", "there is no run &#39;nothing&#39;|there is no run 'nothing'"),
+        ("/last/99", "has no turn 99; it has turns 0 to 3"),
+        ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
+        ("/last/zero", "Not Found"),
+    ],
+)
+def test_an_address_of_nothing_is_said_in_one_line(
+    address: str, told: str, opened: Records, pages: TestClient
+) -> None:
+    mining(opened)
+    found = pages.get(address)
+    assert found.status_code == 404
+    assert re.search(told, found.text)
+    assert found.text.count("\n") <= 1
+
+
+def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
+    assert "hobbes run mining" in pages.get("/").text
+
+
+def test_a_page_of_another_site_is_told_nothing(opened: Records, pages: TestClient) -> None:
+    """A name that leads to this machine is no reason to tell whoever asks by it."""
+    mining(opened)
+    assert pages.get("/", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_every_answer_says_what_the_browser_may_do(opened: Records, pages: TestClient) -> None:
+    mining(opened)
+    for address in ("/", "/last", "/last/0", "/last/0/miner-01", "/nothing"):
+        headers = pages.get(address).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+        assert "script" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+# --- what a model says is text
+
+PAYLOADS = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "</pre></details></td></table></main><h1>hobbes</h1>",
+    "\"'><svg onload=document.title='owned'>",
+    "{{ 7 * 7 }}{% for x in y %}",
+    "<!-- <meta http-equiv=refresh content='0;url=//evil.example'>",
+    "</style></title><base href=//evil.example><iframe srcdoc='<script>top.document.title=1</script>'>",
+    "&lt;script&gt; \x1b[2J\u202e\u2066\x00\u200b javascript:alert(1)",
+]
+
+
+def spoken(opened: Records, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str]) -> Any:
+    """Play a run in which each agent says nothing but its text, wherever it can say anything."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        text = texts["ABCDEFGH".index(address.agent[-1])]
+        said = dict.fromkeys(("reasoning", "memory", "summary_last_turn", "history_summary", text), text)
+        to = {"AgentA": text, text: text}
+        answer = json.dumps({**said, "messages": to, "attacks": {text: 1}, "aggressor_report": {text: 5}})
+        shown = answer if address.turn % 2 else f"{text}{answer}"
+        return Reply(shown, f"model {text}", reasoning=text, error=text)
+
+    monkeypatch.setattr(PolicyMind, "reply", reply)
+    run = played(opened, Request("nations", len(texts), values={"rounds": 3}))
+    opened.update(run.id, name=f"run {texts[0]}")
+    return opened.find(run.id)
+
+
+class Structure(HTMLParser):
+    """The tags of a page with their attributes' names, in order: what a page is but for its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, ...]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, *(name for name, _ in attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append((f"/{tag}",))
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append(("!--", data))
+
+
+def structure(page: str) -> list[tuple[str, ...]]:
+    """Give the tags of a page."""
+    found = Structure()
+    found.feed(page)
+    return found.tags
+
+
+def test_whatever_agents_say_the_page_is_built_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tag of each page is that of a run in which agents say `harmless`, with as much unseen in it."""
+    harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
+    built: list[dict[str, Any]] = []
+    for name, texts in (("one", PAYLOADS), ("other", harmless)):
+        with records(tmp_path / name) as opened:
+            run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
+            pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
+            pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
+        built.append({page: structure(text) for page, text in pages.items()})
+    assert built[0] == built[1]
+
+
+Browser = Callable[[Path | str], str]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Browser:
+    """Chromium: gives a page as it stands after it was loaded and its scripts, if any, have run."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        missing("there is no Chromium; install the package chromium")
+
+    def load(page: Path | str) -> str:
+        with TemporaryDirectory() as profile:
+            quiet = [
+                "no-first-run",
+                "disable-background-networking",
+                "disable-component-update",
+                "disable-sync",
+            ]
+            done = subprocess.run(
+                [
+                    program,
+                    "--headless",
+                    "--no-sandbox",
+                    "--disable-gpu",
+                    *(f"--{flag}" for flag in quiet),
+                    f"--user-data-dir={profile}",
+                    "--dump-dom",
+                    page.as_uri() if isinstance(page, Path) else page,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+            )
+        return done.stdout
+
+    return load
+
+
+def title(page: str) -> str:
+    """Give the title of a page."""
+    found = re.search("<title>(.*?)</title>", page, re.DOTALL)
+    return found[1] if found else ""
+
+
+def test_in_a_browser_nothing_runs(
+    opened: Records, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = spoken(opened, monkeypatch, PAYLOADS)
+    export(opened, run, "html", tmp_path / "pages")
+    for page in ("index.html", "1/index.html", "1/AgentB/index.html"):
+        loaded = browser(tmp_path / "pages" / page)
+        assert "owned" in loaded
+        assert title(loaded).endswith("· hobbes")
+
+
+def test_even_a_script_that_came_through_would_not_run(
+    opened: Records, tmp_path: Path, browser: Browser
+) -> None:
+    """The page's own policy is a second wall; without it the same script runs."""
+    shown = Pages(opened, link, live=False).run(mining(opened))
+    owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
+    (tmp_path / "with.html").write_text(owned)
+    (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))
+    assert title(browser(tmp_path / "with.html")).endswith("· hobbes")
+    assert title(browser(tmp_path / "without.html")) == "owned"
+    assert POLICY in owned.replace("&#39;", "'")
+
+
+# --- pages beside runs that are played
+
+
+def test_runs_are_looked_at_while_they_are_played(
+    home: Path, tmp_path: Path, hobbes: Hobbes, process: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    """Two processes play in one home, a third shows it: nothing is lost, and every page is whole."""
+    play = ("run", "mining", "--agents", "5", "--rounds", "60", "--model", "policy:random?noise=0.2")
+    whole = hobbes(*play, "--json", env={"HOBBES_HOME": str(tmp_path / "alone")})
+    players = [process(*play, "--name", name) for name in ("one", "other")]
+    viewing = process("view", "--port", "0")
+    assert viewing.stdout is not None
+    base = viewing.stdout.readline().strip()
+    seen: list[int] = []
+    while any(player.poll() is None for player in players):
+        for address in ("", "one", "other", "one/0", "other/0/miner-01"):
+            page = httpx2.get(base + address, timeout=60)
+            assert page.status_code in {200, 404}, page.text  # 404: before its first turn
+            assert page.status_code == 404 or page.text.endswith("</html>")
+            if address == "one":
+                seen.append(len(re.findall(r'href="/[^"/]+/\d+"', page.text)))
+    assert [player.returncode for player in players] == [0, 0]
+    assert seen == sorted(seen)
+    with records(home) as opened:
+        for name in ("one", "other"):
+            run = opened.find(name)
+            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 60)
+            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 300
+    assert hobbes("verify", "one").returncode == hobbes("verify", "other").returncode == 0
