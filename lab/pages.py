@@ -21,6 +21,7 @@ from engine.world import OBSERVER
 from lab.answering import waiting
 from lab.cards import counts, details
 from lab.charts import scores_and_failures
+from lab.comparing import beside, compare
 from lab.history import scores
 from lab.records import Records, Run
 from lab.show import Rows, coloured, json_lines, percent, rated, spelled_out
@@ -74,6 +75,7 @@ def _environment() -> Environment:
         "lines": json_lines,
         "percent": percent,
         "ratees_of": rated,
+        "both": beside,
     }
     return environment
 
@@ -147,6 +149,10 @@ class Pages:
             near=asked[max(at - 1, 0) : at + 2],
             changed={key: value for key, value in after.items() if value != told["mind_before"][key]},
         )
+
+    def compare(self, a: Run, b: Run) -> str:
+        """Give two runs of one world side by side."""
+        return self._page("compare.html", told=compare(self.records, a, b))
 
     def _picture(self, run: Run, number: int) -> Rows:
         """Give the world's picture at the start of a turn."""

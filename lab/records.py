@@ -292,7 +292,7 @@ class Records:
             rows = list(self.db.table("runs").rows_where(order_by="started desc, rowid desc", limit=1))
         else:
             rows = list(self.db.table("runs").rows_where("id = ?1 or name = ?1", [reference])) or list(
-                self.db.table("runs").rows_where("substr(id, 1, length(?1)) = ?1", [reference])
+                self.db.table("runs").rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
             )
         if not rows:
             raise UsageError(

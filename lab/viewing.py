@@ -7,7 +7,7 @@ asks for is refused, since it would be read there. A person who is asked can ans
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote
 
 import uvicorn
@@ -40,37 +40,43 @@ def link(*parts: object) -> str:
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
+At: TypeAlias = Mapping[str, Any]
+"""What an address names: run, turn, agent; or a and b."""
+
+PAGES: Mapping[str, Callable[[Pages, At], str]] = {
+    "/": lambda pages, _: pages.runs(),
+    "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
+    "/{run}": lambda pages, at: pages.run(_run(pages, at)),
+    "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
+    "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
+}
+
+
+def _run(pages: Pages, at: At, which: str = "run") -> Run:
+    """Give the run that an address names."""
+    return pages.records.find(at.get(which, ""))
+
+
 def site(home: Path, host: str) -> Starlette:
     """Make the web site of a home."""
 
-    def page(show: Callable[[Pages, Mapping[str, Any]], str]) -> Callable[[Request], Response]:
+    def page(show: Callable[[Pages, At], str]) -> Callable[[Request], Response]:
         """Make an endpoint of a page; Starlette calls it in a thread, with a connection of its own."""
 
         def endpoint(request: Request) -> Response:
+            at = {**request.query_params, **request.path_params}
             try:
                 with records(home) as opened, opened.as_of_now():
-                    return HTMLResponse(
-                        show(Pages(opened, link, live=True), request.path_params), headers=HEADERS
-                    )
+                    return HTMLResponse(show(Pages(opened, link, live=True), at), headers=HEADERS)
             except LabError as error:
-                status = 404 if isinstance(error, UsageError) else 500
-                return PlainTextResponse(f"hobbes: {error}\n", status, headers=HEADERS)
+                return _told(error, 404 if isinstance(error, UsageError) else 500)
 
         return endpoint
-
-    def run(pages: Pages, at: Mapping[str, Any]) -> str:
-        return pages.run(pages.records.find(at["run"]))
-
-    def turn(pages: Pages, at: Mapping[str, Any]) -> str:
-        return pages.turn(pages.records.find(at["run"]), at["turn"])
-
-    def agent(pages: Pages, at: Mapping[str, Any]) -> str:
-        return pages.agent(pages.records.find(at["run"]), at["turn"], at["agent"])
 
     async def answer(request: Request) -> Response:
         """Answer what a waiting run asks a person, and play on behind the page."""
         if request.headers.get("origin") != f"http://{request.headers['host']}":
-            return PlainTextResponse("hobbes: another site's page may not answer\n", 403, headers=HEADERS)
+            return _told("another site's page may not answer", 403)
         form = dict(parse_qsl((await request.body()).decode(errors="replace"), keep_blank_values=True))
         reason = form.pop("reason", "")
         try:
@@ -79,20 +85,21 @@ def site(home: Path, host: str) -> Starlette:
                 said = as_told(waiting(run), [f"{unit}={amount}" for unit, amount in form.items()], reason)
                 opened.update(run.id, status="unfinished")  # the page that is shown next is loaded anew
         except LabError as error:
-            return PlainTextResponse(f"hobbes: {error}\n", 400, headers=HEADERS)
+            return _told(error, 400)
         task = BackgroundTask(_play_on, home, run, said)
         return RedirectResponse(link(run.id), 303, headers=HEADERS, background=task)
 
+    routes = [Route(path, page(show)) for path, show in PAGES.items()]
+    hosts = [host, "localhost", "127.0.0.1"]
     return Starlette(
-        routes=[
-            Route("/", page(lambda pages, _: pages.runs())),
-            Route("/{run}", page(run)),
-            Route("/{run}/answer", answer, methods=["POST"]),
-            Route("/{run}/{turn:int}", page(turn)),
-            Route("/{run}/{turn:int}/{agent}", page(agent)),
-        ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[host, "localhost", "127.0.0.1"])],
+        routes=[*routes, Route("/{run}/answer", answer, methods=["POST"])],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
     )
+
+
+def _told(why: object, status: int) -> Response:
+    """Say in one line why there is no page."""
+    return PlainTextResponse(f"hobbes: {why}\n", status, headers=HEADERS)
 
 
 def _play_on(home: Path, run: Run, said: str) -> None:

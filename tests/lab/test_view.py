@@ -61,7 +61,21 @@ def test_failures_are_on_every_page(
     assert re.search(r"miner-01</td><td[^>]*>2<", of_run)
     assert re.search(r"raid_rate</td><td[^>]*>[\d.]+</td><td[^>]*>6</td><td[^>]*>3<", of_run)
     assert pages.get(f"/{run.id}/1").text.count("✗ ") == 4  # of two decisions, and of their two calls
+    beside = pages.get("/compare", params={"a": mining(opened).id, "b": run.id}).text
+    assert "A: 0.0% of all decisions were nobody" in beside
+    assert "B: 50.0% of all decisions were nobody" in beside
+    assert re.search(r"miner-01</td><td[^>]*>0</td><td[^>]*>2<", beside)
     assert "✗ refused" in pages.get(f"/{run.id}/1/miner-01").text
+
+
+def test_two_runs_stand_beside_each_other(opened: Records, pages: TestClient) -> None:
+    one, other = mining(opened), mining(opened, models="policy:greedy-mine")
+    page = pages.get("/compare", params={"a": one.id, "b": other.id}).text
+    assert re.search(r"turn 0, miner-01: answer\s*\(<a href=\"/.*/0/miner-01\">A</a>", page)
+    assert '<span class="del">-{&#34;reasoning&#34;' in page
+    assert '<span class="add">+{&#34;reasoning&#34;' in page
+    same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
+    assert "the turns of both are the same" in same
 
 
 @pytest.mark.parametrize(
@@ -71,6 +85,7 @@ def test_failures_are_on_every_page(
         ("/last/99", "has no turn 99; it has turns 0 to 3"),
         ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
         ("/last/zero", "Not Found"),
+        ("/compare", "there is no run ''"),
     ],
 )
 def test_an_address_of_nothing_is_said_in_one_line(
@@ -223,6 +238,7 @@ def test_whatever_agents_say_the_page_is_built_alike(tmp_path: Path, monkeypatch
             run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
             pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
+            pages["compare"] = shown.compare(run, spoken(opened, monkeypatch, ["so"] * len(texts)))
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
     assert built[0] == built[1]
