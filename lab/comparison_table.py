@@ -21,7 +21,7 @@ def show(told: Comparison) -> RenderableType:
     measures = [(name, *one["values"], one["difference"]) for name, one in told["measures"].items()]
     return Group(
         table(f"two runs of {told['world']}", ("", *SIDES), _facts(told)),
-        _beside("set differently", "setting", dict(_settings(told["settings"]))),
+        _beside("set differently", "setting", dict(set_differently(told["settings"]))),
         *_warning(told),
         *_divergence(told["divergence"]),
         _beside("scores", "agent", told["scores"]),
@@ -50,7 +50,7 @@ def _facts(told: Comparison) -> Iterator[tuple[object, ...]]:
     yield "dollars", *("unknown" if usd is None else f"{usd:.4f}" for usd in told["usd"])
 
 
-def _settings(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
+def set_differently(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
     """Give what was set differently, an object's fields a row each."""
     for name, (a, b) in settings.items():
         if isinstance(a, Mapping) and isinstance(b, Mapping):

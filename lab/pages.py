@@ -22,6 +22,7 @@ from lab.answering import waiting
 from lab.cards import counts, details
 from lab.charts import scores_and_failures
 from lab.comparing import beside, compare
+from lab.comparison_table import set_differently
 from lab.history import scores
 from lab.records import Records, Run
 from lab.show import Rows, coloured, json_lines, percent, rated, spelled_out
@@ -152,7 +153,8 @@ class Pages:
 
     def compare(self, a: Run, b: Run) -> str:
         """Give two runs of one world side by side."""
-        return self._page("compare.html", told=compare(self.records, a, b))
+        told = compare(self.records, a, b)
+        return self._page("compare.html", told=told, settings=set_differently(told["settings"]))
 
     def _picture(self, run: Run, number: int) -> Rows:
         """Give the world's picture at the start of a turn."""

@@ -24,7 +24,10 @@ from nodes.minds import PolicyMind
 from tests.conftest import Hobbes
 from tests.lab.play import mining
 
-COMMANDS = ["run", "resume", "replay", "verify", "runs", "trace", "step", "serve", "doctor"]
+COMMANDS = [
+    "run", "resume", "answer", "replay", "verify", "runs", "trace", "compare", "export", "view",
+    "step", "tournament", "serve", "doctor",
+]  # fmt: skip
 PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
 SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]
 

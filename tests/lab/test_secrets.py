@@ -8,15 +8,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from lab.cli import app
 from lab.recording import in_thread
+from lab.viewing import site
 from nodes.calling import without_secrets
 from tests.conftest import ROOT, Hobbes
 
@@ -54,12 +57,14 @@ def environment() -> Iterator[dict[str, str]]:
 
 
 def searched(folder: Path) -> Iterator[bytes]:
-    """Give the bytes of every file, cassettes also unpacked."""
+    """Give the bytes of every file, what is packed also unpacked."""
     for file in folder.rglob("*"):
         if file.is_file():
             yield file.read_bytes()
             if file.suffix == ".gz":
                 yield gzip.decompress(file.read_bytes())
+            if file.suffix == ".parquet":
+                yield str(pyarrow.parquet.read_table(file).to_pylist()).encode()
 
 
 RUN = ("run", "mining", "--agents", "2", "--rounds", "2", "--model", "openai:m")
@@ -72,7 +77,7 @@ def test_no_key_is_in_any_file_or_output(
     somebody = {**environment, "OPENAI_BASE_URL": with_user}
     nowhere = {**environment, "OPENAI_BASE_URL": f"http://{WHO}@127.0.0.1:nine/v1?key=canary"}
     processes = [
-        ((*RUN, "--set", "reask=1"), environment, 1),
+        ((*RUN, "--set", "reask=1", "--name", "told"), environment, 1),
         ((*RUN, "--set", "on_failure=halt", "--json"), environment, 1),
         (("resume", "last"), environment, 1),
     ]
@@ -84,6 +89,13 @@ def test_no_key_is_in_any_file_or_output(
         (("doctor",), nowhere, 1),
         (RUN, somebody, 1),
         (RUN, nowhere, 1),
+    ]
+    commands += [
+        (("compare", "told", "last"), environment, 0),
+        *(
+            (("export", "told", "--format", form, "--to", str(tmp_path / form)), environment, 0)
+            for form in ("jsonl", "csv", "parquet", "html")
+        ),
     ]
     outputs = []
     for words, env, code in processes:
@@ -106,6 +118,10 @@ def test_no_key_is_in_any_file_or_output(
     outputs += [done.stdout + done.stderr, played.stdout + played.stderr]
     files = list(searched(tmp_path))
     assert (home / "checkpoints.db").read_bytes() in files
+    with TestClient(site(home, "127.0.0.1"), base_url="http://127.0.0.1") as pages:
+        seen = [pages.get(address).text for address in ("/", "/told", "/told/0", "/told/0/miner-01")]
+    assert ["miner-01" in page for page in seen] == [False, True, True, True]
+    outputs += seen
     found = [text for text in (*files, *(told.encode() for told in outputs)) if b"canary" in text]
     assert [text[:300] for text in found] == []
     assert any(b"(OPENAI_API_KEY)" in text for text in files)
