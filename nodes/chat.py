@@ -149,7 +149,13 @@ async def _bounded(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes,
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Bound a response before it is read: the client has no place for a kind of response of one's own."""
+    """Bound a response before it is read: the client has no place for a kind of response of one's own.
+
+    What is packed more than once is not unpacked: only the last layer could be counted, and a few
+    kilobytes in three layers can keep the process busy for seconds, and bring nothing.
+    """
+    if "," in response.headers.get("content-encoding", ""):
+        raise ResponseTooLongError("packed more than once")
     response.__class__ = BoundedResponse
 
 

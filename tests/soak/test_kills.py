@@ -1,15 +1,25 @@
-"""A hundred kills, in every world: each resume ends in the reference digest, and no answer is lost."""
+"""Kills by the hundred, in every world: each resume ends in the reference digest, and no answer is lost.
+
+First with a server that always answers, then with one that fails in every way that passes.
+"""
 
 import json
 import random
+import sqlite3
+from collections import Counter
+from itertools import cycle
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
 import pytest
 
 from engine.worlds import WORLDS
+from lab import faults
+from lab.faults import ANSWER
 from tests.conftest import Hobbes
-from tests.lab.test_kills import Start, answers, kill_at, stats
+from tests.lab.test_faults import OUTCOMES, log_of, served
+from tests.lab.test_kills import Start, answers, kill_at, stats, watch
+from tests.soak.test_faults import HEALED, healed
 
 pytestmark = pytest.mark.soak
 
@@ -82,3 +92,78 @@ def test_runs_that_are_killed_again_and_again(
     )
     assert all(count >= runs for count in asked.values())
     assert repeated <= kills * AGENTS, "more was asked again than was in flight"
+
+
+FAULTY_RUNS, FAULTY_KILLS, FAULTY_ROUNDS, FAULTY_SHARE = 3, 8, 30, 0.3
+"""A world's runs against a server that fails, the kills of each, its rounds, the share of faults."""
+LATE = 0.5
+"""Seconds that a stalled answer takes here."""
+GIVEN = {ANSWER, "stall", *(name for name in HEALED if OUTCOMES[name][:2] == ("answered", 1))}
+"""What the server did where it gave an answer in the end, if anybody was there to take it."""
+
+
+def kill_in_a_pause(player: "Popen[str]", home: Path, moment: int) -> None:
+    """Kill a player at any time in the half second after so many answers: in a try, or between two."""
+    watch(player, home, moment)
+    try:
+        player.wait(timeout=random.Random(moment).random() / 2)  # noqa: S311  no secret
+    except TimeoutExpired:
+        player.kill()
+        player.wait()
+
+
+def kept(home: Path) -> dict[str, tuple[object, ...]]:
+    """Give the answers that are on disk, by address."""
+    if not answers(home):
+        return {}
+    with sqlite3.connect(f"file:{home / 'runs.db'}?mode=ro", uri=True) as connection:
+        rows = connection.execute("select turn, agent, attempt, outcome, answer, tries from calls")
+        return {f"{turn}/{agent}/{attempt}": tuple(rest) for turn, agent, attempt, *rest in rows}
+
+
+COMPARED = ("digest", "calls", "outcomes", "drops", "mends")
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_runs_that_are_killed_again_and_again_while_the_server_fails(
+    world: str, home: Path, hobbes: Hobbes, process: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is a thread of this process, so that its faults pass; the players are processes."""
+    monkeypatch.setattr(faults, "STALL_SECONDS", LATE)
+    monkeypatch.setattr(faults, "drawn", healed)
+    model = f"openai:policy/{WORLDS[world].policies.default}?noise=0.2"
+    size = ("--agents", str(AGENTS), "--rounds", str(FAULTY_ROUNDS))
+    play: tuple[str, ...] = ("run", world, *size, "--model", model, "--set", "reask=1", "--name", "killed")
+    with served({}):
+        whole = json.loads(hobbes(*play, "--json", env={"HOBBES_HOME": str(home / "whole")}).stdout)
+    luck, kills, met, repeated = random.Random(world), Counter[str](), Counter[str](), 0  # noqa: S311  no secret
+    manners = cycle([kill_at, kill_in_a_pause, kill_in_a_write])
+    for run in range(FAULTY_RUNS):
+        place, command, seen = home / str(run), play, list[tuple[int, dict[str, tuple[object, ...]]]]()
+        there = {"HOBBES_HOME": str(place)}
+        # A server of its own for each run: it counts how often an address was asked.
+        with served(dict.fromkeys(HEALED, FAULTY_SHARE / len(HEALED))) as base:
+            for moment in sorted(luck.sample(range(1, whole["calls"] - AGENTS), FAULTY_KILLS)):
+                player, kill = process(*command, env=there), next(manners)
+                kill(player, place, moment)
+                kills[kill.__name__] += player.returncode < 0
+                seen.append((len(log_of(base)), kept(place)))
+                command = ("resume", "killed") if seen[-1][1] else play
+            ended = hobbes("resume", "killed", "--json", env=there)
+            log = log_of(base)
+        assert ended.returncode == 0, ended.stderr
+        told = json.loads(ended.stdout)
+        assert {name: told[name] for name in COMPARED} == {name: whole[name] for name in COMPARED}
+        last = kept(place)
+        for requests, before in seen:
+            assert before.items() <= last.items(), "an answer was lost or written over"
+            assert {entry["address"] for entry in log[requests:]}.isdisjoint(before), "it had been answered"
+        given = Counter(entry["address"] for entry in log if entry["did"] in GIVEN)
+        assert given.keys() == last.keys()
+        assert given.total() - len(last) <= FAULTY_KILLS * AGENTS, "more was asked again than was in flight"
+        repeated += given.total() - len(last)
+        met.update(entry["did"] for entry in log if entry["did"] != ANSWER)
+    print(
+        f"\n{world}: {kills.total()} kills {dict(kills)} in {FAULTY_RUNS} runs of {whole['calls']} calls; "
+        f"{met.total()} faults of {len(met)} kinds, {repeated} answers given again"
+    )
