@@ -30,8 +30,8 @@ from vcr.request import Request
 from engine.world import in_one_line
 from lab.errors import UsageError
 from nodes import calling
-from nodes.calling import secrets
 from nodes.chat import ADDRESS_HEADER
+from nodes.secrecy import secrets
 
 ENDPOINT = "/chat/completions"
 NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from nodes.calling import safe_line
+from nodes.secrecy import safe_line
 
 PACKAGES = (
     "langgraph",

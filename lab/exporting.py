@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-import pyarrow as pa
-import pyarrow.parquet
 from rich.progress import track
 
 from lab.errors import LabError, UsageError
 from lab.history import scores
-from lab.pages import Pages
 from lab.records import Records, Run
 from lab.show import ERR
 
@@ -47,8 +44,6 @@ JSON_COLUMNS = {
     ("drops", "said"), ("mends", "said"), ("mends", "kept"), ("draws", "subject"), ("draws", "participants"),
 }  # fmt: skip
 """What holds JSON: values in jsonl, their text elsewhere."""
-
-ARROW: Mapping[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +161,11 @@ def _write_csv(path: Path, table: Table) -> None:
 
 def _write_parquet(path: Path, table: Table) -> None:
     """Write typed columns."""
-    schema = pa.schema([(column, ARROW[kind]) for column, kind in table.columns.items()])
+    import pyarrow as pa  # noqa: PLC0415  slow to import, and two forms need none of it
+    import pyarrow.parquet  # noqa: PLC0415
+
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])
     pyarrow.parquet.write_table(pa.Table.from_pylist(table.rows, schema), path)
 
 
@@ -179,6 +178,8 @@ WRITERS: dict[str, Callable[[Path, Table], None]] = {
 
 def _write_pages(records: Records, run: Run, folder: Path) -> dict[str, int]:
     """Write the pages of a run as files that link to each other: its own, its turns', its agents'."""
+    from lab.pages import Pages  # noqa: PLC0415  slow to import, for its plots
+
     decisions = [d for d in records.decisions(run.id) if d.turn < run.turns]
     addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in range(run.turns))]
     addresses += [(decision.turn, decision.agent) for decision in decisions]

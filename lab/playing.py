@@ -18,10 +18,10 @@ from lab.history import history
 from lab.journal import RunJournal
 from lab.prices import prices_of, usd
 from lab.records import Records, Run
-from nodes.calling import HaltedError
 from nodes.caps import NO_CAPS, Caps, Meter
+from nodes.halted import HaltedError
+from nodes.journal import PERSON
 from nodes.minds import Company, deal, parse_spec
-from nodes.person import PERSON
 from nodes.prompting import load_prompts, second_text
 from nodes.reading import DECISIONS
 from nodes.state import TurnState, first_state

@@ -29,8 +29,7 @@ from engine.worlds import world_named
 from lab.errors import LabError, UsageError
 from lab.prices import Prices, prices_of, usd
 from nodes.caps import Caps, Spent
-from nodes.journal import Address, Call, Prompt, Reply
-from nodes.person import PERSON
+from nodes.journal import PERSON, Address, Call, Prompt, Reply
 from nodes.prompting import PromptSet
 from nodes.reading import DECISIONS, deciding
 from nodes.state import first_digest, identity

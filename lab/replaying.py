@@ -15,7 +15,7 @@ from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import LabError
 from lab.records import Records, Run, Turn
-from nodes.calling import HaltedError
+from nodes.halted import HaltedError
 from nodes.journal import Address, Call, Prompt, TurnRecord
 from nodes.minds import Company
 from nodes.prompting import load_prompts

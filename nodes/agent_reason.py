@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.record import Drop
 from engine.world import AnyWorld
-from nodes.calling import HaltedError
+from nodes.halted import HaltedError
 from nodes.journal import Call, Journal, Prompt, Reply
 from nodes.minds import Mind, Minds
 from nodes.reading import DECISIONS, Reading, read

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nodes.calling import HaltedError
+from nodes.halted import HaltedError
 from nodes.journal import Reply
 
 T = TypeVar("T", int, float)

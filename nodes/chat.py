@@ -23,12 +23,11 @@ from nodes.calling import (
     TryFailedError,
     failure_of,
     persistently,
-    safe_line,
-    without_secrets,
 )
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
 from nodes.second import second_prompt
+from nodes.secrecy import safe_line, without_secrets
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The header that says which call this is: `turn/agent/attempt`."""

@@ -11,6 +11,9 @@ from typing import Any, Protocol
 
 from engine.record import canonical, sha256
 
+PERSON = "human"
+"""Who answers where a person does: the spec of that mind, and the model under which its answers are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:

@@ -5,17 +5,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.chance import Luck
 from engine.policy import Policies, speak
 from engine.record import Drop, canonical
 from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
-from nodes.chat import JSON_OBJECT, ChatMind
-from nodes.journal import Address, Prompt, Reply
-from nodes.person import PERSON, PersonMind
+from nodes.journal import PERSON, Address, Prompt, Reply
+from nodes.person import PersonMind
 from nodes.prompting import PromptSet, system_text
+
+if TYPE_CHECKING:
+    from nodes.chat import ChatMind
 
 SPEC = re.compile(
     r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
@@ -164,7 +166,8 @@ class Company:
         self._setting = setting
         self._prompts = prompts
         self._meter = meter
-        self._minds: dict[str, PolicyMind | PersonMind | ChatMind] = {}
+        self._minds: dict[str, Mind] = {}
+        self._models: list[ChatMind] = []
 
     @cached_property
     def _system(self) -> str:
@@ -178,9 +181,7 @@ class Company:
             self._minds[spec] = (
                 PolicyMind(self._world, parsed, self._setting.seed)
                 if parsed.kind == "policy"
-                else ChatMind(
-                    parsed.name, self._system, self._prompts, {**JSON_OBJECT, **dict(parsed.parameters)}
-                )
+                else self._model(parsed, self._system, self._prompts)
             )
         return self._counted(self._minds[spec])
 
@@ -191,13 +192,16 @@ class Company:
             model = parse_spec(self._world.policies, spec) if spec != PERSON else None
             alone = replace(self._prompts, turn="{{ view }}")
             self._minds[name] = (
-                PersonMind()
-                if model is None
-                else ChatMind(
-                    model.name, self._prompts.observer, alone, {**JSON_OBJECT, **dict(model.parameters)}
-                )
+                PersonMind() if model is None else self._model(model, self._prompts.observer, alone)
             )
         return self._counted(self._minds[name])
+
+    def _model(self, spec: Spec, system: str, prompts: PromptSet) -> Mind:
+        """Make a chat model. Its client is imported here: that takes as long as a run without models."""
+        from nodes.chat import JSON_OBJECT, ChatMind  # noqa: PLC0415
+
+        self._models.append(ChatMind(spec.name, system, prompts, {**JSON_OBJECT, **dict(spec.parameters)}))
+        return self._models[-1]
 
     def _counted(self, mind: Mind) -> Mind:
         """Give a mind whose calls the run's meter counts; a person's answers cost nothing."""
@@ -207,11 +211,10 @@ class Company:
 
     def closed(self) -> str:
         """Say why nobody is asked any more: a cap is reached, or a model's provider gives no answer."""
-        gone = (mind.gone for mind in self._minds.values() if isinstance(mind, ChatMind) and mind.gone)
+        gone = (model.gone for model in self._models if model.gone)
         return (self._meter.told if self._meter else "") or next(gone, "")
 
     async def close(self) -> None:
         """Close the connections."""
-        for mind in self._minds.values():
-            if isinstance(mind, ChatMind):
-                await mind.close()
+        for model in self._models:
+            await model.close()

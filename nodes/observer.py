@@ -9,7 +9,7 @@ from typing import Any
 from engine.record import JsonObject
 from engine.world import OBSERVER, AnyWorld
 from nodes.agent_reason import Turn, as_answer, halt_on_failure
-from nodes.calling import HaltedError
+from nodes.halted import HaltedError
 from nodes.journal import Journal
 from nodes.minds import Minds
 from nodes.state import TurnState, Update, now

@@ -6,10 +6,7 @@ from typing import Any
 from langgraph.types import interrupt
 
 from engine.record import Drop, canonical
-from nodes.journal import Address, Prompt, Reply
-
-PERSON = "human"
-"""The spec of this mind, and the model under which its answers are kept."""
+from nodes.journal import PERSON, Address, Prompt, Reply
 
 
 class PersonMind:

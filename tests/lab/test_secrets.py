@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from lab.cli import app
 from lab.recording import in_thread
 from lab.viewing import site
-from nodes.calling import without_secrets
+from nodes.secrecy import without_secrets
 from tests.conftest import ROOT, Hobbes
 
 WHO = "somebody:canary%40base-0123"

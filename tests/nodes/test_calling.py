@@ -13,18 +13,17 @@ from engine.mining.world import MINING
 from nodes import calling, chat
 from nodes.calling import (
     GONE_AFTER,
-    LONGEST_TOLD,
     Breaker,
-    HaltedError,
     TryFailedError,
     persistently,
     retry_after,
-    safe_line,
 )
 from nodes.chat import ChatMind
+from nodes.halted import HaltedError
 from nodes.journal import Address, Prompt
 from nodes.minds import parse_spec
 from nodes.prompting import PromptSet
+from nodes.secrecy import LONGEST_TOLD, safe_line
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
