@@ -20,7 +20,8 @@ $(READY): pyproject.toml constraints.txt
 test: $(READY) ## run the whole test suite, the network blocked
 	@$(BIN)/pytest -n auto
 
-soak: $(READY) ## run the long tests: fuzz, kills, faults (an hour or so)
+soak: $(READY) ## run the long tests: laws, fuzz, kills, faults (an hour or so)
+	@$(BIN)/pytest -n auto --hypothesis-profile=soak tests/*/test_laws.py
 	@$(BIN)/pytest -n auto -m soak -rP tests/soak
 
 check: $(READY) ## lint, types, floors, tests

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import settings
 
 from lab.records import Records, records
 from nodes import calling
+
+settings.register_profile("soak", max_examples=1_000)  # ten times as many as Hypothesis tries by itself
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}

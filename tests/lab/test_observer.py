@@ -70,9 +70,9 @@ def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes) -> None:
     game = ("run", "trust", "--rounds", "2", "--model", MODELS, "--json")
     scripted = json.loads(hobbes(*game, "--observer", "always").stdout)
     stopped = json.loads(hobbes(*game, "--observer", "human", "--name", "mine").stdout)
+    again = json.loads(hobbes("resume", "mine", "--json").stdout)
+    assert again["waiting"] == stopped["waiting"], "a resume asks the same"
     while "waiting" in stopped:
-        again = json.loads(hobbes("resume", "mine", "--json").stdout)
-        assert again["waiting"] == stopped["waiting"], "a resume asks the same"
         grants = [f"--grant={asked['unit']}={asked['amount']}" for asked in stopped["waiting"]]
         answered = hobbes("answer", "mine", *grants, "--reason", REASON, "--json")
         assert answered.returncode == 0, answered.stderr

@@ -19,6 +19,8 @@ from engine.record import Json, canonical
 from engine.world import Resolved, Validated, settle
 
 AGENTS = ("A", "B", "C", "D")
+EXAMPLES = 25 * settings().max_examples
+"""2,500 in the suite, ten times as many in `make soak`."""
 LAWS = settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 
 # Any JSON that text can hold, and the odd things that a parser may still give.
@@ -160,7 +162,7 @@ def elements(answer: Mapping[str, Json]) -> int:
     return count
 
 
-@settings(LAWS, max_examples=10_000)
+@settings(LAWS, max_examples=EXAMPLES)
 @given(turns())
 def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None]]) -> None:
     state, said = turn
