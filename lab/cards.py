@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from lab.show import OUT, card, json_text, matrix, plain, table
+from lab.tracing import all_calls, changed_in_mind
 
 
 def show_overview(lines: list[dict[str, Any]]) -> None:
@@ -25,7 +26,7 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def show_turn(told: Mapping[str, Any]) -> None:
+def show_turn(told: dict[str, Any]) -> None:
     """Show a turn: its agents, events, calls, sums and reports."""
     rows = [
         [
@@ -47,9 +48,7 @@ def show_turn(told: Mapping[str, Any]) -> None:
             [[e["type"], e["agent"], details(e)] for e in told["events"]],
         )
     )
-    OUT.print(
-        _attempts("\ncalls", [{"who": who, **call} for who, calls in told["calls"].items() for call in calls])
-    )
+    OUT.print(_attempts("\ncalls", all_calls(told)))
     if told["observer"] and (told["observer"]["drops"] or told["observer"]["mends"]):
         OUT.print(Text("\nof the observer's answer", style="italic"), _found(told["observer"]), sep="\n")
     for agent, sums in told["sums"].items():
@@ -67,10 +66,10 @@ def details(event: Mapping[str, Any]) -> str:
     )
 
 
-def show_card(told: Mapping[str, Any]) -> None:
+def show_card(told: dict[str, Any]) -> None:
     """Show all that is known of one agent's turn."""
     reflection = told["intent"]["reflection"]
-    changed = {k: v for k, v in told["mind_after"].items() if v != told["mind_before"][k]}
+    changed = changed_in_mind(told)
     happened = "\n".join(f"{event['type']} {event['agent']} {details(event)}" for event in told["events"])
     parts = [
         ("saw", json_text(told["saw"])),

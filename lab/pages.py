@@ -8,11 +8,10 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -26,7 +25,15 @@ from lab.comparison_table import set_differently
 from lab.history import scores
 from lab.records import Records, Run
 from lab.show import Rows, coloured, json_lines, percent, rated, spelled_out
-from lab.tracing import agent_card, observer_card, overview, state_before, turn_card
+from lab.tracing import (
+    agent_card,
+    all_calls,
+    changed_in_mind,
+    observer_card,
+    overview,
+    state_before,
+    turn_card,
+)
 from nodes.reading import DECISIONS
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -131,7 +138,7 @@ class Pages:
             "turn.html",
             run=run,
             told=told,
-            calls=[{"who": who, **call} for who, calls in told["calls"].items() for call in calls],
+            calls=all_calls(told),
             before=before,
             after=after,
         )
@@ -140,7 +147,6 @@ class Pages:
         """Give all that is known of one agent's turn, or of the observer's."""
         ruled = observer_card(self.records, run, number) if agent == OBSERVER else None
         told = ruled or agent_card(self.records, run, number, agent)
-        after: Mapping[str, Any] = told.get("mind_after", {})  # an observer has no mind
         asked = [d.turn for d in self.records.decisions(run.id) if d.agent == agent and d.turn < run.turns]
         at = asked.index(number)
         return self._page(
@@ -148,7 +154,7 @@ class Pages:
             run=run,
             told=told,
             near=asked[max(at - 1, 0) : at + 2],
-            changed={key: value for key, value in after.items() if value != told["mind_before"][key]},
+            changed={} if ruled else changed_in_mind(told),
         )
 
     def compare(self, a: Run, b: Run) -> str:

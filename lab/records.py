@@ -1,7 +1,6 @@
 """The run database: one SQLite file that anyone can open (Datasette, pandas, DuckDB).
 
-Everything is addressed by run, turn, agent and attempt. Tables are made and migrated with sqlite-utils; the
-rows of a turn are written in one transaction.
+Everything is addressed by run, turn, agent and attempt. The rows of a turn are written in one transaction.
 """
 
 import errno
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
-from sqlite_utils import Database, Migrations
+from sqlite_utils import Database
 from sqlite_utils.db import NotFoundError
 
 from engine.measuring import parts, ratio
@@ -28,6 +27,7 @@ from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
 from lab.errors import LabError, UsageError
 from lab.prices import Prices, prices_of, usd
+from lab.schema import TEMPLATES, migrations
 from nodes.caps import Caps, Spent
 from nodes.journal import PERSON, Address, Call, Prompt, Reply
 from nodes.prompting import PromptSet
@@ -36,9 +36,6 @@ from nodes.state import first_digest, identity
 
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
-
-TEMPLATES = ("system_template", "turn_template", "answer_schema")
-"""The texts that a run's prompts are made of, frozen at its start."""
 
 BROKEN = {
     sqlite3.SQLITE_NOTADB,
@@ -53,127 +50,6 @@ BROKEN = {
 
 UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What can be wrong with a folder that is no mistake of ours."""
-
-migrations = Migrations("hobbes")
-
-
-@migrations()
-def m001_runs_turns_and_their_rows(db: Database) -> None:
-    """Make the tables of the first version."""
-    db.table("texts").create({"hash": str, "text": str}, pk="hash")
-    db.table("runs").create(
-        {
-            "id": str,
-            "name": str,
-            "world": str,
-            "config": str,
-            "agents": str,
-            "seed": int,
-            "models": str,
-            "prompts": str,
-            "lang": str,
-            "system_template": str,
-            "turn_template": str,
-            "answer_schema": str,
-            "status": str,
-            "started": str,
-            "ended": str,
-            "turns": int,
-            "digest": str,
-            "outcomes": str,
-            "scores": str,
-            "tainted": int,
-            "seconds": float,
-            "error": str,
-        },
-        pk="id",
-        foreign_keys=[(column, "texts", "hash") for column in TEMPLATES],
-        defaults={"turns": 0, "seconds": 0},
-    )
-    db.table("runs").create_index(["name"], unique=True)
-    for table, columns, key in (
-        ("turns", {"state": str, "record": str, "digest": str, "ledgers": str, "ended": str}, ()),
-        (
-            "calls",
-            {
-                "agent": str,
-                "attempt": int,
-                "outcome": str,
-                "stage": str,
-                "model": str,
-                "system": str,
-                "prompt": str,
-                "answer": str,
-                "reasoning": str,
-                "error": str,
-                "tokens_in": int,
-                "tokens_out": int,
-                "milliseconds": int,
-                "arrived": str,
-            },
-            ("agent", "attempt"),
-        ),
-        ("intents", {"agent": str, "intent": str}, ("agent",)),
-        ("drops", {"n": int, "agent": str, "stage": str, "code": str, "said": str, "detail": str}, ("n",)),
-        ("mends", {"n": int, "agent": str, "stage": str, "code": str, "said": str, "kept": str}, ("n",)),
-        ("events", {"n": int, "type": str, "agent": str, "event": str}, ("n",)),
-        (
-            "draws",
-            {
-                "n": int,
-                "event": str,
-                "subject": str,
-                "participants": str,
-                "digest": str,
-                "winner": str,
-            },
-            ("n",),
-        ),
-        (
-            "reports",
-            {"rater": str, "ratee": str, "kind": str, "score": int},
-            ("rater", "ratee", "kind"),
-        ),
-        ("messages", {"n": int, "sender": str, "receiver": str, "text": str}, ("n",)),
-        ("minds", {"agent": str, "mind": str}, ("agent",)),
-        ("measures", {"name": str, "scope": str, "value": float}, ("name", "scope")),
-    ):
-        address = {"run": str} if table == "measures" else {"run": str, "turn": int}
-        keys: list[Any] = [("run", "runs", "id")]
-        if table == "calls":
-            keys += [("system", "texts", "hash"), ("prompt", "texts", "hash")]
-        db.table(table).create(address | columns, pk=(*address, *key), foreign_keys=keys)
-    for table in ("drops", "mends"):
-        db.table(table).create_index(["run", "code"])
-    db.table("events").create_index(["run", "type"])
-    db.table("calls").create_index(["run", "outcome"])
-
-
-@migrations()
-def m002_tries_and_questions(db: Database) -> None:
-    """Make room for how often a call was sent, and for which question: before, each was sent and put once."""
-    db.table("calls").add_column("tries", int, not_null_default=1)
-    db.table("calls").add_column("question", int, not_null_default=1)
-
-
-@migrations()
-def m003_caps(db: Database) -> None:
-    """Make room for what a run may cost at most."""
-    db.table("runs").add_column("caps", str)
-
-
-@migrations()
-def m004_observers(db: Database) -> None:
-    """Keep what an observer that is a model is told, and what a person is asked while a run waits."""
-    db.table("runs").add_column("observer_text", str)
-    db.table("runs").add_column("question", str)
-
-
-@migrations()
-def m005_what_measures_rest_on(db: Database) -> None:
-    """Keep beside each figure how many decisions it rests on, and how many of them were nobody's."""
-    for column in ("decisions", "failures"):
-        db.table("measures").add_column(column, int)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,16 @@ def observer_card(records: Records, run: Run, number: int) -> Card | None:
     }
 
 
+def changed_in_mind(card: Card) -> Card:
+    """Give of an agent's card what changed in its mind."""
+    return {key: now for key, now in card["mind_after"].items() if now != card["mind_before"][key]}
+
+
+def all_calls(card: Card) -> list[Card]:
+    """Give of a turn's card the calls in one list, each with whose it was."""
+    return [{"who": who, **call} for who, calls in card["calls"].items() for call in calls]
+
+
 def _sums(records: Records, run: Run, turn: Turn) -> Sums:
     """Give each agent's figures after a turn, each as a sum that a hand can check."""
     return run.world.sums(played_turn(run, state_before(records, run, turn.turn), turn))

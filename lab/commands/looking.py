@@ -8,7 +8,6 @@ import typer
 from rich.text import Text
 
 from engine.world import OBSERVER
-from lab.cards import show_card, show_observer, show_overview, show_turn
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.show import OUT, percent, picture, print_json, table
 
@@ -63,7 +62,7 @@ def trace(
 
     Example: hobbes trace last 3 miner-01
     """
-    from lab import tracing
+    from lab import cards, tracing
 
     with opened(home) as records:
         found = records.find(run)
@@ -79,14 +78,14 @@ def trace(
     if as_json:
         print_json(told)
     elif turn is None:
-        show_overview(told)
+        cards.show_overview(told)
     elif agent is None:
-        show_turn(told)
+        cards.show_turn(told)
         OUT.print(picture(found.world.picture(after)))
     elif agent == OBSERVER:
-        show_observer(told)
+        cards.show_observer(told)
     else:
-        show_card(told)
+        cards.show_card(told)
 
 
 @app.command(context_settings=ENV)
