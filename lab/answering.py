@@ -1,6 +1,7 @@
 """`hobbes answer`: a person rules on what the agents of a waiting run ask for."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ def as_told(requests: Sequence[Request], grants: Sequence[str], reason: str) -> 
     granted: dict[str, int] = {}
     for text in grants:
         unit, _, amount = text.partition("=")
-        if unit not in asked or unit in granted or not (amount.isascii() and amount.isdecimal()):
+        if unit not in asked or unit in granted or not re.fullmatch("[0-9]{1,18}", amount):
             raise UsageError(f"--grant {text!r}: write UNIT=AMOUNT, each once; these ask: {', '.join(asked)}")
         granted[unit] = int(amount)
         if granted[unit] > asked[unit]:

@@ -10,6 +10,8 @@ from rich.text import Text
 from lab.show import OUT, card, json_text, matrix, plain, table
 from lab.tracing import all_calls, changed_in_mind
 
+NOT_ENDED = "not ended"
+
 
 def show_overview(lines: list[dict[str, Any]]) -> None:
     """Show a run, a line a turn."""
@@ -17,7 +19,7 @@ def show_overview(lines: list[dict[str, Any]]) -> None:
     rows = [
         [counts(line[c]) if isinstance(line[c], dict) else line[c] for c in columns[:-1]] for line in lines
     ]
-    short = [[*row, line["digest"][:12]] for row, line in zip(rows, lines, strict=True)]
+    short = [[*row, (line["digest"] or NOT_ENDED)[:12]] for row, line in zip(rows, lines, strict=True)]
     OUT.print(table("", columns, short))
 
 
@@ -38,6 +40,12 @@ def show_turn(told: dict[str, Any]) -> None:
         ]
         for one in told["agents"]
     ]
+    if told["digest"] is None:
+        OUT.print(
+            Text(f"run {told['run']}, turn {told['turn']} has not ended; its calls so far", style="bold")
+        )
+        OUT.print(_attempts("", all_calls(told)))
+        return
     OUT.print(
         table(f"run {told['run']}, turn {told['turn']}", ("agent", "outcome", "model", "found", "why"), rows)
     )

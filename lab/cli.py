@@ -1,6 +1,9 @@
 """The command `hobbes`: all commands in one, and what is wrong said in one line."""
 
+import errno
+import os
 import sys
+from io import TextIOWrapper
 
 import typer
 from rich.text import Text
@@ -24,13 +27,36 @@ for group in (playing, proving, looking, tools, prompts):
 def main() -> None:
     """Run a command; what is wrong is said in one line."""
     try:
-        app()
+        _check_typed()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except UsageError as error:
         _complain(error)
         sys.exit(2)
     except LabError as error:
         _complain(error)
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise  # a bug of ours
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # what is still to be written goes nowhere
+        _complain(LabError(f"cannot write the output: {error.strerror}; make room, or write it elsewhere"))
+        sys.exit(1)
+
+
+def _check_typed() -> None:
+    """Refuse words that are no text; make what a terminal cannot show readable on it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        "".join(sys.argv).encode()
+    except UnicodeEncodeError as error:
+        raise UsageError("what is typed must be text in UTF-8") from error
 
 
 def _complain(error: LabError) -> None:

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lab.comparing import COUNTED, SIDES, Comparison, beside
-from lab.show import matrix, percent, plain, table
+from lab.show import matrix, percent, plain, table, tokens_told
 
 MOST_LINES = 40
 """Lines of a diff, and turns with failures, that people are shown; `--json` has all."""
@@ -45,8 +45,7 @@ def _facts(told: Comparison) -> Iterator[tuple[object, ...]]:
     for name in ("prompts", "lang", "seed"):
         yield name, *(run[name] for run in runs)
     yield "calls", *told["calls"]
-    for way in ("in", "out"):
-        yield f"tokens {way}", *(tokens[way] for tokens in told["tokens"])
+    yield "tokens", *(tokens_told(tokens) for tokens in told["tokens"])
     yield "dollars", *("unknown" if usd is None else f"{usd:.4f}" for usd in told["usd"])
 
 
@@ -75,7 +74,7 @@ def _warning(told: Comparison) -> Iterator[Text]:
 def _divergence(found: Mapping[str, Any] | None) -> Iterator[Text]:
     """Say where the runs part, with the beginning of the diff."""
     if found is None:
-        yield Text("\nthe turns of both are the same", style="bold")
+        yield Text("\nthe turns of both, if there are any, are the same", style="bold")
         return
     yield Text(f"\nfirst divergence: turn {found['turn']}, ", style="bold").append_text(
         plain(f"{found['agent'] or 'all'}: {found['layer']}")

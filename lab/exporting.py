@@ -180,8 +180,10 @@ def _write_pages(records: Records, run: Run, folder: Path) -> dict[str, int]:
     """Write the pages of a run as files that link to each other: its own, its turns', its agents'."""
     from lab.pages import Pages  # noqa: PLC0415  slow to import, for its plots
 
-    decisions = [d for d in records.decisions(run.id) if d.turn < run.turns]
-    addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in range(run.turns))]
+    every = records.decisions(run.id)
+    decisions = [d for d in every if d.turn < run.turns]
+    turns = sorted({*range(run.turns), *(d.turn for d in every)})  # the last may not have ended
+    addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
     addresses += [(decision.turn, decision.agent) for decision in decisions]
     for address in track(addresses, "exporting", console=ERR, transient=True):
         up = "../" * len(address)
@@ -190,7 +192,7 @@ def _write_pages(records: Records, run: Run, folder: Path) -> dict[str, int]:
         path = folder / _file(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(show(run, *address), encoding="utf-8")
-    return {"index.html": 1, "*/index.html": run.turns, "*/*/index.html": len(decisions)}
+    return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions)}
 
 
 def _file(address: tuple[Any, ...]) -> str:

@@ -1,5 +1,6 @@
 """A place to listen at, for the servers among the commands."""
 
+import errno
 import socket
 
 from lab.errors import LabError
@@ -14,5 +15,10 @@ def listener(host: str, port: int) -> socket.socket:
         listening.listen()  # who is told the address may ask at once
     except OSError as error:
         listening.close()
-        raise LabError(f"cannot listen at {host}:{port}: {error.strerror}; choose another --port") from error
+        other = (
+            "--port"
+            if error.errno in {errno.EADDRINUSE, errno.EACCES}
+            else "--host, an IPv4 address of this machine"
+        )
+        raise LabError(f"cannot listen at {host}:{port}: {error.strerror}; choose another {other}") from error
     return listening

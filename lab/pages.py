@@ -24,7 +24,7 @@ from lab.comparing import beside, compare
 from lab.comparison_table import set_differently
 from lab.history import scores
 from lab.records import Records, Run
-from lab.show import Rows, coloured, json_lines, percent, rated, spelled_out
+from lab.show import Rows, coloured, json_lines, percent, rated, spelled_out, tokens_told
 from lab.tracing import (
     agent_card,
     all_calls,
@@ -82,6 +82,7 @@ def _environment() -> Environment:
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "percent": percent,
+        "tokens_told": tokens_told,
         "ratees_of": rated,
         "both": beside,
     }
@@ -112,6 +113,7 @@ class Pages:
     def run(self, run: Run) -> str:
         """Give a run: what it came to, its scores and failures over time, its turns, its measures."""
         turns = overview(self.records, run)
+        failed = [turn["failures"] for turn in turns if turn["digest"]]
         by_turn = [now for _, now in scores(self.records, run)]
         columns = ("name", "value", "decisions", "failures")
         of_run = ("run = ? and scope = 'run'", [run.id])
@@ -125,15 +127,15 @@ class Pages:
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,
-            chart=scores_and_failures(by_turn, [turn["failures"] for turn in turns]) if turns else "",
-            picture=coloured(self._picture(run, len(turns)))[0],
+            chart=scores_and_failures(by_turn, failed) if by_turn else "",
+            picture=coloured(self._picture(run, run.turns))[0],
             measures=[[row[column] for column in columns] for row in measures],
         )
 
     def turn(self, run: Run, number: int) -> str:
         """Give a turn: who was asked, the world before and after, what happened, how calls ended."""
         told = turn_card(self.records, run, number)
-        before, after = coloured(self._picture(run, number), self._picture(run, number + 1))
+        before, after = coloured(self._picture(run, number), self._picture(run, min(number + 1, run.turns)))
         return self._page(
             "turn.html",
             run=run,

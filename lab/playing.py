@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -68,7 +68,7 @@ def begin(records: Records, request: Request, caps: Caps = NO_CAPS) -> Run:
             second_text(request.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
-    _check_a_model_can_be_reached([*models.values(), _observer_asked(world, setting)])
+    _check_a_model_can_be_reached(world, setting, models)
     _check_prices_are_known(records, world, setting, models, caps)
     return records.find(records.new_run(world, setting, models, prompts, request.name, caps))
 
@@ -94,8 +94,9 @@ def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
     return world.observer.asks(state) if world.observer else ""
 
 
-def _check_a_model_can_be_reached(specs: Iterable[str]) -> None:
+def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
     """Refuse a run with models where neither a key nor another server than OpenAI's is set."""
+    specs = (*models.values(), _observer_asked(world, setting))
     asked = any(spec.startswith("openai:") for spec in specs)
     if asked and not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
         raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
@@ -117,6 +118,7 @@ async def go_on(records: Records, run: Run, on_turn: OnTurn, said: str | None = 
     Where a person is asked the run ends as `waiting`, and goes on with what was `said`.
     """
     began = time.monotonic()
+    _check_a_model_can_be_reached(run.world, run.setting, run.models)
     with records.playing(run.id):
         run = _as_it_stands(records, run, said)
         if run.status != "halted":  # until a turn is played past where it halted

@@ -37,6 +37,9 @@ from nodes.state import first_digest, identity
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
+RESERVED = {"", "last", "compare"}
+"""Names that mean something else where a run is named."""
+
 BROKEN = {
     sqlite3.SQLITE_NOTADB,
     sqlite3.SQLITE_CORRUPT,
@@ -47,6 +50,9 @@ BROKEN = {
     sqlite3.SQLITE_BUSY,
 }
 """What can be wrong with a database that is no mistake of ours."""
+
+SILENT = "tokens_in + tokens_out is null and outcome not in ('provider-error', 'timed-out')"
+"""Calls that were answered, and did not tell what they cost."""
 
 UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What can be wrong with a folder that is no mistake of ours."""
@@ -147,8 +153,11 @@ class Records:
     def _check_name(self, name: str | None) -> None:
         """Refuse a name by which a run could not be found."""
         taken = self.db.table("runs").rows_where("name = ?1 or id = ?1", [name])
-        if name in {"", "last"} or next(taken, None):
-            raise UsageError(f"--name {name!r}: take one that is not empty, not `last`, and no other run's")
+        if name in RESERVED or (name or "").endswith(".json.gz") or next(taken, None):
+            raise UsageError(
+                f"--name {name!r}: take one that is not empty, not `last` or `compare`, no cassette's "
+                "and no other run's"
+            )
 
     def text_hash(self, text: str) -> str:
         """Keep a text once; give its hash."""
@@ -341,19 +350,15 @@ class Records:
         return dict(self.db.conn.execute(sql, [run]).fetchall())
 
     def tokens(self, run: str) -> dict[str, int | None]:
-        """Sum the tokens of a run's calls; None where no call told."""
-        row = self.db.conn.execute(
-            "select sum(tokens_in), sum(tokens_out) from calls where run = ?", [run]
-        ).fetchone()
-        return {"in": row[0], "out": row[1]}
+        """Sum the tokens of a run's calls, None where no call told; `untold`: the answers that told none."""
+        sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ?"  # noqa: S608  our own
+        row = self.db.conn.execute(sql, [run]).fetchone()
+        return {"in": row[0], "out": row[1], "untold": row[2] or 0}
 
     def spent(self, run: Run, prices: Prices) -> Spent:
         """Give what a run has cost so far, a person's answers left out; what nobody told, nobody knows."""
-        sql = (
-            "select model, count(*), sum(tokens_in), sum(tokens_out), "
-            "sum(tokens_in + tokens_out is null and outcome not in ('provider-error', 'timed-out')) "
-            "from calls where run = ? and model != ? group by model"
-        )
+        sums = f"count(*), sum(tokens_in), sum(tokens_out), sum({SILENT})"
+        sql = f"select model, {sums} from calls where run = ? and model != ? group by model"  # noqa: S608  our own
         spent = Spent(seconds=run.seconds)
         for model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(sql, [run.id, PERSON]):
             spent.calls += calls

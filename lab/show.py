@@ -5,6 +5,7 @@ Model text is foreign: it is printed as plain text, its control characters spell
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -47,7 +48,8 @@ def plain(said: object) -> Text:
 
 def print_json(value: object) -> None:
     """Print one JSON document on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))  # noqa: T201  the one place for scripts' output
+    everywhere = sys.stdout.encoding.lower() != "utf-8"  # then only what every terminal knows
+    print(json.dumps(value, ensure_ascii=everywhere, indent=2))  # noqa: T201  the one place for scripts' output
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:
@@ -120,9 +122,10 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     facts = Table.grid(padding=(0, 2))
     for name in ("run", "world", "turns", "digest", "over", "calls"):
         facts.add_row(Text(name, style="bold"), plain(result[name]))
-    for name in ("scores", "outcomes", "drops", "mends", "tokens"):
+    for name in ("scores", "outcomes", "drops", "mends"):
         told = ", ".join(f"{key} {value}" for key, value in result[name].items())
         facts.add_row(Text(name, style="bold"), plain(told or "none"))
+    facts.add_row(Text("tokens", style="bold"), plain(tokens_told(result["tokens"])))
     facts.add_row(Text("failures", style="bold"), plain(_failures(result["failures"])))
     cost = "unknown" if result["usd"] is None else f"{result['usd']:.4f}"
     facts.add_row(Text("dollars", style="bold"), plain(cost))
@@ -134,6 +137,16 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     )
     title = f"measures of the run{nobodys}"
     return Group(facts, Text(""), table(title, ("measure", "value"), measures.items()))
+
+
+def tokens_told(tokens: Mapping[str, int | None]) -> str:
+    """Say what tokens were spent, and for how many answers nobody knows."""
+    known = f"in {_or_unknown(tokens['in'])}, out {_or_unknown(tokens['out'])}"
+    return f"{known}, and {tokens['untold']} answers told none" if tokens["untold"] else known
+
+
+def _or_unknown(number: int | None) -> str:
+    return "unknown" if number is None else f"{number}"
 
 
 def _failures(told: Mapping[str, Any]) -> str:

@@ -16,40 +16,56 @@ from nodes.state import EMPTY_MIND
 
 Card = dict[str, Any]
 
+NOTHING: Card = {
+    **{part: [] for part in ("agents", "events", "draws")},
+    **{part: {} for part in ("ledgers", "sums", "reports")},
+    **dict.fromkeys(("observer", "digest")),
+}
+"""What there is of a turn that has not ended."""
+
 Sums = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each as a sum."""
 
 
 def overview(records: Records, run: Run) -> list[Card]:
-    """Give a line a turn: how its calls ended, what was refused or changed, what happened."""
+    """Give a line a turn: how its calls ended, what was refused or changed, what happened.
+
+    The last may be a turn that has calls and has not ended: it has no digest.
+    """
     decided: dict[int, list[Decision]] = {}
     for decision in records.decisions(run.id):
         decided.setdefault(decision.turn, []).append(decision)
+    turns = {turn.turn: turn for turn in records.turns(run.id)}
     return [
-        {
-            "turn": turn.turn,
-            "outcomes": dict(Counter(decision.outcome for decision in decided.get(turn.turn, ()))),
-            "failures": sum(decision.nobodys for decision in decided.get(turn.turn, ())),
-            "drops": dict(Counter(drop["code"] for drop in turn.record["drops"])),
-            "mends": dict(Counter(mend["code"] for mend in turn.record["mends"])),
-            "events": dict(Counter(event["type"] for event in turn.record["events"])),
-            "digest": turn.digest,
-        }
-        for turn in records.turns(run.id)
+        _line(number, turns.get(number), decided.get(number, [])) for number in sorted({*turns, *decided})
     ]
 
 
+def _line(number: int, turn: Turn | None, decided: list[Decision]) -> Card:
+    """Give the line of a turn, or of one that has not ended."""
+    record = turn.record if turn else {"drops": [], "mends": [], "events": []}
+    return {
+        "turn": number,
+        "outcomes": dict(Counter(decision.outcome for decision in decided)),
+        "failures": sum(decision.nobodys for decision in decided),
+        "drops": dict(Counter(drop["code"] for drop in record["drops"])),
+        "mends": dict(Counter(mend["code"] for mend in record["mends"])),
+        "events": dict(Counter(event["type"] for event in record["events"])),
+        "digest": turn.digest if turn else None,
+    }
+
+
 def turn_card(records: Records, run: Run, number: int) -> Card:
-    """Give a turn: each agent's card, then what happened to all."""
+    """Give a turn: each agent's card, then what happened to all; while it has not ended, its calls alone."""
+    if number == run.turns and (begun := _all_ended(records, run, number)):
+        return {"run": run.id, "turn": number, **NOTHING, "calls": begun}
     turn = logged(records, run, number)
     sums = _sums(records, run, turn)
     return {
         "run": run.id,
         "turn": number,
         "agents": [_agent_card(records, run, turn, agent, sums) for agent in turn.record["intents"]],
-        "calls": {
-            who: [_ended(call) for call in calls] for who, calls in records.attempts(run.id, number).items()
-        },
+        "calls": _all_ended(records, run, number),
         "observer": observer_card(records, run, number),
         "events": turn.record["events"],
         "draws": turn.record["draws"],
@@ -58,6 +74,12 @@ def turn_card(records: Records, run: Run, number: int) -> Card:
         "reports": reports(turn),
         "digest": turn.digest,
     }
+
+
+def _all_ended(records: Records, run: Run, number: int) -> dict[str, list[Card]]:
+    """Give how each call of a turn ended, by whose it was."""
+    found = records.attempts(run.id, number).items()
+    return {who: [_ended(call) for call in calls] for who, calls in found}
 
 
 def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
@@ -141,7 +163,7 @@ def reports(turn: Turn) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
 
 def logged(records: Records, run: Run, number: int) -> Turn:
     """Give a logged turn; UsageError says which there are."""
-    turn = next(records.turns(run.id, number), None)
+    turn = next(records.turns(run.id, number), None) if 0 <= number < run.turns else None
     if turn is None or turn.turn != number:
         there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
         raise UsageError(f"run {run.id} has no turn {number}; {there}")

@@ -7,12 +7,14 @@ asks for is refused, since it would be read there. A person who is asked can ans
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Thread
+from threading import enumerate as enumerate_threads
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -24,7 +26,7 @@ from lab.errors import LabError, UsageError
 from lab.listening import listener
 from lab.pages import POLICY, Pages
 from lab.playing import go_on
-from lab.records import Run, records
+from lab.records import Records, Run, records
 from lab.show import ERR, plain
 
 HEADERS = {
@@ -39,6 +41,12 @@ def link(*parts: object) -> str:
     """Give the address of a page."""
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104  only if somebody asks for it
+"""The address of all of a machine's own: whoever serves there tells everybody, by whatever name."""
+
+PLAYING = "playing "
+"""What the name of a thread begins with that plays a run on behind the pages."""
 
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
@@ -73,26 +81,25 @@ def site(home: Path, host: str) -> Starlette:
 
         return endpoint
 
-    async def answer(request: Request) -> Response:
+    def answer(request: Request, body: bytes) -> Response:
         """Answer what a waiting run asks a person, and play on behind the page."""
         if request.headers.get("origin") != f"http://{request.headers['host']}":
             return _told("another site's page may not answer", 403)
-        form = dict(parse_qsl((await request.body()).decode(errors="replace"), keep_blank_values=True))
-        reason = form.pop("reason", "")
         try:
             with records(home) as opened:
-                run = opened.find(request.path_params["run"])
-                said = as_told(waiting(run), [f"{unit}={amount}" for unit, amount in form.items()], reason)
-                opened.update(run.id, status="unfinished")  # the page that is shown next is loaded anew
+                run, said = _claimed(opened, request.path_params["run"], body)
         except LabError as error:
             return _told(error, 400)
-        task = BackgroundTask(_play_on, home, run, said)
-        return RedirectResponse(link(run.id), 303, headers=HEADERS, background=task)
+        Thread(target=_play_on, args=(home, run, said), name=f"{PLAYING}{run.id}", daemon=True).start()
+        return RedirectResponse(link(run.id), 303, headers=HEADERS)
+
+    async def answered(request: Request) -> Response:
+        return await run_in_threadpool(answer, request, await request.body())
 
     routes = [Route(path, page(show)) for path, show in PAGES.items()]
-    hosts = [host, "localhost", "127.0.0.1"]
+    hosts = ["*"] if host == EVERYWHERE else [host, "localhost", "127.0.0.1"]
     return Starlette(
-        routes=[*routes, Route("/{run}/answer", answer, methods=["POST"])],
+        routes=[*routes, Route("/{run}/answer", answered, methods=["POST"])],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
     )
 
@@ -100,6 +107,24 @@ def site(home: Path, host: str) -> Starlette:
 def _told(why: object, status: int) -> Response:
     """Say in one line why there is no page."""
     return PlainTextResponse(f"hobbes: {why}\n", status, headers=HEADERS)
+
+
+def _claimed(opened: Records, name: str, body: bytes) -> tuple[Run, str]:
+    """Take an answer for what a run asks now, so that nobody else answers it; LabError says why not.
+
+    Should the answer be lost with this process, the run asks the same again when it is resumed.
+    """
+    form = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
+    fields = dict(form)
+    with opened.playing(opened.find(name).id):
+        run = opened.find(name)
+        requests = waiting(run)
+        if run.question is None or fields.get("address") != run.question["address"]:
+            raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
+        grants = [f"{unit}={amount}" for unit, amount in form if unit not in {"address", "reason"}]
+        said = as_told(requests, grants, fields.get("reason", ""))
+        opened.update(run.id, status="unfinished", question=None)
+        return opened.find(run.id), said
 
 
 def _play_on(home: Path, run: Run, said: str) -> None:
@@ -117,3 +142,10 @@ def view(home: Path, host: str, port: int) -> None:
         print(f"http://{host}:{listening.getsockname()[1]}/", flush=True)  # noqa: T201  for people and scripts
         config = uvicorn.Config(site(home, host), log_level="warning", access_log=False)
         uvicorn.Server(config).run(sockets=[listening])
+    for thread in enumerate_threads():
+        if thread.name.startswith(PLAYING):
+            run = thread.name.removeprefix(PLAYING)
+            ERR.print(
+                plain(f"run {run} was being played; `hobbes resume {run} --home {home}` goes on"),
+                soft_wrap=True,
+            )

@@ -74,7 +74,7 @@ def trace(
             told = ruled
         else:
             told = tracing.agent_card(records, found, turn, agent)
-        after = None if turn is None else tracing.state_before(records, found, turn + 1)
+        after = None if turn is None else tracing.state_before(records, found, min(turn + 1, found.turns))
     if as_json:
         print_json(told)
     elif turn is None:

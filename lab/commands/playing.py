@@ -1,6 +1,7 @@
 """The commands that play a run: `run`, `resume`, `answer`."""
 
 import asyncio
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +20,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+
+def _finite(value: float | None) -> float | None:
+    """Refuse what is no amount."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter("give a number")
+    return value
+
+
 MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop before more calls than this")]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="stop once so many tokens, in and out, are spent")]
-MaxUsd = Annotated[float | None, typer.Option(min=0, help="stop once so much is spent (lab/prices.toml)")]
-MaxSeconds = Annotated[float | None, typer.Option(min=0, help="stop after so much time, over all resumes")]
+MaxUsd = Annotated[
+    float | None, typer.Option(min=0, callback=_finite, help="stop once so much is spent (lab/prices.toml)")
+]
+MaxSeconds = Annotated[
+    float | None, typer.Option(min=0, callback=_finite, help="stop after so much time, over all resumes")
+]
 
 
 @app.command(context_settings=ENV)

@@ -122,7 +122,8 @@ def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Records) -> None:
 
 def test_policies_cost_nothing(opened: Records) -> None:
     run = played(opened, MINING)
-    assert (opened.result(run)["usd"], opened.result(run)["tokens"]) == (0.0, {"in": 0, "out": 0})
+    told = opened.result(run)
+    assert (told["usd"], told["tokens"]) == (0.0, {"in": 0, "out": 0, "untold": 0})
 
 
 @pytest.mark.parametrize(

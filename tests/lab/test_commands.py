@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import socket
 import sqlite3
@@ -18,7 +19,9 @@ from engine.worlds import WORLDS
 from graphs.run import checkpoints
 from lab.cli import app
 from lab.errors import LabError, UsageError
+from lab.recording import in_thread
 from lab.records import Records, records
+from lab.serving import stand_in
 from nodes.journal import Reply
 from nodes.minds import PolicyMind
 from tests.conftest import Hobbes
@@ -221,6 +224,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--seed", "9" * 20], "64 bits"),
     (["run", "mining", "--name", "last"], "not `last`"),
     (["run", "mining", "--name", ""], "not empty"),
+    (["run", "mining", "--name", "compare"], "not `last` or `compare`"),
+    (["run", "mining", "--name", "x.json.gz"], "no cassette's"),
     (["run", "missing.toml"], "missing.toml"),
     (["resume", "nobody"], "hobbes runs"),
     (["replay", "nobody"], "hobbes runs"),
@@ -240,6 +245,58 @@ def test_wrong_usage_is_one_line_that_says_what_to_do(cli: Cli, arguments: list[
     error = refused(cli, *arguments)
     assert isinstance(error, UsageError)
     assert hint in str(error)
+
+
+def test_an_address_that_is_not_this_machines_is_said_in_one_line(cli: Cli) -> None:
+    for host in ("::1", "203.0.113.9"):
+        assert "choose another --host, an IPv4 address of this machine" in str(
+            refused(cli, "view", "--host", host)
+        )
+
+
+def test_a_turn_that_was_never_played_is_no_turn_however_large(cli: Cli) -> None:
+    cli(*SMALL)
+    assert "it has turns 0 to 1" in str(refused(cli, "trace", "last", "9" * 30))
+
+
+@pytest.mark.parametrize("amount", ["inf", "nan"])
+def test_a_cap_is_a_number(cli: Cli, amount: str) -> None:
+    for cap in ("--max-seconds", "--max-usd"):
+        assert cli(*SMALL, cap, amount).exit_code == 2
+
+
+def test_what_is_typed_is_text(hobbes: Hobbes) -> None:
+    done = hobbes("run", "mining", "--name", os.fsdecode(b"\xff"))
+    assert (done.returncode, done.stderr) == (2, "hobbes: what is typed must be text in UTF-8\n")
+
+
+def test_a_full_disk_behind_the_output_is_said_in_one_line(hobbes: Hobbes) -> None:
+    done = hobbes("prompts", "list", through=("sh", "-c", 'exec "$@" >/dev/full', "sh"))
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "hobbes: cannot write the output: No space left on device; make room, or write it elsewhere"
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_knows_few_characters_is_told_the_others_by_number(
+    hobbes: Hobbes, encoding: str
+) -> None:
+    known = {"PYTHONIOENCODING": encoding}
+    assert "\\u" in hobbes("prompts", "show", "mining", "guided", "--lang", "zh", env=known).stdout
+    told = hobbes("prompts", "show", "mining", "guided", "--lang", "zh", "--json", env=known)
+    assert not told.stdout.isspace()
+    assert not json.loads(told.stdout)["turn"].isascii()
+
+
+def test_a_run_with_models_does_not_go_on_where_none_can_be_reached(opened: Records, cli: Cli) -> None:
+    """Nothing is asked of anybody, and no default is taken."""
+    with in_thread(stand_in()) as base:
+        env = {"OPENAI_BASE_URL": base}
+        halted = cli(*SMALL, "--model", "openai:policy/guided", "--max-calls", "2", env=env)
+    assert isinstance(halted.exception, LabError)
+    assert "need OPENAI_API_KEY" in str(refused(cli, "resume", "last", "--max-calls", "99"))
+    assert (opened.find("last").status, opened.find("last").turns) == ("halted", 1)
 
 
 @pytest.mark.parametrize(

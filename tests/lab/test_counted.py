@@ -137,6 +137,27 @@ def cli(home: Path) -> Callable[..., Result]:
     return lambda *words, **env: CliRunner().invoke(app, words, env={"HOBBES_HOME": str(home), **env})
 
 
+def test_a_turn_that_did_not_end_tells_its_calls(
+    opened: Records, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run halts in turn 1, in which one call was refused and one unreadable."""
+    done = {"1/miner-01/1": "refusal", "1/miner-02/1": "null"}
+    monkeypatch.setattr(faults, "drawn", lambda _shares, address, _time: done.get(address, ANSWER))
+    values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}
+    with served({}), pytest.raises(LabError):
+        played(opened, Request("mining", 2, models="openai:policy/guided", values=values))
+    run = opened.find("last")
+    last = overview(opened, run)[-1]
+    assert (last["turn"], last["failures"], last["digest"]) == (1, 2, None)
+    assert opened.failures(run.id)["by turn"] == {1: 2}
+    assert "not ended" in cli("trace", "last").stdout
+    told = cli("trace", "last", "1").stdout
+    assert "has not ended; its calls so far" in told
+    assert "refused" in told
+    assert "I'm sorry" in told
+    assert isinstance(cli("trace", "last", "2").exception, LabError)
+
+
 def test_people_see_them_in_every_view(
     opened: Records, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:

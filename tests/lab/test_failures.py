@@ -114,7 +114,11 @@ def test_what_a_model_thought_is_kept_under_either_name(opened: Records) -> None
 
 
 def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opened: Records) -> None:
-    assert opened.tokens(asked_of(opened, lambda _: completion()).id) == {"in": None, "out": None}
+    assert opened.tokens(asked_of(opened, lambda _: completion()).id) == {
+        "in": None,
+        "out": None,
+        "untold": 1,
+    }
 
 
 def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened: Records) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,18 +15,23 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from engine.world import OBSERVER
+from lab import viewing
 from lab.answering import waiting
+from lab.errors import LabError
 from lab.exporting import export
 from lab.pages import POLICY, Pages
 from lab.playing import Request, begin
-from lab.records import Records, records
-from lab.viewing import link, site
+from lab.records import Records, Run, records
+from lab.viewing import PLAYING, link, site
+from nodes.caps import Caps
 from nodes.journal import Reply
 from nodes.minds import PolicyMind
 from tests.conftest import Hobbes, missing
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
-from tests.lab.test_observer import REASON, game, on
+from tests.lab.test_faults import served
+from tests.lab.test_observer import REASON, ROUNDS, game, on
 
 LOCAL = "http://127.0.0.1"
 
@@ -35,6 +41,13 @@ def pages(home: Path) -> Iterator[TestClient]:
     """A visitor of a home's pages on this machine."""
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
         yield visitor
+
+
+def dead_run(opened: Records) -> Run:
+    """Begin a run of two agents, to whom nobody gives an answer."""
+    with served({"error-500": 1.0}):
+        values: dict[str, Any] = {"rounds": 2, "on_failure": "halt"}
+        return played(opened, Request("mining", 2, models="openai:policy/guided", values=values))
 
 
 def test_each_decision_has_an_address(opened: Records, pages: TestClient) -> None:
@@ -75,7 +88,7 @@ def test_two_runs_stand_beside_each_other(opened: Records, pages: TestClient) ->
     assert '<span class="del">-{&#34;reasoning&#34;' in page
     assert '<span class="add">+{&#34;reasoning&#34;' in page
     same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
-    assert "the turns of both are the same" in same
+    assert "the turns of both, if there are any, are the same" in same
 
 
 @pytest.mark.parametrize(
@@ -83,6 +96,7 @@ def test_two_runs_stand_beside_each_other(opened: Records, pages: TestClient) ->
     [
         ("/nothing", "there is no run &#39;nothing&#39;|there is no run 'nothing'"),
         ("/last/99", "has no turn 99; it has turns 0 to 3"),
+        (f"/last/{10**30}", "has no turn 1000000000000000000000000000000; it has turns 0 to 3"),
         ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
         ("/last/zero", "Not Found"),
         ("/compare", "there is no run ''"),
@@ -96,6 +110,27 @@ def test_an_address_of_nothing_is_said_in_one_line(
     assert found.status_code == 404
     assert re.search(told, found.text)
     assert found.text.count("\n") <= 1
+
+
+def test_a_turn_that_has_not_ended_shows_its_calls(opened: Records, pages: TestClient) -> None:
+    """Two agents' calls fail in turn 0, and a run that halts on failures takes no default."""
+    with pytest.raises(LabError):
+        dead_run(opened)
+    page = pages.get("/last").text
+    assert "not ended" in page
+    assert 'href="/' in page.partition("not ended")[0]
+    of_turn = pages.get("/last/0").text
+    assert "This turn has not ended" in of_turn
+    assert of_turn.count("✗ provider-error") == 2
+    assert "HTTP 500" in of_turn
+
+
+def test_reports_of_the_second_run_stand_there_even_if_the_first_has_none(
+    opened: Records, pages: TestClient
+) -> None:
+    run = played(opened, Request("nations", 2, values={"rounds": 1}))
+    unplayed = begin(opened, Request("nations", 2))
+    assert "keeps word report of B" in pages.get("/compare", params={"a": unplayed.id, "b": run.id}).text
 
 
 def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
@@ -120,6 +155,21 @@ def test_every_answer_says_what_the_browser_may_do(opened: Records, pages: TestC
 # --- a person answers
 
 
+def post(pages: TestClient, run: Run, fields: dict[str, Any], origin: str | None = LOCAL) -> Any:
+    """Send the form of a run's page as it stands now, filled in."""
+    found = re.search(r'name="address" value="([^"]*)"', pages.get(f"/{run.id}").text)
+    sent = {"address": found[1] if found else "", **fields}
+    headers = {"origin": origin} if origin else {}
+    return pages.post(f"/{run.id}/answer", data=sent, headers=headers, follow_redirects=False)
+
+
+def played_on() -> None:
+    """Wait until nothing is played behind the pages."""
+    for thread in threading.enumerate():
+        if thread.name.startswith(PLAYING):
+            thread.join()
+
+
 def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Records, pages: TestClient) -> None:
     """Granting all with the reason of the scripted observer `always` leads to that observer's digest."""
     scripted = played(opened, game("always"))
@@ -128,10 +178,9 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Records, p
         page = pages.get(f"/{run.id}").text
         asked = dict(re.findall(r'name="(unit-\w+)" min="0" max="(\d+)"', page))
         assert asked == {r["unit"]: str(r["amount"]) for r in waiting(run)}
-        answered = pages.post(
-            f"/{run.id}/answer", data={**asked, "reason": REASON}, headers={"origin": LOCAL}
-        )
-        assert [str(step.status_code) for step in (*answered.history, answered)] == ["303", "200"]
+        answered = post(pages, run, {**asked, "reason": REASON})
+        assert answered.status_code == 303
+        played_on()
         run = opened.find(run.id)
     assert run.digest == scripted.digest
     assert "You are asked" not in pages.get(f"/{run.id}").text
@@ -145,10 +194,13 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Records, p
         ({"unit-b": "1000"}, LOCAL, 400, "unit-b asks for"),
         ({"unit-z": "1"}, LOCAL, 400, "write UNIT=AMOUNT"),
         ({"unit-b": "1", "reason": "a\nb"}, LOCAL, 400, "a reason is text in UTF-8 on one line"),
+        ({"unit-b": ["1", "2"]}, LOCAL, 400, "write UNIT=AMOUNT, each once"),
+        ({"unit-b": "9" * 5000}, LOCAL, 400, "write UNIT=AMOUNT"),
+        ({"unit-b": "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
     ],
 )
 def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR0917  a column each
-    sent: dict[str, str],
+    sent: dict[str, Any],
     origin: str | None,
     status: int,
     told: str,
@@ -156,21 +208,58 @@ def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR09
     pages: TestClient,
 ) -> None:
     run = on(opened, begin(opened, game("human")))
-    answered = pages.post(
-        f"/{run.id}/answer", data=sent, headers={"origin": origin} if origin else {}, follow_redirects=False
-    )
+    answered = post(pages, run, sent, origin)
     assert (answered.status_code, told in answered.text) == (status, True)
+    assert opened.find(run.id).status == "waiting"
+
+
+def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
+    opened: Records, pages: TestClient
+) -> None:
+    """A form that is sent twice, as by a double click, rules on one turn alone."""
+    run = on(opened, begin(opened, game("human")))
+    page = pages.get(f"/{run.id}").text
+    found = re.search(r'name="address" value="([^"]*)"', page)
+    assert found is not None
+    form = {"address": found[1], "unit-b": "1", "reason": "for this turn only"}
+    sent = [
+        pages.post(f"/{run.id}/answer", data=form, headers={"origin": LOCAL}, follow_redirects=False)
+        for _ in range(3)
+    ]
+    played_on()
+    assert [one.status_code for one in sent] == [303, 400, 400]
+    rulings = [call for turn in range(ROUNDS) for call in opened.calls(run.id, turn, OBSERVER)]
+    assert ["for this turn only" in call.reply.text for call in rulings] == [True]
+
+
+def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Records, pages: TestClient) -> None:
+    run = on(opened, begin(opened, game("human")))
+    with opened.playing(run.id):
+        answered = post(pages, run, {"unit-b": "0"})
+    assert (answered.status_code, "is being played by another process" in answered.text) == (400, True)
     assert opened.find(run.id).status == "waiting"
 
 
 def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
     opened: Records, pages: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Two calls are allowed, and both were made before the person was asked."""
+    run = on(opened, begin(opened, game("human"), Caps(calls=2)))
+    assert run.status == "waiting"
+    assert post(pages, run, {"unit-b": "0"}).status_code == 303
+    played_on()
+    assert f"hobbes: run {run.id} halted: turn 1: --max-calls 2 is reached" in capsys.readouterr().err
+
+
+def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(
+    opened: Records, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = on(opened, begin(opened, game("human")))
-    with opened.playing(run.id):
-        pages.post(f"/{run.id}/answer", data={"unit-b": "0"}, headers={"origin": LOCAL})
-    assert f"hobbes: run {run.id} is being played by another process" in capsys.readouterr().err
-    assert on(opened, run).status == "waiting"
+    with monkeypatch.context() as dead:
+        dead.setattr(viewing, "_play_on", lambda *_: None)
+        assert post(pages, run, {"unit-b": "0"}).status_code == 303
+    again = on(opened, run)
+    assert (again.status, again.question) == ("waiting", run.question)
 
 
 # --- what a model says is text

@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.chance import Luck
 from engine.record import canonical
 from engine.trust.actions import KINDS
-from engine.trust.observer import decide, grant, read_ruling, requests
+from engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
 from engine.trust.rules import resolve
 from engine.trust.state import State, actors, over
 from engine.trust.validation import validate
@@ -207,6 +207,7 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
     turn: tuple[State, dict[str, Any]],
 ) -> None:
     state, said = turn
+    assume(is_scripted(state.config.observer))
     intents = {unit: validate(state, unit, answer).intent for unit, answer in said.items()}
     beside = decide(state, requests(state, intents)).rulings
     alone = resolve(state, intents).state
