@@ -199,6 +199,7 @@ FAULTS: Mapping[str, Fault] = {
     "cut-before-headers": lambda _: Cut(b""),
     "cut-in-headers": lambda _: Cut(b"HTTP/1.1 200 OK\r\ncontent-ty"),
     "cut-in-body": _half_a_body,
+    "no-http": lambda _: Cut(b"SSH-2.0-OpenSSH_9.6\r\n"),
     "stall": lambda asked: Late(asked.completion),
     "endless-body": _endless_body,
     "gzip-bomb": _gzip_bomb,

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+import aiohttp
 import httpx2
 import langsmith
 import openai
@@ -158,6 +159,22 @@ async def _bound(response: httpx2.Response) -> None:
     response.__class__ = BoundedResponse
 
 
+class PlainClient(openai.DefaultAioHttpClient):
+    """An HTTP client for which an answer that is no HTTP is a failure of the connection, as any other.
+
+    Its transport knows most errors of aiohttp, and lets the rest through: a banner of another protocol,
+    headers too long or too many, two lengths, and text that is none (a ValueError) in a status line or in an
+    address to go to.
+    """
+
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:  # noqa: ANN401  as it comes
+        """Send a request."""
+        try:
+            return await super().send(request, **how)
+        except (aiohttp.ClientError, ValueError) as error:
+            raise httpx2.RemoteProtocolError(str(error), request=request) from error
+
+
 class ChatMind:
     """Asks a chat model. The key and the base URL are read from the environment by the client itself.
 
@@ -175,9 +192,9 @@ class ChatMind:
         self._refused: set[str] = set()
         self._breaker = Breaker(f"openai:{model}")
         self._at_once = asyncio.Semaphore(AT_ONCE)
-        _check_environment()
+        base = _base_url()
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
-        self._http = openai.DefaultAioHttpClient(
+        self._http = PlainClient(
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
             limits=httpx2.Limits(
                 max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE, keepalive_expiry=300
@@ -187,6 +204,8 @@ class ChatMind:
         )
         self._chat = LeanChat(
             model=model,
+            base_url=str(base.copy_with(query=None)) or None,
+            default_query=dict(base.params),  # the client would add the path after it
             api_key=SecretStr(os.environ.get("OPENAI_API_KEY") or "none"),
             max_retries=0,
             disable_streaming=True,
@@ -284,8 +303,11 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     return next((name for name in OPTIONAL if name in sent and name in told), None)
 
 
-def _check_environment() -> None:
-    """Refuse an address that is none or names a user, and a key that no header can hold; it is not told."""
+def _base_url() -> httpx2.URL:
+    """Give the address of the server; one that is none or names a user is refused, and no key is told.
+
+    So is a key that no header can hold.
+    """
     try:
         address = httpx2.URL(os.environ.get("OPENAI_BASE_URL", ""))
     except (httpx2.InvalidURL, ValueError) as error:
@@ -295,6 +317,7 @@ def _check_environment() -> None:
     key = os.environ.get("OPENAI_API_KEY", "")
     if not (key.isascii() and key.isprintable()):
         raise ValueError("OPENAI_API_KEY has a character that no key has")
+    return address
 
 
 def _failure(finish_reason: str | None, refusal: object) -> str:

@@ -59,6 +59,7 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "cut-before-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-body": ("provider-error", 5, r"connection lost: \w+"),
+    "no-http": ("provider-error", 5, "connection lost: ClientResponseError 400, message=.*SSH-2.0"),
     "endless-body": ("provider-error", 1, "ResponseTooLongError more than 10000000 bytes"),
     "gzip-bomb": ("provider-error", 1, "ResponseTooLongError more than 10000000 bytes"),
     "html-502": ("provider-error", 5, "HTTP 502: <!doctype html>"),

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from lab.errors import LabError
+from lab.faults import Cut
 from lab.playing import Request
 from lab.recording import environment, in_thread
 from lab.records import Records
@@ -113,6 +115,49 @@ def test_a_connection_that_breaks_off_is_the_providers_error(opened: Records) ->
     packed = Response("no gzip", headers={"content-encoding": "gzip"}, media_type="application/json")
     lost = Response(status_code=302, headers={"location": "nowhere://"})
     assert outcomes(opened, [short, packed, lost]) == ["provider-error"] * 3
+
+
+ODD_HEADS = [
+    "hello there\r\n\r\n",
+    "HTTP/1.1 200 \xff\xfe\r\ncontent-length: 2\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\nx-\xe9: 1\r\ncontent-length: 2\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx: " + "x" * 100_000 + "\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n" + "x: 1\r\n" * 10_000 + "\r\n{}",
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+    "HTTP/1.1 307 X\r\nlocation: /a\x00b\r\ncontent-length: 0\r\n\r\n",
+]
+"""What is no HTTP, or none that is read, as Latin-1."""
+
+
+def test_what_is_no_http_is_a_lost_connection(opened: Records) -> None:
+    with each_agent_its_own([Cut(head.encode("latin-1")) for head in ODD_HEADS]):
+        request = Request("mining", agents=len(ODD_HEADS), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    calls = opened.calls(run.id, 0)
+    assert [(call.outcome, call.reply.tries) for call in calls] == [("provider-error", 5)] * len(ODD_HEADS)
+
+
+def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: Records) -> None:
+    """The first agent is answered with the address that it asked; the second with what is no HTTP."""
+    asked = []
+
+    async def completions(request: HttpRequest) -> Response:
+        asked.append(f"{request.url.path}?{request.url.query}")
+        last = "miner-02" in request.headers[ADDRESS_HEADER]
+        return Cut(b"hello there\r\n\r\n") if last else Response(choice(content="{}"))
+
+    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    with in_thread(app) as base:
+        base_url = f"{base}?key=canary%2B0123&v=2"
+        with environment(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="none"):
+            run = played(opened, Request("mining", agents=2, models="openai:m", values={"rounds": 1}))
+    assert {*asked} == {"/v1/chat/completions?key=canary%2B0123&v=2"}
+    first, second = opened.calls(run.id, 0)
+    assert (first.outcome, second.outcome) == ("answered", "provider-error")
+    assert re.search(r"url='.*\(OPENAI_BASE_URL\)", second.reply.error)
+    assert "canary" not in "\n".join(opened.db.conn.iterdump())
 
 
 def test_a_server_that_sends_blanks_while_it_thinks_times_out(
