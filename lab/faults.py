@@ -194,6 +194,7 @@ FAULTS: Mapping[str, Fault] = {
     "error-200": lambda _: JSONResponse({"error": {"message": "upstream is down", "code": 502}}),
     "quota-200": lambda _: JSONResponse({"error": {"message": "no credits", "code": "insufficient_quota"}}),
     "html-200": lambda _: HTMLResponse(PAGE),
+    "odd-charset": lambda _: Response(PAGE, media_type="text/html; charset=hex"),
     "broken-json": lambda asked: Response(json.dumps(asked.completion)[:-9], media_type="application/json"),
     # connections
     "cut-before-headers": lambda _: Cut(b""),

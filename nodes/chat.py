@@ -39,6 +39,9 @@ TIMEOUT = 120.0
 LONGEST_BODY = 10_000_000
 """Bytes of a response, packed or not, beyond which it is given up: ten for each character that is read."""
 
+TOO_MANY_TOKENS = 2**40
+"""Tokens that no call has: a run's sum of fewer is a number that SQLite can hold."""
+
 AT_ONCE = 100
 """Requests to one model that may be under way at a time."""
 
@@ -123,6 +126,11 @@ class ResponseTooLongError(openai.OpenAIError):
 
 class BoundedResponse(httpx2.Response):
     """A response that is not read beyond LONGEST_BODY: not as it comes, and not as it is unpacked."""
+
+    @property
+    def text(self) -> str:
+        """The content as UTF-8: a header may name any codec of Python's, such as hex or zlib."""
+        return self.content.decode("utf-8", "replace")
 
     async def aiter_raw(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
         """Give the bytes as they come."""
@@ -328,8 +336,8 @@ def _failure(finish_reason: str | None, refusal: object) -> str:
 
 
 def _count(tokens: object) -> int | None:
-    """Give a number of tokens, None if it is no such number."""
-    return tokens if type(tokens) is int and 0 <= tokens < 2**63 else None
+    """Give a number of tokens, None if it can be none."""
+    return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None
 
 
 def _storable(text: str) -> str:

@@ -55,6 +55,7 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "error-200": ("provider-error", 5, "HTTP 200, but no completion: error 502: upstream is down"),
     "quota-200": ("provider-error", 1, "HTTP 200, but no completion: error insufficient_quota: no credits"),
     "html-200": ("provider-error", 5, "HTTP 200, but no completion: <!doctype html>"),
+    "odd-charset": ("provider-error", 5, "HTTP 200, but no completion: <!doctype html>"),
     "broken-json": ("provider-error", 5, 'HTTP 200, but no completion: {"id"'),
     "cut-before-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-headers": ("provider-error", 5, r"connection lost: \w+"),

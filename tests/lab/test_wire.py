@@ -81,6 +81,20 @@ BODIES: list[tuple[str, str]] = [
 ]
 
 
+TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
+
+
+def test_what_can_be_no_number_of_tokens_is_unknown(opened: Records) -> None:
+    """Sums of larger ones would be larger than SQLite's integers are."""
+    usage = [{"prompt_tokens": n, "completion_tokens": n, "total_tokens": n} for n, _ in TOKENS]
+    answers = [Response(choice(content="{}")[:-1] + f', "usage": {json.dumps(said)}}}') for said in usage]
+    with each_agent_its_own(answers):
+        request = Request("mining", agents=len(TOKENS), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    replies = [call.reply for call in opened.calls(run.id, 0)]
+    assert [(reply.tokens_in, reply.tokens_out) for reply in replies] == [(n, n) for _, n in TOKENS]
+
+
 @contextmanager
 def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
     """Serve the first answer to miner-01, the second to miner-02, and so on; give the base URL."""
@@ -115,6 +129,17 @@ def test_a_connection_that_breaks_off_is_the_providers_error(opened: Records) ->
     packed = Response("no gzip", headers={"content-encoding": "gzip"}, media_type="application/json")
     lost = Response(status_code=302, headers={"location": "nowhere://"})
     assert outcomes(opened, [short, packed, lost]) == ["provider-error"] * 3
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_no_charset_that_a_header_names_is_used(opened: Records, status: int) -> None:
+    names = ("hex", "zlib", "undefined", "rot13", "idna", "utf-16", "no-such")
+    answers = [Response(b"oops \xff..", status, media_type=f"text/html; charset={name}") for name in names]
+    with each_agent_its_own(answers):
+        request = Request("mining", agents=len(names), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    errors = [call.reply.error for call in opened.calls(run.id, 0)]
+    assert [error.rpartition(": ")[2] for error in errors] == ["oops \ufffd.."] * len(names)
 
 
 ODD_HEADS = [
