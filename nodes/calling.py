@@ -56,6 +56,28 @@ OVERFLOW = re.compile(
 )
 """How servers say that a prompt is longer than the model can read."""
 
+FINISHED: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
+        "truncated",
+    ),
+    **dict.fromkeys(
+        (
+            "blocklist",
+            "content_filter",
+            "guardrail_intervened",
+            "prohibited_content",
+            "recitation",
+            "refusal",
+            "safety",
+            "spii",
+        ),
+        "refused",
+    ),
+    **dict.fromkeys(("abort", "aborted", "cancelled", "error"), "provider-error"),
+}
+"""Why a server says that a message ended, in lower case, where it decides nothing: how the call ended."""
+
 T = TypeVar("T")
 
 wait: ContextVar[Callable[[float], Awaitable[None]]] = ContextVar("wait", default=asyncio.sleep)
@@ -166,16 +188,32 @@ def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedErro
     return _of_status(status, error.response.headers, said, f"{told}: error {code or ''}".rstrip())
 
 
+def finished(choice: Mapping[str, Any]) -> str:
+    """Name what kept a choice from being a whole answer, by its finish reason; empty if nothing did."""
+    return FINISHED.get(str(choice.get("finish_reason")).lower(), "")
+
+
 def error_in(body: str) -> dict[str, Any] | None:
-    """Give the error object of a body, None if it has none."""
+    """Give the error object of a body or of its choice, None if it has none."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    error = said.get("error") if isinstance(said, dict) else None
+    if not isinstance(said, dict):
+        return None
+    error = said.get("error") or _error_of_choice(said.get("choices"))
     if not error:
         return None
     return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def _error_of_choice(choices: object) -> object:
+    """Give the error of a choice that was broken off."""
+    match choices:
+        case [dict() as choice, *_]:
+            reason = choice.get("finish_reason") if finished(choice) == "provider-error" else None
+            return choice.get("error") or (reason and f"broken off, finish_reason {reason}")
+    return None
 
 
 def _of_status(status: int, headers: Mapping[str, str], said: object, told: str) -> TryFailedError:

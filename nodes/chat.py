@@ -23,6 +23,7 @@ from nodes.calling import (
     Breaker,
     TryFailedError,
     failure_of,
+    finished,
     persistently,
 )
 from nodes.journal import Address, Prompt, Reply
@@ -86,8 +87,11 @@ class LeanChat(ChatOpenAI):
 
     def _answer(self, completion: dict[str, Any]) -> AIMessage:
         """Give what a completion says; of another shape, it raises whatever Python does."""
+        choice = completion["choices"][0]
+        if choice.get("error") or finished(choice) == "provider-error":
+            raise ValueError("a server behind this one broke off")
         result = self._create_chat_result(completion)
-        message, said = result.generations[0].message, completion["choices"][0]["message"]
+        message, said = result.generations[0].message, choice["message"]
         if not isinstance(message, AIMessage):
             raise TypeError("no assistant's message")
         metadata = {**message.response_metadata, **(result.generations[0].generation_info or {})}
@@ -290,7 +294,7 @@ class ChatMind:
             _storable(message.text),
             _storable(str(metadata.get("model_name") or self._model)),
             _storable(kept["reasoning"]),
-            _failure(metadata.get("finish_reason"), kept["refusal"]),
+            "refused" if kept["refusal"] else finished(metadata),
             safe_line(f"tool calls and no content: {kept['tools']}" if tools else str(kept["refusal"] or "")),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
@@ -326,13 +330,6 @@ def _base_url() -> httpx2.URL:
     if not (key.isascii() and key.isprintable()):
         raise ValueError("OPENAI_API_KEY has a character that no key has")
     return address
-
-
-def _failure(finish_reason: str | None, refusal: object) -> str:
-    """Name what kept an answer from being one, or nothing."""
-    if refusal or finish_reason == "content_filter":
-        return "refused"
-    return "truncated" if finish_reason == "length" else ""
 
 
 def _count(tokens: object) -> int | None:

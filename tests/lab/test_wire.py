@@ -81,6 +81,36 @@ BODIES: list[tuple[str, str]] = [
 ]
 
 
+REASONS: list[tuple[object, str]] = [
+    *((word, "truncated") for word in ("length", "LENGTH", "MAX_TOKENS", "max_output_tokens")),
+    *((word, "truncated") for word in ("model_length", "model_context_window_exceeded")),
+    *((word, "refused") for word in ("content_filter", "SAFETY", "RECITATION", "PROHIBITED_CONTENT")),
+    *((word, "refused") for word in ("BLOCKLIST", "SPII", "refusal", "guardrail_intervened")),
+    *((word, "provider-error") for word in ("error", "abort", "aborted", "CANCELLED")),
+    *((word, "repaired") for word in ("stop", "end_turn", "eos", "", None, 7, {"error": ["length"]})),
+]
+"""Why a message ended with half an object in it: how its call ended."""
+
+
+def test_a_finish_reason_is_known_in_whatever_words_a_server_has_for_it(opened: Records) -> None:
+    half = {"message": {"role": "assistant", "content": '{"memory": "we'}}
+    answers = [Response(json.dumps({"choices": [{**half, "finish_reason": why}]})) for why, _ in REASONS]
+    assert outcomes(opened, answers) == [ended for _, ended in REASONS]
+
+
+def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Records) -> None:
+    """403 is final, 503 may pass, and so does what names none."""
+    whole = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
+    errors: list[object] = [{"code": 403}, {"code": 503}, "died", {"message": "died"}, None, {}]
+    answers = [Response(json.dumps({"choices": [{**whole, "error": error}]})) for error in errors]
+    with each_agent_its_own(answers):
+        request = Request("mining", agents=len(errors), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    ended = [(call.outcome, call.reply.tries) for call in opened.calls(run.id, 0)]
+    failed = [("provider-error", tries) for tries in (1, 5, 5, 5)]
+    assert ended == [*failed, ("answered", 1), ("answered", 1)]
+
+
 TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
 
 
