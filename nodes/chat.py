@@ -26,7 +26,7 @@ from nodes.calling import (
     finished,
     persistently,
 )
-from nodes.journal import Address, Prompt, Reply
+from nodes.journal import PERSON, Address, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
 from nodes.second import second_prompt
 from nodes.secrecy import safe_line, without_secrets
@@ -45,6 +45,9 @@ TOO_MANY_TOKENS = 2**40
 
 AT_ONCE = 100
 """Requests to one model that may be under way at a time."""
+
+POLICY = "policy/"
+"""What the names of policies begin with, where a model's name stands: the stand-in server's models, too."""
 
 JSON_OBJECT: Mapping[str, Any] = {"response_format": {"type": "json_object"}}
 """The parameters that a request has if nothing else is said."""
@@ -257,7 +260,7 @@ class ChatMind:
             message = await persistently(one_try)
         except TryFailedError as failure:
             self._breaker.ended(failure)
-            reply = Reply("", self._model, failure=failure.outcome, error=failure.told)
+            reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.told)
         else:
             self._breaker.ended(None)
             reply = self._answered(message)
@@ -292,13 +295,18 @@ class ChatMind:
         tools = kept["tools"] and not message.text
         return Reply(
             _storable(message.text),
-            _storable(str(metadata.get("model_name") or self._model)),
+            self._named(_storable(str(metadata.get("model_name") or self._model))),
             _storable(kept["reasoning"]),
             "refused" if kept["refusal"] else finished(metadata),
             safe_line(f"tool calls and no content: {kept['tools']}" if tools else str(kept["refusal"] or "")),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
         )
+
+    def _named(self, told: str) -> str:
+        """Name a model as its server does, but never as a person or a policy: those are free and uncapped."""
+        policy = told.startswith(POLICY) and not self._model.startswith(POLICY)
+        return f"openai:{told}" if told == PERSON or policy else told
 
     async def close(self) -> None:
         """Close the connections."""

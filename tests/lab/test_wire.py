@@ -111,6 +111,30 @@ def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Records) -> No
     assert ended == [*failed, ("answered", 1), ("answered", 1)]
 
 
+NAMES = [
+    ("gpt-5", "human", "openai:human"),
+    ("gpt-5", "policy/guided", "openai:policy/guided"),
+    ("gpt-5", "gpt-5-2026-01-01", "gpt-5-2026-01-01"),
+    ("policy/guided", "policy/guided", "policy/guided"),
+    ("policy/guided", "human", "openai:human"),
+    ("human", "", "openai:human"),
+]
+
+
+@pytest.mark.parametrize(("asked", "told", "kept"), NAMES)
+def test_a_server_cannot_call_its_model_a_person_or_a_policy(
+    opened: Records, asked: str, told: str, kept: str
+) -> None:
+    """What is free is not counted by `max_calls`; the second call is a failure, which has the model asked."""
+    answers = [Response(choice(content="{}")[:-1] + f', "model": "{told}"}}'), Response("no", 400)]
+    with each_agent_its_own(answers):
+        run = played(opened, Request("mining", 2, models=f"openai:{asked}", values={"rounds": 1}))
+    first, second = opened.calls(run.id, 0)
+    assert first.reply.model == kept
+    assert second.reply.model == (kept if asked == "human" else asked)
+    assert opened.spent(run, {}).calls == 2
+
+
 TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
 
 
