@@ -278,7 +278,7 @@ class ChatMind:
                 failure = failure_of(error)
                 if refused := _refused_parameter(error, failure, sent):
                     self._do_without(refused)
-                    raise TryFailedError(failure.told, tries=TRIES, pause=0, provider=False) from error
+                    raise TryFailedError(failure.told, tries=TRIES, pause=0, about="request") from error
                 raise failure from error
 
     def _do_without(self, refused: str) -> None:
