@@ -170,6 +170,13 @@ def _unknown_fields(asked: Asked) -> Response:
     return JSONResponse({**asked.completion, "provider": {"name": "x"}, "x_trace": [1], "moderation": None})
 
 
+def _error_in_choice(asked: Asked) -> Response:
+    """Break a message off for an error that stands beside it."""
+    error = {"code": 502, "message": "upstream died"}
+    choice = {**asked.completion["choices"][0], "error": error}
+    return JSONResponse({**asked.completion, "choices": [choice]})
+
+
 TOOL_CALL = {"id": "call_1", "type": "function", "function": {"name": "act", "arguments": "{}"}}
 
 FAULTS: Mapping[str, Fault] = {
@@ -183,6 +190,8 @@ FAULTS: Mapping[str, Fault] = {
     # messages that decide nothing
     "empty-length": says("", "length"),
     "cut-by-length": says(lambda text: text[: len(text) // 2], "length"),
+    "finish-max-tokens": says(lambda text: text[: len(text) // 2], "MAX_TOKENS"),
+    "finish-safety": says("", "SAFETY"),
     "null": says(None),
     "spaces": says("  \n "),
     "tool-calls": says(None, "tool_calls", tool_calls=[TOOL_CALL]),
@@ -191,14 +200,18 @@ FAULTS: Mapping[str, Fault] = {
     "content-filter": says("", "content_filter"),
     "filter-400": fails(400, "The prompt was filtered.", "content_filter"),
     # 200, and no completion
+    "finish-error": says(lambda text: text[: len(text) // 2], "error"),
+    "error-in-choice": _error_in_choice,
     "error-200": lambda _: JSONResponse({"error": {"message": "upstream is down", "code": 502}}),
     "quota-200": lambda _: JSONResponse({"error": {"message": "no credits", "code": "insufficient_quota"}}),
     "html-200": lambda _: HTMLResponse(PAGE),
+    "odd-charset": lambda _: Response(PAGE, media_type="text/html; charset=hex"),
     "broken-json": lambda asked: Response(json.dumps(asked.completion)[:-9], media_type="application/json"),
     # connections
     "cut-before-headers": lambda _: Cut(b""),
     "cut-in-headers": lambda _: Cut(b"HTTP/1.1 200 OK\r\ncontent-ty"),
     "cut-in-body": _half_a_body,
+    "no-http": lambda _: Cut(b"SSH-2.0-OpenSSH_9.6\r\n"),
     "stall": lambda asked: Late(asked.completion),
     "endless-body": _endless_body,
     "gzip-bomb": _gzip_bomb,

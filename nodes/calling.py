@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
@@ -37,11 +37,20 @@ LONGEST_WAIT = 60.0
 GONE_AFTER = 10
 """Calls in a row, whoever's they are, which fail for the provider's reasons before a run stops."""
 
+REFUSED_AFTER = 3
+"""Final failures in a row that stop a run in which nobody ever answered: a wrong key, model or address.
+
+Such a thing does not pass by itself, so more calls would only cost turns; one alone may be a hiccup.
+"""
+
 PASSING = frozenset({408, 409, 429, *range(500, 600)})
 """The statuses that may pass: too slow, in conflict, too many requests, the server's own trouble."""
 
 ABOUT_THE_REQUEST = frozenset({400, 413, 422})
-"""The statuses that speak of one request; every other final one would meet each call alike."""
+"""The statuses that speak of one request; every other final one would meet each call alike.
+
+As long as nobody ever answered, it may be each request that they speak of: no billing address, a wrong model.
+"""
 
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Codes of a 429 that no waiting helps."""
@@ -56,6 +65,28 @@ OVERFLOW = re.compile(
 )
 """How servers say that a prompt is longer than the model can read."""
 
+FINISHED: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
+        "truncated",
+    ),
+    **dict.fromkeys(
+        (
+            "blocklist",
+            "content_filter",
+            "guardrail_intervened",
+            "prohibited_content",
+            "recitation",
+            "refusal",
+            "safety",
+            "spii",
+        ),
+        "refused",
+    ),
+    **dict.fromkeys(("abort", "aborted", "cancelled", "error"), "provider-error"),
+}
+"""Why a server says that a message ended, in lower case, where it decides nothing: how the call ended."""
+
 T = TypeVar("T")
 
 wait: ContextVar[Callable[[float], Awaitable[None]]] = ContextVar("wait", default=asyncio.sleep)
@@ -65,8 +96,8 @@ wait: ContextVar[Callable[[float], Awaitable[None]]] = ContextVar("wait", defaul
 class TryFailedError(Exception):
     """One try failed. It says how the call ends if there is no other, and how many tries it may have in all.
 
-    `pause` are the seconds that the server asks for, None if it asks for none. `provider` tells failures that
-    any call would meet from those of this one request.
+    `pause` are the seconds that the server asks for, None if it asks for none. `about` is what failed: the
+    provider, as it would for any call; a request, which may be any or this one; or its prompt alone.
     """
 
     def __init__(
@@ -76,11 +107,11 @@ class TryFailedError(Exception):
         outcome: str = "provider-error",
         tries: int = 1,
         pause: float | None = None,
-        provider: bool = True,
+        about: Literal["provider", "request", "prompt"] = "provider",
     ) -> None:
         super().__init__(told)
         self.told = safe_line(told)
-        self.outcome, self.tries, self.pause, self.provider = outcome, tries, pause, provider
+        self.outcome, self.tries, self.pause, self.about = outcome, tries, pause, about
 
 
 async def persistently(one_try: Callable[[], Awaitable[T]]) -> T:
@@ -121,7 +152,8 @@ class Breaker:
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self._in_a_row = 0
+        self._in_a_row = self._final_in_a_row = 0
+        self._answered = False
         self.told = ""
         """What to say of a provider that is gone; empty as long as it is there."""
 
@@ -132,8 +164,13 @@ class Breaker:
 
     def ended(self, failure: TryFailedError | None) -> None:
         """Count a call that ended."""
-        self._in_a_row = self._in_a_row + 1 if failure and failure.provider else 0
-        if failure and self._in_a_row == GONE_AFTER:
+        self._answered |= failure is None
+        about = failure.about if failure else ""
+        counts = about == "provider" or (about == "request" and not self._answered)
+        final = failure is not None and about == "provider" and failure.tries == 1 and not self._answered
+        self._in_a_row = self._in_a_row + 1 if counts else 0
+        self._final_in_a_row = self._final_in_a_row + 1 if final else 0
+        if failure and (self._in_a_row == GONE_AFTER or self._final_in_a_row == REFUSED_AFTER):
             self.told = (
                 f"{self._model} gave no answer to {self._in_a_row} calls in a row, "
                 f"at last {failure.outcome}, {failure.told}"
@@ -166,16 +203,32 @@ def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedErro
     return _of_status(status, error.response.headers, said, f"{told}: error {code or ''}".rstrip())
 
 
+def finished(choice: Mapping[str, Any]) -> str:
+    """Name what kept a choice from being a whole answer, by its finish reason; empty if nothing did."""
+    return FINISHED.get(str(choice.get("finish_reason")).lower(), "")
+
+
 def error_in(body: str) -> dict[str, Any] | None:
-    """Give the error object of a body, None if it has none."""
+    """Give the error object of a body or of its choice, None if it has none."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    error = said.get("error") if isinstance(said, dict) else None
+    if not isinstance(said, dict):
+        return None
+    error = said.get("error") or _error_of_choice(said.get("choices"))
     if not error:
         return None
     return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def _error_of_choice(choices: object) -> object:
+    """Give the error of a choice that was broken off."""
+    match choices:
+        case [dict() as choice, *_]:
+            reason = choice.get("finish_reason") if finished(choice) == "provider-error" else None
+            return choice.get("error") or (reason and f"broken off, finish_reason {reason}")
+    return None
 
 
 def _of_status(status: int, headers: Mapping[str, str], said: object, told: str) -> TryFailedError:
@@ -185,11 +238,11 @@ def _of_status(status: int, headers: Mapping[str, str], said: object, told: str)
     message = str(error.get("message") or error)
     told = f"{told}: {message}"
     if names & FILTERED:
-        return TryFailedError(told, outcome="refused", provider=False)
+        return TryFailedError(told, outcome="refused", about="prompt")
     if any(OVERFLOW.search(text) for text in (*names, message)) and status < 500:  # noqa: PLR2004  HTTP's own
-        return TryFailedError(f"context overflow: {told}", provider=False)
+        return TryFailedError(f"context overflow: {told}", about="prompt")
     if status not in PASSING or names & QUOTA:
-        return TryFailedError(told, provider=status not in ABOUT_THE_REQUEST)
+        return TryFailedError(told, about="request" if status in ABOUT_THE_REQUEST else "provider")
     pause = retry_after(headers, datetime.now(UTC))
     if pause is not None and pause > LONGEST_WAIT:
         return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {told}")

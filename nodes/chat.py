@@ -8,6 +8,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+import aiohttp
 import httpx2
 import langsmith
 import openai
@@ -22,9 +23,10 @@ from nodes.calling import (
     Breaker,
     TryFailedError,
     failure_of,
+    finished,
     persistently,
 )
-from nodes.journal import Address, Prompt, Reply
+from nodes.journal import PERSON, Address, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
 from nodes.second import second_prompt
 from nodes.secrecy import safe_line, without_secrets
@@ -38,8 +40,14 @@ TIMEOUT = 120.0
 LONGEST_BODY = 10_000_000
 """Bytes of a response, packed or not, beyond which it is given up: ten for each character that is read."""
 
+TOO_MANY_TOKENS = 2**40
+"""Tokens that no call has: a run's sum of fewer is a number that SQLite can hold."""
+
 AT_ONCE = 100
 """Requests to one model that may be under way at a time."""
+
+POLICY = "policy/"
+"""What the names of policies begin with, where a model's name stands: the stand-in server's models, too."""
 
 JSON_OBJECT: Mapping[str, Any] = {"response_format": {"type": "json_object"}}
 """The parameters that a request has if nothing else is said."""
@@ -82,8 +90,11 @@ class LeanChat(ChatOpenAI):
 
     def _answer(self, completion: dict[str, Any]) -> AIMessage:
         """Give what a completion says; of another shape, it raises whatever Python does."""
+        choice = completion["choices"][0]
+        if choice.get("error") or finished(choice) == "provider-error":
+            raise ValueError("a server behind this one broke off")
         result = self._create_chat_result(completion)
-        message, said = result.generations[0].message, completion["choices"][0]["message"]
+        message, said = result.generations[0].message, choice["message"]
         if not isinstance(message, AIMessage):
             raise TypeError("no assistant's message")
         metadata = {**message.response_metadata, **(result.generations[0].generation_info or {})}
@@ -123,6 +134,11 @@ class ResponseTooLongError(openai.OpenAIError):
 class BoundedResponse(httpx2.Response):
     """A response that is not read beyond LONGEST_BODY: not as it comes, and not as it is unpacked."""
 
+    @property
+    def text(self) -> str:
+        """The content as UTF-8: a header may name any codec of Python's, such as hex or zlib."""
+        return self.content.decode("utf-8", "replace")
+
     async def aiter_raw(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
         """Give the bytes as they come."""
         async with aclosing(_bounded(super().aiter_raw(chunk_size))) as pieces:
@@ -158,6 +174,22 @@ async def _bound(response: httpx2.Response) -> None:
     response.__class__ = BoundedResponse
 
 
+class PlainClient(openai.DefaultAioHttpClient):
+    """An HTTP client for which an answer that is no HTTP is a failure of the connection, as any other.
+
+    Its transport knows most errors of aiohttp, and lets the rest through: a banner of another protocol,
+    headers too long or too many, two lengths, and text that is none (a ValueError) in a status line or in an
+    address to go to.
+    """
+
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:  # noqa: ANN401  as it comes
+        """Send a request."""
+        try:
+            return await super().send(request, **how)
+        except (aiohttp.ClientError, ValueError) as error:
+            raise httpx2.RemoteProtocolError(str(error), request=request) from error
+
+
 class ChatMind:
     """Asks a chat model. The key and the base URL are read from the environment by the client itself.
 
@@ -175,9 +207,9 @@ class ChatMind:
         self._refused: set[str] = set()
         self._breaker = Breaker(f"openai:{model}")
         self._at_once = asyncio.Semaphore(AT_ONCE)
-        _check_environment()
+        base = _base_url()
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
-        self._http = openai.DefaultAioHttpClient(
+        self._http = PlainClient(
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
             limits=httpx2.Limits(
                 max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE, keepalive_expiry=300
@@ -187,6 +219,8 @@ class ChatMind:
         )
         self._chat = LeanChat(
             model=model,
+            base_url=str(base.copy_with(query=None)) or None,
+            default_query=dict(base.params),  # the client would add the path after it
             api_key=SecretStr(os.environ.get("OPENAI_API_KEY") or "none"),
             max_retries=0,
             disable_streaming=True,
@@ -226,7 +260,7 @@ class ChatMind:
             message = await persistently(one_try)
         except TryFailedError as failure:
             self._breaker.ended(failure)
-            reply = Reply("", self._model, failure=failure.outcome, error=failure.told)
+            reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.told)
         else:
             self._breaker.ended(None)
             reply = self._answered(message)
@@ -244,7 +278,7 @@ class ChatMind:
                 failure = failure_of(error)
                 if refused := _refused_parameter(error, failure, sent):
                     self._do_without(refused)
-                    raise TryFailedError(failure.told, tries=TRIES, pause=0, provider=False) from error
+                    raise TryFailedError(failure.told, tries=TRIES, pause=0, about="request") from error
                 raise failure from error
 
     def _do_without(self, refused: str) -> None:
@@ -261,13 +295,18 @@ class ChatMind:
         tools = kept["tools"] and not message.text
         return Reply(
             _storable(message.text),
-            _storable(str(metadata.get("model_name") or self._model)),
+            self._named(_storable(str(metadata.get("model_name") or self._model))),
             _storable(kept["reasoning"]),
-            _failure(metadata.get("finish_reason"), kept["refusal"]),
+            "refused" if kept["refusal"] else finished(metadata),
             safe_line(f"tool calls and no content: {kept['tools']}" if tools else str(kept["refusal"] or "")),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
         )
+
+    def _named(self, told: str) -> str:
+        """Name a model as its server does, but never as a person or a policy: those are free and uncapped."""
+        policy = told.startswith(POLICY) and not self._model.startswith(POLICY)
+        return f"openai:{told}" if told == PERSON or policy else told
 
     async def close(self) -> None:
         """Close the connections."""
@@ -284,8 +323,11 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     return next((name for name in OPTIONAL if name in sent and name in told), None)
 
 
-def _check_environment() -> None:
-    """Refuse an address that is none or names a user, and a key that no header can hold; it is not told."""
+def _base_url() -> httpx2.URL:
+    """Give the address of the server; one that is none or names a user is refused, and no key is told.
+
+    So is a key that no header can hold.
+    """
     try:
         address = httpx2.URL(os.environ.get("OPENAI_BASE_URL", ""))
     except (httpx2.InvalidURL, ValueError) as error:
@@ -295,18 +337,12 @@ def _check_environment() -> None:
     key = os.environ.get("OPENAI_API_KEY", "")
     if not (key.isascii() and key.isprintable()):
         raise ValueError("OPENAI_API_KEY has a character that no key has")
-
-
-def _failure(finish_reason: str | None, refusal: object) -> str:
-    """Name what kept an answer from being one, or nothing."""
-    if refusal or finish_reason == "content_filter":
-        return "refused"
-    return "truncated" if finish_reason == "length" else ""
+    return address
 
 
 def _count(tokens: object) -> int | None:
-    """Give a number of tokens, None if it is no such number."""
-    return tokens if type(tokens) is int and 0 <= tokens < 2**63 else None
+    """Give a number of tokens, None if it can be none."""
+    return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None
 
 
 def _storable(text: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import parse_qsl, quote, unquote
 
 LONGEST_TOLD = 500
@@ -30,10 +31,36 @@ def safe_line(text: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """Put a secret's name where a server says the secret itself."""
+    """Put a secret's name where a server says the secret, plain or with escapes that a reader undoes."""
     for name, secret in secrets():
-        text = text.replace(secret, f"({name})")
+        told = f"({name})"
+        text = _spellings(secret).sub(told, text) if "\\" in text else text.replace(secret, told)
     return text
+
+
+@lru_cache(maxsize=64)
+def _spellings(secret: str) -> re.Pattern[str]:
+    r"""Find a secret of which any character may be written as an escape: \u0073, \x73 and \s are all an s.
+
+    JSON has the first, and the last for a few characters; json-repair reads the second, too. JSON inside
+    JSON has more backslashes. An upper bound of them keeps a long row of backslashes from being read anew
+    at each of them.
+    """
+    return re.compile("".join(_spellings_of(character) for character in secret))
+
+
+def _spellings_of(character: str) -> str:
+    """Find one character: as it is, or after backslashes as it is or by its code."""
+    units = character.encode("utf-16-be").hex()
+    by_code = r"\\{1,4}".join("u" + _hex(units[at : at + 4]) for at in range(0, len(units), 4))
+    by_byte = f"|x{_hex(f'{ord(character):02x}')}" if ord(character) < 0x100 else ""  # noqa: PLR2004  two digits
+    plain = re.escape(character)
+    return rf"(?:{plain}|\\{{0,3}}\\(?:{by_code}{by_byte}|{plain}))"
+
+
+def _hex(digits: str) -> str:
+    """Find a number in either case; a flag for that would make the search slow."""
+    return "".join(digit if digit.isdigit() else f"[{digit}{digit.upper()}]" for digit in digits)
 
 
 def secrets() -> Iterator[tuple[str, str]]:

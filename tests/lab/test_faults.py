@@ -45,6 +45,8 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "think-tags": ("answered", 1, ""),
     "empty-length": ("truncated", 1, ""),
     "cut-by-length": ("truncated", 1, ""),
+    "finish-max-tokens": ("truncated", 1, ""),
+    "finish-safety": ("refused", 1, ""),
     "null": ("unreadable", 1, ""),
     "spaces": ("unreadable", 1, ""),
     "tool-calls": ("unreadable", 1, "tool calls and no content: .*'act'"),
@@ -52,13 +54,17 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "refusal": ("refused", 1, re.escape(PROSE)),
     "content-filter": ("refused", 1, ""),
     "filter-400": ("refused", 1, "HTTP 400: The prompt was filtered"),
+    "finish-error": ("provider-error", 5, "HTTP 200, but no completion: error: broken off, .* error$"),
+    "error-in-choice": ("provider-error", 5, "HTTP 200, but no completion: error 502: upstream died"),
     "error-200": ("provider-error", 5, "HTTP 200, but no completion: error 502: upstream is down"),
     "quota-200": ("provider-error", 1, "HTTP 200, but no completion: error insufficient_quota: no credits"),
     "html-200": ("provider-error", 5, "HTTP 200, but no completion: <!doctype html>"),
+    "odd-charset": ("provider-error", 5, "HTTP 200, but no completion: <!doctype html>"),
     "broken-json": ("provider-error", 5, 'HTTP 200, but no completion: {"id"'),
     "cut-before-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-body": ("provider-error", 5, r"connection lost: \w+"),
+    "no-http": ("provider-error", 5, "connection lost: ClientResponseError 400, message=.*SSH-2.0"),
     "endless-body": ("provider-error", 1, "ResponseTooLongError more than 10000000 bytes"),
     "gzip-bomb": ("provider-error", 1, "ResponseTooLongError more than 10000000 bytes"),
     "html-502": ("provider-error", 5, "HTTP 502: <!doctype html>"),
@@ -150,6 +156,7 @@ def test_each_fault_ends_its_call_as_what_it_was(opened: Records, monkeypatch: p
 
     monkeypatch.setattr(faults, "drawn", by_agent)
     monkeypatch.setattr(calling, "GONE_AFTER", len(names))
+    monkeypatch.setattr(calling, "REFUSED_AFTER", len(names))
     with served({}) as base:
         request = Request("mining", len(names), models="openai:policy/guided", values={"rounds": 1})
         run = played(opened, request)
@@ -277,28 +284,39 @@ def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened:
     assert decided == ["answered"] * 12
 
 
-def test_a_wrong_key_stops_a_run_too_and_a_refused_request_never_does(opened: Records) -> None:
-    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 3})
-    with served({"key-echo": 1.0}), pytest.raises(LabError, match="HTTP 401") as said:
-        played(opened, request)
+@pytest.mark.parametrize(("fault", "status", "calls"), [("key-echo", 401, 3), ("error-400", 400, 10)])
+def test_a_run_that_nobody_ever_answers_stops_early(
+    opened: Records, fault: str, status: int, calls: int
+) -> None:
+    """One agent, a call a turn: three final refusals, or ten that speak of one request each, and no more."""
+    gone = f"gave no answer to {calls} calls in a row, at last provider-error, HTTP {status}"
+    with served({fault: 1.0}), pytest.raises(LabError, match=gone) as said:
+        played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 30}))
     assert KEY not in str(said.value)
-    with served({"error-400": 1.0}):
-        run = played(opened, request)
-    assert opened.result(run)["outcomes"] == {"provider-error": 18}
+
+
+def after_an_answer(fault: str, every: int) -> Callable[..., str]:
+    """Answer the first of so many turns, and fail the others."""
+    return lambda _shares, address, _time: ANSWER if int(address.split("/")[0]) % every == 0 else fault
+
+
+def test_refused_requests_stop_no_run_in_which_somebody_answered(
+    opened: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "drawn", after_an_answer("error-400", 100))
+    with served({}):
+        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
+    assert opened.result(run)["outcomes"] == {"provider-error": 24, "answered": 1}
 
 
 def test_one_answer_in_ten_shows_that_the_provider_is_there(
     opened: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nine failures in a row, an answer, nine failures, an answer, five failures: never ten in a row."""
-
-    def by_turn(_shares: object, address: str, _time: int) -> str:
-        return ANSWER if int(address.split("/", maxsplit=1)[0]) % 10 == 9 else "error-403"
-
-    monkeypatch.setattr(faults, "drawn", by_turn)
+    """An answer, nine failures in a row, an answer, nine failures, an answer, four failures: never ten."""
+    monkeypatch.setattr(faults, "drawn", after_an_answer("error-403", 10))
     with served({}):
         run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
-    assert opened.result(run)["outcomes"] == {"provider-error": 23, "answered": 2}
+    assert opened.result(run)["outcomes"] == {"provider-error": 22, "answered": 3}
 
 
 def test_the_same_address_asked_as_often_meets_the_same_fault() -> None:

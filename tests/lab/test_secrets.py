@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,6 +20,7 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from lab.cli import app
+from lab.recording import environment as environment_of
 from lab.recording import in_thread
 from lab.viewing import site
 from nodes.secrecy import without_secrets
@@ -150,3 +153,50 @@ def test_a_key_in_the_address_is_a_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", base)
     assert without_secrets(said) == told
+
+
+CANARY = "canary/0123-é"
+
+
+@given(st.data())
+def test_a_key_written_with_escapes_is_found_however_they_are_mixed(data: st.DataObject) -> None:
+    r"""Each character is itself, or \\u and four digits, or \\x and two, or itself after a backslash."""
+    spelled = "".join(
+        data.draw(
+            st.sampled_from(
+                [
+                    c,
+                    f"\\{c}",
+                    f"\\u{ord(c):04x}",
+                    f"\\u{ord(c):04X}",
+                    f"\\x{ord(c):02X}",
+                    f"\\\\u{ord(c):04x}",
+                ]
+            )
+        )
+        for c in CANARY
+    )
+    with environment_of(OPENAI_ORG_ID=CANARY):
+        assert without_secrets(f"{spelled} {spelled[:-1]}") == f"(OPENAI_ORG_ID) {spelled[:-1]}"
+
+
+def test_a_key_that_a_model_writes_with_escapes_is_in_no_file(
+    home: Path, environment: dict[str, str], hobbes: Hobbes
+) -> None:
+    """The answer is read as JSON, and repaired where a bracket is missing: both undo escapes."""
+    key = CANARIES["OPENAI_API_KEY"]
+    said = "".join(f"\\u{ord(c):04x}" for c in key), "".join(f"\\x{ord(c):02x}" for c in key)
+
+    async def escaped(request: Request) -> Response:
+        first = "miner-01" in request.headers["x-hobbes-address"]
+        content = f'{{"memory": "{said[0]}"}}' if first else f'{{"memory": "{said[1]}"'
+        message = {"role": "assistant", "content": content, "reasoning_content": said[0]}
+        return JSONResponse({"choices": [{"message": message, "finish_reason": "stop"}]})
+
+    server = Starlette(routes=[Route("/v1/chat/completions", escaped, methods=["POST"])])
+    with in_thread(server) as base:
+        done = hobbes(*RUN, env={**environment, "OPENAI_BASE_URL": base})
+    assert done.returncode == 0, done.stderr
+    files = list(searched(home))
+    assert any(b"(OPENAI_API_KEY)" in text for text in files)
+    assert [text[:300] for text in files if key.encode() in text or said[0].encode() in text] == []

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from lab.errors import LabError
+from lab.faults import Cut
 from lab.playing import Request
 from lab.recording import environment, in_thread
 from lab.records import Records
@@ -79,6 +81,74 @@ BODIES: list[tuple[str, str]] = [
 ]
 
 
+REASONS: list[tuple[object, str]] = [
+    *((word, "truncated") for word in ("length", "LENGTH", "MAX_TOKENS", "max_output_tokens")),
+    *((word, "truncated") for word in ("model_length", "model_context_window_exceeded")),
+    *((word, "refused") for word in ("content_filter", "SAFETY", "RECITATION", "PROHIBITED_CONTENT")),
+    *((word, "refused") for word in ("BLOCKLIST", "SPII", "refusal", "guardrail_intervened")),
+    *((word, "provider-error") for word in ("error", "abort", "aborted", "CANCELLED")),
+    *((word, "repaired") for word in ("stop", "end_turn", "eos", "", None, 7, {"error": ["length"]})),
+]
+"""Why a message ended with half an object in it: how its call ended."""
+
+
+def test_a_finish_reason_is_known_in_whatever_words_a_server_has_for_it(opened: Records) -> None:
+    half = {"message": {"role": "assistant", "content": '{"memory": "we'}}
+    answers = [Response(json.dumps({"choices": [{**half, "finish_reason": why}]})) for why, _ in REASONS]
+    assert outcomes(opened, answers) == [ended for _, ended in REASONS]
+
+
+def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Records) -> None:
+    """403 is final, 503 may pass, and so does what names none."""
+    whole = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
+    errors: list[object] = [{"code": 403}, {"code": 503}, "died", {"message": "died"}, None, {}]
+    answers = [Response(json.dumps({"choices": [{**whole, "error": error}]})) for error in errors]
+    with each_agent_its_own(answers):
+        request = Request("mining", agents=len(errors), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    ended = [(call.outcome, call.reply.tries) for call in opened.calls(run.id, 0)]
+    failed = [("provider-error", tries) for tries in (1, 5, 5, 5)]
+    assert ended == [*failed, ("answered", 1), ("answered", 1)]
+
+
+NAMES = [
+    ("gpt-5", "human", "openai:human"),
+    ("gpt-5", "policy/guided", "openai:policy/guided"),
+    ("gpt-5", "gpt-5-2026-01-01", "gpt-5-2026-01-01"),
+    ("policy/guided", "policy/guided", "policy/guided"),
+    ("policy/guided", "human", "openai:human"),
+    ("human", "", "openai:human"),
+]
+
+
+@pytest.mark.parametrize(("asked", "told", "kept"), NAMES)
+def test_a_server_cannot_call_its_model_a_person_or_a_policy(
+    opened: Records, asked: str, told: str, kept: str
+) -> None:
+    """What is free is not counted by `max_calls`; the second call is a failure, which has the model asked."""
+    answers = [Response(choice(content="{}")[:-1] + f', "model": "{told}"}}'), Response("no", 400)]
+    with each_agent_its_own(answers):
+        run = played(opened, Request("mining", 2, models=f"openai:{asked}", values={"rounds": 1}))
+    first, second = opened.calls(run.id, 0)
+    assert first.reply.model == kept
+    assert second.reply.model == (kept if asked == "human" else asked)
+    assert opened.spent(run, {}).calls == 2
+
+
+TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
+
+
+def test_what_can_be_no_number_of_tokens_is_unknown(opened: Records) -> None:
+    """Sums of larger ones would be larger than SQLite's integers are."""
+    usage = [{"prompt_tokens": n, "completion_tokens": n, "total_tokens": n} for n, _ in TOKENS]
+    answers = [Response(choice(content="{}")[:-1] + f', "usage": {json.dumps(said)}}}') for said in usage]
+    with each_agent_its_own(answers):
+        request = Request("mining", agents=len(TOKENS), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    replies = [call.reply for call in opened.calls(run.id, 0)]
+    assert [(reply.tokens_in, reply.tokens_out) for reply in replies] == [(n, n) for _, n in TOKENS]
+
+
 @contextmanager
 def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
     """Serve the first answer to miner-01, the second to miner-02, and so on; give the base URL."""
@@ -113,6 +183,60 @@ def test_a_connection_that_breaks_off_is_the_providers_error(opened: Records) ->
     packed = Response("no gzip", headers={"content-encoding": "gzip"}, media_type="application/json")
     lost = Response(status_code=302, headers={"location": "nowhere://"})
     assert outcomes(opened, [short, packed, lost]) == ["provider-error"] * 3
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_no_charset_that_a_header_names_is_used(opened: Records, status: int) -> None:
+    names = ("hex", "zlib", "undefined", "rot13", "idna", "utf-16", "no-such")
+    answers = [Response(b"oops \xff..", status, media_type=f"text/html; charset={name}") for name in names]
+    with each_agent_its_own(answers):
+        request = Request("mining", agents=len(names), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    errors = [call.reply.error for call in opened.calls(run.id, 0)]
+    assert [error.rpartition(": ")[2] for error in errors] == ["oops \ufffd.."] * len(names)
+
+
+ODD_HEADS = [
+    "hello there\r\n\r\n",
+    "HTTP/1.1 200 \xff\xfe\r\ncontent-length: 2\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\nx-\xe9: 1\r\ncontent-length: 2\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx: " + "x" * 100_000 + "\r\n\r\n{}",
+    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n" + "x: 1\r\n" * 10_000 + "\r\n{}",
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+    "HTTP/1.1 307 X\r\nlocation: /a\x00b\r\ncontent-length: 0\r\n\r\n",
+]
+"""What is no HTTP, or none that is read, as Latin-1."""
+
+
+def test_what_is_no_http_is_a_lost_connection(opened: Records) -> None:
+    with each_agent_its_own([Cut(head.encode("latin-1")) for head in ODD_HEADS]):
+        request = Request("mining", agents=len(ODD_HEADS), models="openai:m", values={"rounds": 1})
+        run = played(opened, request)
+    calls = opened.calls(run.id, 0)
+    assert [(call.outcome, call.reply.tries) for call in calls] == [("provider-error", 5)] * len(ODD_HEADS)
+
+
+def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: Records) -> None:
+    """The first agent is answered with the address that it asked; the second with what is no HTTP."""
+    asked = []
+
+    async def completions(request: HttpRequest) -> Response:
+        asked.append(f"{request.url.path}?{request.url.query}")
+        last = "miner-02" in request.headers[ADDRESS_HEADER]
+        return Cut(b"hello there\r\n\r\n") if last else Response(choice(content="{}"))
+
+    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    with in_thread(app) as base:
+        base_url = f"{base}?key=canary%2B0123&v=2"
+        with environment(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="none"):
+            run = played(opened, Request("mining", agents=2, models="openai:m", values={"rounds": 1}))
+    assert {*asked} == {"/v1/chat/completions?key=canary%2B0123&v=2"}
+    first, second = opened.calls(run.id, 0)
+    assert (first.outcome, second.outcome) == ("answered", "provider-error")
+    assert re.search(r"url='.*\(OPENAI_BASE_URL\)", second.reply.error)
+    assert "canary" not in "\n".join(opened.db.conn.iterdump())
 
 
 def test_a_server_that_sends_blanks_while_it_thinks_times_out(

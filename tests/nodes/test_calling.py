@@ -13,6 +13,7 @@ from engine.mining.world import MINING
 from nodes import calling, chat
 from nodes.calling import (
     GONE_AFTER,
+    REFUSED_AFTER,
     Breaker,
     TryFailedError,
     persistently,
@@ -110,19 +111,48 @@ def test_the_last_failure_says_how_many_tries_a_call_may_have() -> None:
     assert failing(passing, passing, slow) == [3, "slow"]
 
 
-def test_ten_failures_of_the_provider_in_a_row_and_nothing_less_stop_a_run() -> None:
-    ours, theirs = TryFailedError("400", provider=False), TryFailedError("down")
+DOWN = TryFailedError("down", tries=5)
+REFUSED = TryFailedError("who are you")
+UNREAD = TryFailedError("no billing address", about="request")
+TOO_LONG = TryFailedError("too long", about="prompt")
+
+
+def gone_after(*ended: TryFailedError | None) -> int | None:
+    """Give the number of calls after which a provider is gone that ended them so; None: it is there."""
     breaker = Breaker("openai:m")
-    for between in (None, ours):
-        for failure in [theirs] * (GONE_AFTER - 1):
-            breaker.ended(failure)
-        breaker.ended(between)
-    for _ in range(GONE_AFTER - 1):
-        breaker.ended(theirs)
-    breaker.check()
-    breaker.ended(theirs)
+    for number, failure in enumerate(ended, 1):
+        breaker.ended(failure)
+        if breaker.told:
+            return number
+    return None
+
+
+def test_ten_failures_of_the_provider_in_a_row_and_nothing_less_stop_a_run() -> None:
+    assert gone_after(*[DOWN] * 12) == GONE_AFTER == 10
+    for between in (None, TOO_LONG):
+        assert gone_after(*[DOWN] * 9, between, *[DOWN] * 9) is None
+    assert gone_after(None, *[DOWN] * 9, UNREAD, *[DOWN] * 9) is None
+    assert gone_after(None, *[REFUSED] * 5, *[DOWN] * 5) == 11
+    breaker = Breaker("openai:m")
+    for _ in range(10):
+        breaker.check()
+        breaker.ended(DOWN)
     with pytest.raises(HaltedError, match=r"openai:m gave no answer to 10 calls in a row, at last .*, down"):
         breaker.check()
+
+
+def test_three_final_refusals_stop_a_run_in_which_nobody_ever_answered() -> None:
+    assert gone_after(*[REFUSED] * 4) == REFUSED_AFTER == 3
+    assert gone_after(DOWN, REFUSED, REFUSED, DOWN, REFUSED, REFUSED, UNREAD, REFUSED, REFUSED, DOWN) == 10
+    assert gone_after(TOO_LONG, REFUSED, REFUSED, TOO_LONG, REFUSED, REFUSED) is None
+    assert gone_after(None, *[REFUSED] * 9) is None
+
+
+def test_refused_requests_count_as_long_as_nobody_ever_answered() -> None:
+    assert gone_after(*[UNREAD] * 12) == 10
+    assert gone_after(*[UNREAD] * 5, *[DOWN] * 5) == 10
+    assert gone_after(None, *[UNREAD] * 30) is None
+    assert gone_after(*[TOO_LONG] * 30) is None
 
 
 def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
