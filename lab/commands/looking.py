@@ -110,7 +110,7 @@ def export(
     run: RunName,
     form: Annotated[Form, typer.Option("--format", help="what the files are")] = Form.jsonl,
     to: Annotated[
-        Path | None, typer.Option(help="a folder that is made; RUN-FORMAT here, if not said")
+        Path | None, typer.Option(help="a folder that is made; exports/RUN-FORMAT in the home, if not said")
     ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
@@ -123,7 +123,7 @@ def export(
 
     with opened(home) as records, records.as_of_now():
         found = records.find(run)
-        folder = to or Path(f"{found.id}-{form.value}")
+        folder = to or home / "exports" / f"{found.id}-{form.value}"
         files = exported(records, found, form.value, folder)
     if as_json:
         print_json({"run": found.id, "folder": str(folder), "files": files})

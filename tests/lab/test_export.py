@@ -187,3 +187,11 @@ def test_the_command_tells_its_files_and_rows(opened: Records, home: Path, tmp_p
     document = json.loads(told.stdout)
     assert (document["run"], document["folder"]) == (run.id, str(tmp_path / "out"))
     assert (document["files"]["turns.csv"], document["files"]["calls.csv"]) == (4, 12)
+
+
+def test_a_folder_that_is_not_said_is_in_the_home(opened: Records, home: Path) -> None:
+    run = mining(opened)
+    told = CliRunner().invoke(app, ["export", "last"], env={"HOBBES_HOME": str(home)})
+    folder = home / "exports" / f"{run.id}-jsonl"
+    assert told.exit_code == 0
+    assert len(in_jsonl(folder, "turns")) == 4
