@@ -245,6 +245,18 @@ FAULTS: Mapping[str, Fault] = {
     "overflow-llama": fails(
         400, "the request exceeds the available context size", 400, "exceed_context_size_error"
     ),
+    "overflow-anthropic": fails(
+        400,
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length "
+        "or `max_tokens` and try again",
+        kind="invalid_request_error",
+    ),
+    "overflow-gemini": fails(
+        400,
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        400,
+        "INVALID_ARGUMENT",
+    ),
     # parameters that a server does not know
     "no-response-format": refuses("response_format"),
     "no-temperature": refuses("temperature"),

@@ -60,7 +60,7 @@ FILTERED = frozenset({"content_filter"})
 
 OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context (size|window)"
-    r"|prompt is too long",
+    r"|prompt is too long|exceeds? context limit|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
 """How servers say that a prompt is longer than the model can read."""

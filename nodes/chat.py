@@ -203,6 +203,7 @@ class ChatMind:
         self._model = model
         self._system = system
         self._prompts = prompts
+        self._asked = dict(parameters)
         self._parameters = dict(parameters)
         self._refused: set[str] = set()
         self._breaker = Breaker(f"openai:{model}")
@@ -250,30 +251,30 @@ class ChatMind:
         began, tries = time.monotonic(), 0
         messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.turn)]
 
-        async def one_try() -> AIMessage:
+        async def one_try() -> tuple[AIMessage, str]:
             nonlocal tries
             self._breaker.check()
             tries += 1
             return await self._try(messages, address)
 
         try:
-            message = await persistently(one_try)
+            message, without = await persistently(one_try)
         except TryFailedError as failure:
             self._breaker.ended(failure)
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.told)
         else:
             self._breaker.ended(None)
-            reply = self._answered(message)
+            reply = self._answered(message, without)
         return replace(reply, tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
 
-    async def _try(self, messages: list[BaseMessage], address: Address) -> AIMessage:
-        """Ask once; TryFailedError says what came instead of an answer."""
+    async def _try(self, messages: list[BaseMessage], address: Address) -> tuple[AIMessage, str]:
+        """Ask once, and say what was not asked; TryFailedError says what came instead of an answer."""
         async with self._at_once:
             sent = dict(self._parameters)
             try:
                 # The client's own timeout begins anew with each byte: some servers send blanks.
                 async with asyncio.timeout(TIMEOUT):
-                    return await self._chat.complete(messages, address, sent)
+                    return await self._chat.complete(messages, address, sent), self._unsent(sent)
             except (openai.OpenAIError, TimeoutError) as error:
                 failure = failure_of(error)
                 if refused := _refused_parameter(error, failure, sent):
@@ -288,17 +289,27 @@ class ChatMind:
         if value is not None and other and other not in self._refused:
             self._parameters[other] = value
 
-    def _answered(self, message: AIMessage) -> Reply:
-        """Give the reply of a call that came back."""
+    def _unsent(self, sent: Mapping[str, Any]) -> str:
+        """Say which parameters a request went without, for the server refuses them; empty if it had all."""
+        told = [
+            f"with {other} for {name}" if (other := OTHER_NAME.get(name)) in sent else f"without {name}"
+            for name in self._asked
+            if name not in sent
+        ]
+        return f"sent {', '.join(told)}: the server refuses it" if told else ""
+
+    def _answered(self, message: AIMessage, without: str) -> Reply:
+        """Give the reply of a call that came back; its error says what was odd about it."""
         metadata, kept = message.response_metadata, message.additional_kwargs
         usage: Mapping[str, Any] = message.usage_metadata or {}
-        tools = kept["tools"] and not message.text
+        tools = f"tool calls and no content: {kept['tools']}" if kept["tools"] and not message.text else ""
+        odd = [without, tools or str(kept["refusal"] or "")]
         return Reply(
             _storable(message.text),
             self._named(_storable(str(metadata.get("model_name") or self._model))),
             _storable(kept["reasoning"]),
             "refused" if kept["refusal"] else finished(metadata),
-            safe_line(f"tool calls and no content: {kept['tools']}" if tools else str(kept["refusal"] or "")),
+            safe_line("; ".join(told for told in odd if told)),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
         )

@@ -85,7 +85,9 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "overflow-openai": ("provider-error", 1, "context overflow: HTTP 400: This model's maximum"),
     "overflow-vllm": ("provider-error", 1, "context overflow: HTTP 400: This model's maximum"),
     "overflow-llama": ("provider-error", 1, "context overflow: HTTP 400: the request exceeds"),
-    "no-response-format": ("answered", 2, ""),
+    "overflow-anthropic": ("provider-error", 1, "context overflow: HTTP 400: input length and"),
+    "overflow-gemini": ("provider-error", 1, "context overflow: HTTP 400: The input token count"),
+    "no-response-format": ("answered", 2, "sent without response_format: the server refuses it"),
     "no-temperature": ("answered", 1, ""),
     "no-max-tokens": ("answered", 1, ""),
     "no-max-completion-tokens": ("answered", 1, ""),
@@ -208,33 +210,52 @@ def test_own_pauses_lie_below_limits_that_double(waits: list[float]) -> None:
     assert [0 <= wait <= limit for wait, limit in zip(waits, (0.5, 1, 2, 4), strict=True)] == [True] * 4
 
 
-REFUSED: list[tuple[dict[str, float], dict[str, Any], list[int]]] = [
+REFUSED: list[tuple[dict[str, float], dict[str, Any], list[int], str]] = [
     # the refused parameter is left out at the second try, and in later calls from the first
-    ({"no-temperature": 1.0}, {"temperature": 0.5}, [2, 1, 1]),
-    ({"no-response-format": 1.0}, dict(JSON_OBJECT), [2, 1, 1]),
+    ({"no-temperature": 1.0}, {"temperature": 0.5}, [2, 1, 1], "without temperature"),
+    ({"no-temperature": 1.0}, {"temperature": 0, **JSON_OBJECT}, [2, 1, 1], "without temperature"),
+    ({"no-response-format": 1.0}, dict(JSON_OBJECT), [2, 1, 1], "without response_format"),
     # it goes under its other name
-    ({"no-max-tokens": 1.0}, {"max_tokens": 99}, [2, 1, 1]),
-    ({"no-max-completion-tokens": 1.0}, {"max_completion_tokens": 99}, [2, 1, 1]),
+    ({"no-max-tokens": 1.0}, {"max_tokens": 99}, [2, 1, 1], "with max_completion_tokens for max_tokens"),
+    (
+        {"no-max-completion-tokens": 1.0},
+        {"max_completion_tokens": 99},
+        [2, 1, 1],
+        "with max_tokens for max_completion_tokens",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("shares", "parameters", "tries"), REFUSED)
-def test_a_refused_parameter_is_sent_once(
-    shares: dict[str, float], parameters: dict[str, Any], tries: list[int]
+@pytest.mark.parametrize(("shares", "parameters", "tries", "told"), REFUSED)
+def test_a_refused_parameter_is_sent_once_and_every_answer_without_it_says_so(
+    shares: dict[str, float], parameters: dict[str, Any], tries: list[int], told: str
 ) -> None:
     with served(shares):
         replies = asked(parameters, times=3)
     assert [reply.failure for reply in replies] == [""] * 3
     assert [reply.tries for reply in replies] == tries
+    assert [reply.error for reply in replies] == [f"sent {told}: the server refuses it"] * 3
 
 
 def test_parameters_that_are_refused_under_both_names_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three refusals, of `temperature`, `max_tokens` and `max_completion_tokens`: the fourth try is it."""
-    order = iter(["no-temperature", "no-max-tokens", "no-max-completion-tokens", ANSWER, ANSWER])
+    """Three refusals, of `temperature`, `max_tokens` and `max_completion_tokens`: the fourth try is it.
+
+    The second answer refuses something else, in prose.
+    """
+    order = iter(["no-temperature", "no-max-tokens", "no-max-completion-tokens", ANSWER, "refusal"])
     monkeypatch.setattr(faults, "drawn", lambda *_: next(order))
     with served({}):
         replies = asked({"temperature": 1, "max_tokens": 99}, times=2)
-    assert [(reply.failure, reply.tries) for reply in replies] == [("", 4), ("", 1)]
+    assert [(reply.failure, reply.tries) for reply in replies] == [("", 4), ("refused", 1)]
+    told = "sent without temperature, without max_tokens: the server refuses it"
+    assert [reply.error for reply in replies] == [told, f"{told}; {PROSE}"]
+
+
+@pytest.mark.parametrize("fault", ["overflow-vllm", "overflow-anthropic", "overflow-gemini"])
+def test_an_overflow_that_names_a_parameter_refuses_none(fault: str) -> None:
+    with served({fault: 1.0}):
+        replies = asked({"max_tokens": 99}, times=2)
+    assert [reply.tries for reply in replies] == [1, 1]
 
 
 def test_what_passes_is_overcome_and_the_run_is_as_if_it_had_not_been(opened: Records) -> None:
