@@ -31,7 +31,7 @@ from engine.world import in_one_line
 from lab.errors import UsageError
 from nodes import calling
 from nodes.chat import ADDRESS_HEADER
-from nodes.secrecy import secrets
+from nodes.secrecy import without_secrets
 
 ENDPOINT = "/chat/completions"
 NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"
@@ -306,14 +306,12 @@ def neutral_response(response: dict[str, Any]) -> dict[str, Any]:
         body = httpx2.Response(
             200, headers={"content-encoding": ", ".join(encoding[0])}, content=body
         ).content
-    return {**response, "headers": _kept(response["headers"]), "body": {"string": _without_secrets(body)}}
-
-
-def _without_secrets(body: bytes) -> bytes:
-    """Put a secret's name where a server says the secret itself."""
-    for name, secret in secrets():
-        body = body.replace(secret.encode(), f"({name})".encode())
-    return body
+    told = without_secrets(body.decode(errors="surrogateescape"))
+    return {
+        **response,
+        "headers": _kept(response["headers"]),
+        "body": {"string": told.encode(errors="surrogateescape")},
+    }
 
 
 def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,8 +43,9 @@ def _shown(base: str) -> str:
 
 def _ask(base: str, key: str) -> str:
     """Ask the server for its models, and say what came back."""
-    url = f"{(base or 'https://api.openai.com/v1').rstrip('/')}/models"
     try:
+        url = httpx2.URL(base or "https://api.openai.com/v1")
+        url = url.copy_with(path=f"{url.path.rstrip('/')}/models")
         answer = httpx2.get(url, headers={"authorization": f"Bearer {key or 'none'}"}, timeout=10)
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
         return f"does not answer: {safe_line(str(error))}"

@@ -456,6 +456,12 @@ def test_doctor_bears_any_address_and_key(cli: Cli, environment: dict[str, str])
     assert told.exit_code == 1
 
 
+def test_doctor_asks_for_models_below_an_address_with_a_query(cli: Cli) -> None:
+    with in_thread(stand_in()) as base:
+        told = cli("doctor", "--json", env={"OPENAI_BASE_URL": f"{base}?key=somebodys"}).stdout
+    assert json.loads(told)["server"].startswith("answers; ")
+
+
 def test_doctor_never_tells_the_key(cli: Cli) -> None:
     told = cli(
         "doctor", "--json", env={"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}

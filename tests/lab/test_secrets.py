@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,7 +42,9 @@ async def gossip(request: Request) -> Response:
     if "miner-02" in request.headers.get("x-hobbes-address", ""):
         return JSONResponse({"error": {"message": heard, "code": 401}}, 401, CANARIES)
     said = {"memory": heard, "reasoning": heard, "claim": [heard, [0, 0]]}
-    message = {"role": "assistant", "content": json.dumps(said), "reasoning_content": heard}
+    spelled = "".join(f"\\u{ord(character):04x}" for character in CANARIES["OPENAI_API_KEY"])
+    content = f'{json.dumps(said)[:-1]}, "history_summary": "{spelled}"}}'
+    message = {"role": "assistant", "content": content, "reasoning_content": heard}
     choice = {"message": message, "finish_reason": "stop"}
     return JSONResponse({"id": heard, "model": heard, "choices": [choice]})
 
@@ -59,13 +62,19 @@ def environment() -> Iterator[dict[str, str]]:
         yield {**CANARIES, "OPENAI_BASE_URL": base}
 
 
+def in_letters(said: bytes) -> bytes:
+    """Undo what JSON may do to a letter."""
+    return re.sub(rb"\\+u00([0-7][0-9a-f])", lambda found: bytes([int(found[1], 16)]), said)
+
+
 def searched(folder: Path) -> Iterator[bytes]:
-    """Give the bytes of every file, what is packed also unpacked."""
+    """Give the bytes of every file; what is packed also unpacked, what is spelled by number in letters."""
     for file in folder.rglob("*"):
         if file.is_file():
             yield file.read_bytes()
+            yield in_letters(file.read_bytes())
             if file.suffix == ".gz":
-                yield gzip.decompress(file.read_bytes())
+                yield in_letters(gzip.decompress(file.read_bytes()))
             if file.suffix == ".parquet":
                 yield str(pyarrow.parquet.read_table(file).to_pylist()).encode()
 
