@@ -18,8 +18,7 @@ Request = Mapping[str, Any]
 def waiting(run: Run) -> list[dict[str, Any]]:
     """Give the requests that a run waits for an answer to; UsageError: it waits for none."""
     if run.question is None:
-        hint = "" if run.status == "finished" else f"; `hobbes resume {run.id}` goes on"
-        raise UsageError(f"run {run.id} waits for no answer, it is {run.status}{hint}")
+        raise UsageError(f"run {run.id} waits for no answer, it is {run.status}")
     requests: list[dict[str, Any]] = json.loads(run.question["asked"])["requests"]
     return requests
 

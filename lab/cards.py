@@ -75,40 +75,35 @@ def details(event: Mapping[str, Any]) -> str:
 
 
 def show_card(told: dict[str, Any]) -> None:
-    """Show all that is known of one agent's turn."""
-    reflection = told["intent"]["reflection"]
-    changed = changed_in_mind(told)
-    happened = "\n".join(f"{event['type']} {event['agent']} {details(event)}" for event in told["events"])
-    parts = [
-        ("saw", json_text(told["saw"])),
-        ("system prompt", plain(told["system"] or "(a policy reads the view alone)")),
+    """Show all that is known of one agent's turn, or of the observer's; of one that has not ended, less."""
+    parts: list[tuple[str, RenderableType]] = [
+        ("saw", json_text(told.get("saw", "what stands in its prompt"))),
+        ("system prompt", plain(told["system"] or "none")),
         ("prompt", plain(told["prompt"])),
         ("answer", plain(told["answer"])),
         ("how the call ended", plain(_ending(told))),
         ("all attempts", _attempts("", told["attempts"])),
-        ("reasoning", plain(told["reasoning"] or reflection["reasoning"] or "none")),
-        ("intent", json_text(told["intent"])),
+        ("reasoning", plain(_reasoning(told) or "none")),
         ("drops and mends", _found(told)),
-        ("what happened", plain(happened or "nothing")),
-        ("what its figures are made of", table("", ("figure", "is made of"), list(told["sums"].items()))),
-        ("what changed in its mind", json_text(changed) if changed else Text("nothing")),
     ]
+    if "rulings" in told:
+        parts.append(("rulings", json_text(told["rulings"])))
+    if "intent" in told:
+        changed = changed_in_mind(told)
+        happened = "\n".join(f"{event['type']} {event['agent']} {details(event)}" for event in told["events"])
+        parts += [
+            ("intent", json_text(told["intent"])),
+            ("what happened", plain(happened or "nothing")),
+            ("what its figures are made of", table("", ("figure", "is made of"), list(told["sums"].items()))),
+            ("what changed in its mind", json_text(changed) if changed else Text("nothing")),
+        ]
     OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))
 
 
-def show_observer(told: Mapping[str, Any]) -> None:
-    """Show what an observer was asked, and what it ruled."""
-    parts = [
-        ("system prompt", plain(told["system"] or "(a person reads the requests alone)")),
-        ("what was asked", json_text({r["unit"]: r for r in told["saw"]["requests"]})),
-        ("answer", plain(told["answer"])),
-        ("how the call ended", plain(_ending(told))),
-        ("all attempts", _attempts("", told["attempts"])),
-        ("reasoning", plain(told["reasoning"] or "none")),
-        ("drops and mends", _found(told)),
-        ("rulings", json_text(told["rulings"])),
-    ]
-    OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))
+def _reasoning(told: Mapping[str, Any]) -> str:
+    """Give the reasoning of a call, or the one in its answer."""
+    reasoning: str = told["reasoning"] or told.get("intent", {}).get("reflection", {}).get("reasoning", "")
+    return reasoning
 
 
 def _ending(told: Mapping[str, Any]) -> str:

@@ -4,6 +4,8 @@ import errno
 import os
 import sys
 from io import TextIOWrapper
+from pathlib import Path
+from typing import TextIO
 
 import typer
 from rich.text import Text
@@ -48,8 +50,14 @@ def main() -> None:
         sys.exit(1)
 
 
+def _nowhere() -> TextIO:
+    """Give a place for words that nobody will read."""
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
 def _check_typed() -> None:
     """Refuse words that are no text; make what a terminal cannot show readable on it."""
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # closed by who started us
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -180,9 +180,8 @@ def _write_pages(records: Records, run: Run, folder: Path) -> dict[str, int]:
     """Write the pages of a run as files that link to each other: its own, its turns', its agents'."""
     from lab.pages import Pages  # noqa: PLC0415  slow to import, for its plots
 
-    every = records.decisions(run.id)
-    decisions = [d for d in every if d.turn < run.turns]
-    turns = sorted({*range(run.turns), *(d.turn for d in every)})  # the last may not have ended
+    decisions = records.decisions(run.id)
+    turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not have ended
     addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
     addresses += [(decision.turn, decision.agent) for decision in decisions]
     for address in track(addresses, "exporting", console=ERR, transient=True):

@@ -149,14 +149,14 @@ class Pages:
         """Give all that is known of one agent's turn, or of the observer's."""
         ruled = observer_card(self.records, run, number) if agent == OBSERVER else None
         told = ruled or agent_card(self.records, run, number, agent)
-        asked = [d.turn for d in self.records.decisions(run.id) if d.agent == agent and d.turn < run.turns]
+        asked = [d.turn for d in self.records.decisions(run.id) if d.agent == agent]
         at = asked.index(number)
         return self._page(
             "agent.html",
             run=run,
             told=told,
             near=asked[max(at - 1, 0) : at + 2],
-            changed={} if ruled else changed_in_mind(told),
+            changed=changed_in_mind(told) if "intent" in told else {},
         )
 
     def compare(self, a: Run, b: Run) -> str:

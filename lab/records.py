@@ -439,8 +439,8 @@ def records(home: Path) -> Iterator[Records]:
             "make room if the disk is full, or try another --home"
         ) from error
     except OSError as error:
-        if error.errno not in UNWRITABLE:
-            raise  # a bug of ours
+        if error.errno not in UNWRITABLE or error.filename is None:
+            raise  # a bug of ours, or the output's
         raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
     finally:
         connection.close()

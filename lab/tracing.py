@@ -83,9 +83,29 @@ def _all_ended(records: Records, run: Run, number: int) -> dict[str, list[Card]]
 
 
 def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
-    """Give all that is known of one agent's turn."""
+    """Give all that is known of one agent's turn; while it has not ended, what it was asked and said."""
+    if begun := _begun_card(records, run, number, agent):
+        return begun
     turn = logged(records, run, number)
     return _agent_card(records, run, turn, agent, _sums(records, run, turn))
+
+
+def _begun_card(records: Records, run: Run, number: int, agent: str) -> Card | None:
+    """Give the calls to one agent, or to the observer, in a turn that has not ended; None if it has."""
+    attempts = records.attempts(run.id, number, agent).get(agent, []) if number == run.turns else []
+    call = deciding(attempts)
+    if call is None:
+        return None
+    asked = [_ended(attempt) for attempt in attempts]
+    return {
+        "run": run.id,
+        "turn": number,
+        "agent": agent,
+        **_told(call),
+        "attempts": asked,
+        "drops": [],
+        "mends": [],
+    }
 
 
 def _agent_card(records: Records, run: Run, turn: Turn, agent: str, sums: Sums) -> Card:
@@ -119,6 +139,8 @@ def _agent_card(records: Records, run: Run, turn: Turn, agent: str, sums: Sums) 
 
 def observer_card(records: Records, run: Run, number: int) -> Card | None:
     """Give what an observer who is asked was asked and said in a turn; None where nobody was."""
+    if number == run.turns:
+        return _begun_card(records, run, number, OBSERVER)
     turn = logged(records, run, number)
     attempts = records.attempts(run.id, number, OBSERVER).get(OBSERVER, [])
     call = deciding(attempts)

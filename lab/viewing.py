@@ -83,7 +83,7 @@ def site(home: Path, host: str) -> Starlette:
 
     def answer(request: Request, body: bytes) -> Response:
         """Answer what a waiting run asks a person, and play on behind the page."""
-        if request.headers.get("origin") != f"http://{request.headers['host']}":
+        if request.headers.get("origin") != f"http://{request.headers.get('host')}":
             return _told("another site's page may not answer", 403)
         try:
             with records(home) as opened:
@@ -141,11 +141,16 @@ def view(home: Path, host: str, port: int) -> None:
     with listener(host, port) as listening:
         print(f"http://{host}:{listening.getsockname()[1]}/", flush=True)  # noqa: T201  for people and scripts
         config = uvicorn.Config(site(home, host), log_level="warning", access_log=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:  # Ctrl-C comes out of it
+            _tell_what_was_played(home)
+
+
+def _tell_what_was_played(home: Path) -> None:
+    """Say of each run that is played behind a page how to go on with it."""
     for thread in enumerate_threads():
         if thread.name.startswith(PLAYING):
             run = thread.name.removeprefix(PLAYING)
-            ERR.print(
-                plain(f"run {run} was being played; `hobbes resume {run} --home {home}` goes on"),
-                soft_wrap=True,
-            )
+            hint = f"run {run} was being played; `hobbes resume {run} --home {home}` goes on"
+            ERR.print(plain(hint), soft_wrap=True)

@@ -38,7 +38,7 @@ GONE_AFTER = 10
 """Calls in a row, whoever's they are, which fail for the provider's reasons before a run stops."""
 
 REFUSED_AFTER = 3
-"""Final failures in a row that stop a run in which nobody ever answered: a wrong key, model or address.
+"""Refusals in a row that stop a run in which nobody ever answered: a wrong key, model or address.
 
 Such a thing does not pass by itself, so more calls would only cost turns; one alone may be a hiccup.
 """
@@ -79,13 +79,30 @@ FINISHED: Mapping[str, str] = {
             "recitation",
             "refusal",
             "safety",
+            "image_safety",
+            "sensitive",
             "spii",
         ),
         "refused",
     ),
-    **dict.fromkeys(("abort", "aborted", "cancelled", "error"), "provider-error"),
+    **dict.fromkeys(
+        (
+            "abort",
+            "aborted",
+            "cancelled",
+            "error",
+            "insufficient_system_resource",
+            "malformed_function_call",
+            "network_error",
+            "timeout",
+        ),
+        "provider-error",
+    ),
+    **dict.fromkeys(
+        ("eos", "eos_token", "end_turn", "function_call", "stop", "stop_sequence", "tool_calls"), ""
+    ),
 }
-"""Why a server says that a message ended, in lower case, where it decides nothing: how the call ended."""
+"""Why a server says that a message ended, in lower case: how the call ended where it decides nothing."""
 
 T = TypeVar("T")
 
@@ -97,7 +114,8 @@ class TryFailedError(Exception):
     """One try failed. It says how the call ends if there is no other, and how many tries it may have in all.
 
     `pause` are the seconds that the server asks for, None if it asks for none. `about` is what failed: the
-    provider, as it would for any call; a request, which may be any or this one; or its prompt alone.
+    provider, as it would for any call; its willingness, for good; a request, which may be any or this one; or
+    its prompt alone.
     """
 
     def __init__(
@@ -107,7 +125,7 @@ class TryFailedError(Exception):
         outcome: str = "provider-error",
         tries: int = 1,
         pause: float | None = None,
-        about: Literal["provider", "request", "prompt"] = "provider",
+        about: Literal["provider", "refusal", "request", "prompt"] = "provider",
     ) -> None:
         super().__init__(told)
         self.told = safe_line(told)
@@ -148,12 +166,16 @@ def _pause(state: RetryCallState) -> float:
 
 
 class Breaker:
-    """Stops a run whose provider is gone, before it is played out with default actions."""
+    """Stops a run whose provider is gone, before it is played out with default actions.
 
-    def __init__(self, model: str) -> None:
+    As long as nobody was `answered`, more counts, and it counts once no call is under way: a refusal comes
+    sooner than an answer.
+    """
+
+    def __init__(self, model: str, *, answered: bool = False) -> None:
         self._model = model
-        self._in_a_row = self._final_in_a_row = 0
-        self._answered = False
+        self._answered = answered
+        self._under_way = self._in_a_row = self._refused_in_a_row = 0
         self.told = ""
         """What to say of a provider that is gone; empty as long as it is there."""
 
@@ -162,15 +184,21 @@ class Breaker:
         if self.told:
             raise HaltedError(self.told)
 
+    def begun(self) -> None:
+        """Count a call that is under way."""
+        self._under_way += 1
+
     def ended(self, failure: TryFailedError | None) -> None:
         """Count a call that ended."""
+        self._under_way -= 1
         self._answered |= failure is None
-        about = failure.about if failure else ""
-        counts = about == "provider" or (about == "request" and not self._answered)
-        final = failure is not None and about == "provider" and failure.tries == 1 and not self._answered
+        about = failure.about if failure else "an answer"
+        counts = about in {"provider", "refusal"} or (about == "request" and not self._answered)
         self._in_a_row = self._in_a_row + 1 if counts else 0
-        self._final_in_a_row = self._final_in_a_row + 1 if final else 0
-        if failure and (self._in_a_row == GONE_AFTER or self._final_in_a_row == REFUSED_AFTER):
+        self._refused_in_a_row = self._refused_in_a_row + 1 if about == "refusal" else 0
+        refused = self._refused_in_a_row >= REFUSED_AFTER and not self._answered
+        sure = self._answered or not self._under_way
+        if failure and sure and (refused or self._in_a_row >= GONE_AFTER):
             self.told = (
                 f"{self._model} gave no answer to {self._in_a_row} calls in a row, "
                 f"at last {failure.outcome}, {failure.told}"
@@ -203,9 +231,12 @@ def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedErro
     return _of_status(status, error.response.headers, said, f"{told}: error {code or ''}".rstrip())
 
 
-def finished(choice: Mapping[str, Any]) -> str:
-    """Name what kept a choice from being a whole answer, by its finish reason; empty if nothing did."""
-    return FINISHED.get(str(choice.get("finish_reason")).lower(), "")
+def finished(choice: Mapping[str, Any]) -> str | None:
+    """Name what kept a choice from being a whole answer, by its finish reason; empty if nothing did.
+
+    None: it gives no reason, or one that nobody knows.
+    """
+    return FINISHED.get(str(choice.get("finish_reason")).lower())
 
 
 def error_in(body: str) -> dict[str, Any] | None:
@@ -242,7 +273,7 @@ def _of_status(status: int, headers: Mapping[str, str], said: object, told: str)
     if any(OVERFLOW.search(text) for text in (*names, message)) and status < 500:  # noqa: PLR2004  HTTP's own
         return TryFailedError(f"context overflow: {told}", about="prompt")
     if status not in PASSING or names & QUOTA:
-        return TryFailedError(told, about="request" if status in ABOUT_THE_REQUEST else "provider")
+        return TryFailedError(told, about="request" if status in ABOUT_THE_REQUEST else "refusal")
     pause = retry_after(headers, datetime.now(UTC))
     if pause is not None and pause > LONGEST_WAIT:
         return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {told}")

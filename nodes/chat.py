@@ -28,6 +28,7 @@ from nodes.calling import (
 )
 from nodes.journal import PERSON, Address, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
+from nodes.reading import read
 from nodes.second import second_prompt
 from nodes.secrecy import safe_line, without_secrets
 
@@ -198,7 +199,13 @@ class ChatMind:
     """
 
     def __init__(
-        self, model: str, system: str, prompts: PromptSet, parameters: Mapping[str, Any] = JSON_OBJECT
+        self,
+        model: str,
+        system: str,
+        prompts: PromptSet,
+        parameters: Mapping[str, Any] = JSON_OBJECT,
+        *,
+        answered: bool = False,
     ) -> None:
         self._model = model
         self._system = system
@@ -206,7 +213,7 @@ class ChatMind:
         self._asked = dict(parameters)
         self._parameters = dict(parameters)
         self._refused: set[str] = set()
-        self._breaker = Breaker(f"openai:{model}")
+        self._breaker = Breaker(f"openai:{model}", answered=answered)
         self._at_once = asyncio.Semaphore(AT_ONCE)
         base = _base_url()
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
@@ -249,6 +256,7 @@ class ChatMind:
         HaltedError: the provider is gone, and this call was not made, or not to its end.
         """
         began, tries = time.monotonic(), 0
+        self._breaker.begun()
         messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.turn)]
 
         async def one_try() -> tuple[AIMessage, str]:
@@ -308,7 +316,7 @@ class ChatMind:
             _storable(message.text),
             self._named(_storable(str(metadata.get("model_name") or self._model))),
             _storable(kept["reasoning"]),
-            "refused" if kept["refusal"] else finished(metadata),
+            "refused" if kept["refusal"] else ended(finished(metadata), message.text),
             safe_line("; ".join(told for told in odd if told)),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
@@ -349,6 +357,13 @@ def _base_url() -> httpx2.URL:
     if not (key.isascii() and key.isprintable()):
         raise ValueError("OPENAI_API_KEY has a character that no key has")
     return address
+
+
+def ended(why: str | None, text: str) -> str:
+    """Name what kept a message from being an answer; one that ended nobody knows why may need no repair."""
+    if why is None and text:
+        return "truncated" if read("", Reply(text, "")).stage == "repaired" else ""
+    return why or ""
 
 
 def _count(tokens: object) -> int | None:

@@ -156,16 +156,24 @@ class Metered:
 class Company:
     """Who answers in one run. Each spec has one mind, for all the agents that it is dealt to.
 
-    With a meter, every call is counted, and none is made that the run's caps do not allow.
+    With a meter, every call is counted, and none is made that the run's caps do not allow. `answered` tells
+    whether anybody has ever answered in the run: then a provider is given up less soon.
     """
 
     def __init__(
-        self, world: AnyWorld, setting: Setting[Any], prompts: PromptSet, meter: Meter | None = None
+        self,
+        world: AnyWorld,
+        setting: Setting[Any],
+        prompts: PromptSet,
+        meter: Meter | None = None,
+        *,
+        answered: bool = False,
     ) -> None:
         self._world = world
         self._setting = setting
         self._prompts = prompts
         self._meter = meter
+        self._answered = answered
         self._minds: dict[str, Mind] = {}
         self._models: list[ChatMind] = []
 
@@ -200,7 +208,8 @@ class Company:
         """Make a chat model. Its client is imported here: that takes as long as a run without models."""
         from nodes.chat import JSON_OBJECT, ChatMind  # noqa: PLC0415
 
-        self._models.append(ChatMind(spec.name, system, prompts, {**JSON_OBJECT, **dict(spec.parameters)}))
+        parameters = {**JSON_OBJECT, **dict(spec.parameters)}
+        self._models.append(ChatMind(spec.name, system, prompts, parameters, answered=self._answered))
         return self._models[-1]
 
     def _counted(self, mind: Mind) -> Mind:

@@ -82,8 +82,6 @@ def trace(
     elif agent is None:
         cards.show_turn(told)
         OUT.print(picture(found.world.picture(after)))
-    elif agent == OBSERVER:
-        cards.show_observer(told)
     else:
         cards.show_card(told)
 

@@ -128,6 +128,7 @@ def answer(
     with opened(home) as records:
         found = records.find(run)
         requests = waiting(found)
+        ERR.print(Text(f"turn {found.turns} of run {found.id}"))  # what was shown before may be answered
         interactive = grant is None and not reason
         said = asked_in_terminal(requests) if interactive else as_told(requests, grant or (), reason)
         _play(records, found, as_json=as_json, said=said)

@@ -270,12 +270,19 @@ def test_what_is_typed_is_text(hobbes: Hobbes) -> None:
     assert (done.returncode, done.stderr) == (2, "hobbes: what is typed must be text in UTF-8\n")
 
 
-def test_a_full_disk_behind_the_output_is_said_in_one_line(hobbes: Hobbes) -> None:
-    done = hobbes("prompts", "list", through=("sh", "-c", 'exec "$@" >/dev/full', "sh"))
+@pytest.mark.parametrize("words", [("prompts", "list"), (*SMALL, "--json")])
+def test_a_full_disk_behind_the_output_is_said_in_one_line(hobbes: Hobbes, words: tuple[str, ...]) -> None:
+    done = hobbes(*words, through=("sh", "-c", 'exec "$@" >/dev/full', "sh"))
     assert done.returncode == 1
-    assert done.stderr.splitlines() == [
+    assert done.stderr.splitlines()[-1:] == [
         "hobbes: cannot write the output: No space left on device; make room, or write it elsewhere"
     ]
+
+
+def test_a_closed_output_is_no_reason_to_complain(hobbes: Hobbes) -> None:
+    for words in ((*SMALL, "--name", "unheard"), ("verify", "unheard"), ("runs", "--json")):
+        done = hobbes(*words, through=("sh", "-c", 'exec "$@" >&-', "sh"))
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

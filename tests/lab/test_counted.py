@@ -156,6 +156,9 @@ def test_a_turn_that_did_not_end_tells_its_calls(
     assert "refused" in told
     assert "I'm sorry" in told
     assert isinstance(cli("trace", "last", "2").exception, LabError)
+    card = cli("trace", "last", "1", "miner-01").stdout
+    assert "refused by none" in card
+    assert '"you":"miner-01"' in card.partition("prompt")[2]
 
 
 def test_people_see_them_in_every_view(

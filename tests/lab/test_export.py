@@ -119,6 +119,9 @@ def test_a_run_that_has_not_ended_has_what_there_is(opened: Records, home: Path,
     assert len(in_jsonl(tmp_path / "jsonl", "turns")) == run.turns == 2
     assert len(in_jsonl(tmp_path / "jsonl", "calls")) == 5
     assert "halted: turn 2" in (tmp_path / "html" / "index.html").read_text()
+    pages = {page.resolve() for page in (tmp_path / "html").rglob("*.html")}
+    assert {target for _, target in linked(tmp_path / "html")} == pages
+    assert len(pages) == 1 + 3 + 5
 
 
 def linked(folder: Path) -> Iterator[tuple[Path, Path]]:

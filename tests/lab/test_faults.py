@@ -288,11 +288,11 @@ def test_each_call_is_recorded_as_what_the_server_did_last(opened: Records) -> N
 
 
 def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened: Records) -> None:
-    """Ten calls in a row: turn 0 ends with 6 default actions, turn 1 stops at its fourth call."""
+    """Ten calls in a row: turn 0 ends with 6 default actions, turn 1 stops when its 6 calls have ended."""
     request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 3, "taint_share": 0.5})
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY=KEY):
         run = begin(opened, request)
-        gone = r"halted: turn 1: openai:policy/guided gave no answer to 10 calls in a row, .* `hobbes resume"
+        gone = r"halted: turn 1: openai:policy/guided gave no answer to 12 calls in a row, .* `hobbes resume"
         with pytest.raises(LabError, match=gone):
             asyncio.run(go_on(opened, run, lambda _: None))
     halted = opened.find(run.id)

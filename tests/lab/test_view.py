@@ -1,9 +1,12 @@
 """The pages: each decision has an address, and what a model says is text there, whatever it says."""
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
@@ -22,12 +25,14 @@ from lab.errors import LabError
 from lab.exporting import export
 from lab.pages import POLICY, Pages
 from lab.playing import Request, begin
+from lab.recording import environment, in_thread
 from lab.records import Records, Run, records
+from lab.serving import stand_in
 from lab.viewing import PLAYING, link, site
 from nodes.caps import Caps
 from nodes.journal import Reply
 from nodes.minds import PolicyMind
-from tests.conftest import Hobbes, missing
+from tests.conftest import ROOT, Hobbes, missing
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
@@ -123,6 +128,9 @@ def test_a_turn_that_has_not_ended_shows_its_calls(opened: Records, pages: TestC
     assert "This turn has not ended" in of_turn
     assert of_turn.count("✗ provider-error") == 2
     assert "HTTP 500" in of_turn
+    card = pages.get("/last/0/miner-02").text
+    assert "✗ provider-error" in card
+    assert "miner-02" in card.partition("<summary>prompt</summary>")[2]
 
 
 def test_reports_of_the_second_run_stand_there_even_if_the_first_has_none(
@@ -249,6 +257,35 @@ def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
     assert post(pages, run, {"unit-b": "0"}).status_code == 303
     played_on()
     assert f"hobbes: run {run.id} halted: turn 1: --max-calls 2 is reached" in capsys.readouterr().err
+
+
+def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
+    opened: Records, home: Path, process: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    """The models that would be asked next take a minute each."""
+    models = "openai:policy/copykitten*1,openai:policy/beggar*1"
+    with in_thread(stand_in()) as quick, environment(OPENAI_BASE_URL=quick):
+        run = on(opened, begin(opened, game("human", models)))
+    slow = process("serve", "--port", "0", "--delay", "60")
+    assert slow.stdout is not None
+    there = {**os.environ, "HOBBES_HOME": str(home), "OPENAI_BASE_URL": slow.stdout.readline().strip()}
+    with subprocess.Popen(
+        [sys.executable, "-m", "lab.cli", "view", "--port", "0"],
+        cwd=ROOT,
+        env=there,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as viewing:
+        assert viewing.stdout is not None
+        base = viewing.stdout.readline().strip().rstrip("/")
+        form = {"address": run.question["address"] if run.question else "", "unit-b": "1"}
+        sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
+        assert sent.status_code == 303
+        viewing.send_signal(signal.SIGINT)
+        told = viewing.communicate(timeout=30)[1]
+    assert f"run {run.id} was being played; `hobbes resume {run.id} --home {home}` goes on" in told
+    assert "Traceback" not in told
 
 
 def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import httpx2
+import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,7 +113,7 @@ def test_the_last_failure_says_how_many_tries_a_call_may_have() -> None:
 
 
 DOWN = TryFailedError("down", tries=5)
-REFUSED = TryFailedError("who are you")
+REFUSED = TryFailedError("who are you", about="refusal")
 UNREAD = TryFailedError("no billing address", about="request")
 TOO_LONG = TryFailedError("too long", about="prompt")
 
@@ -121,6 +122,7 @@ def gone_after(*ended: TryFailedError | None) -> int | None:
     """Give the number of calls after which a provider is gone that ended them so; None: it is there."""
     breaker = Breaker("openai:m")
     for number, failure in enumerate(ended, 1):
+        breaker.begun()
         breaker.ended(failure)
         if breaker.told:
             return number
@@ -136,6 +138,7 @@ def test_ten_failures_of_the_provider_in_a_row_and_nothing_less_stop_a_run() -> 
     breaker = Breaker("openai:m")
     for _ in range(10):
         breaker.check()
+        breaker.begun()
         breaker.ended(DOWN)
     with pytest.raises(HaltedError, match=r"openai:m gave no answer to 10 calls in a row, at last .*, down"):
         breaker.check()
@@ -153,6 +156,59 @@ def test_refused_requests_count_as_long_as_nobody_ever_answered() -> None:
     assert gone_after(*[UNREAD] * 5, *[DOWN] * 5) == 10
     assert gone_after(None, *[UNREAD] * 30) is None
     assert gone_after(*[TOO_LONG] * 30) is None
+
+
+def test_who_refuses_some_and_is_still_answering_others_is_there() -> None:
+    """Six calls are under way; three are refused at once, the others answered later."""
+    breaker = Breaker("openai:m")
+    for _ in range(6):
+        breaker.begun()
+    for ended in (REFUSED, REFUSED, REFUSED, None, None, None):
+        breaker.ended(ended)
+        assert not breaker.told
+
+
+def test_who_answered_before_the_run_was_resumed_may_refuse_some() -> None:
+    breaker = Breaker("openai:m", answered=True)
+    for _ in range(GONE_AFTER - 1):
+        breaker.begun()
+        breaker.ended(REFUSED)
+    assert not breaker.told
+
+
+def test_a_limit_that_passes_is_no_refusal() -> None:
+    """A 429 that asks for 70 seconds is final for its call, and is over when they are."""
+    asked = httpx2.Request("POST", "http://h/v1")
+    response = httpx2.Response(429, headers={"retry-after": "70"}, request=asked)
+    waits = calling.failure_of(openai.RateLimitError("slow down", response=response, body=None))
+    assert waits.tries == 1
+    assert gone_after(*[waits] * 12) == GONE_AFTER
+
+
+CUT = '{"claim": [[0, 0], [0, 1]], "reasoning": "half'
+FENCED = """Here: ```json
+{"claim": [[0, 0]]}
+```"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "failure"),
+    [
+        ("stop", CUT, ""),  # it says that it is whole, so it is repaired
+        ("insufficient_system_resource", FENCED, "provider-error"),
+        ("IMAGE_SAFETY", FENCED, "refused"),
+        ("MAX_TOKENS", FENCED, "truncated"),
+        (None, CUT, "truncated"),
+        (None, FENCED, ""),
+        ("whatever", CUT, "truncated"),
+        ("whatever", FENCED, ""),
+        ("whatever", "", ""),
+    ],
+)
+def test_a_message_that_ended_nobody_knows_why_is_not_repaired(
+    reason: str | None, text: str, failure: str
+) -> None:
+    assert chat.ended(calling.finished({"finish_reason": reason}), text) == failure
 
 
 def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
