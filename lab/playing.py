@@ -95,11 +95,19 @@ def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
 
 
 def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
-    """Refuse a run with models where neither a key nor another server than OpenAI's is set."""
+    """Refuse a run with models where no server is set, or none that can be asked."""
     specs = (*models.values(), _observer_asked(world, setting))
     asked = any(spec.startswith("openai:") for spec in specs)
-    if asked and not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
+    if not asked:
+        return
+    if not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
         raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
+    from nodes.chat import server_address  # noqa: PLC0415  slow to import, and policies need none of it
+
+    try:
+        server_address()
+    except ValueError as error:
+        raise UsageError(f"{error}; `hobbes doctor` shows it") from error
 
 
 def recap(records: Records, run: Run, higher: Mapping[str, Any]) -> Run:

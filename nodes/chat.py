@@ -47,6 +47,12 @@ TOO_MANY_TOKENS = 2**40
 AT_ONCE = 100
 """Requests to one model that may be under way at a time."""
 
+PORTS = range(1, 2**16)
+"""The ports that a server can have."""
+
+NO_ADDRESS = "OPENAI_BASE_URL is no address of a server: write http://HOST:PORT/v1 or https://…"
+"""What is told instead of an address that is none: it may have a key in it."""
+
 POLICY = "policy/"
 """What the names of policies begin with, where a model's name stands: the stand-in server's models, too."""
 
@@ -215,7 +221,7 @@ class ChatMind:
         self._refused: set[str] = set()
         self._breaker = Breaker(f"openai:{model}", answered=answered)
         self._at_once = asyncio.Semaphore(AT_ONCE)
-        base = _base_url()
+        base = server_address()
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = PlainClient(
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
@@ -224,11 +230,11 @@ class ChatMind:
             ),
             timeout=httpx2.Timeout(TIMEOUT, connect=10.0),
             event_hooks={"response": [_bound]},
+            params=base.params,  # openai's client would add the path after it, or lose what is there twice
         )
         self._chat = LeanChat(
             model=model,
             base_url=str(base.copy_with(query=None)) or None,
-            default_query=dict(base.params),  # the client would add the path after it
             api_key=SecretStr(os.environ.get("OPENAI_API_KEY") or "none"),
             max_retries=0,
             disable_streaming=True,
@@ -342,15 +348,19 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     return next((name for name in OPTIONAL if name in sent and name in told), None)
 
 
-def _base_url() -> httpx2.URL:
-    """Give the address of the server; one that is none or names a user is refused, and no key is told.
+def server_address() -> httpx2.URL:
+    """Give the address of the server, empty for OpenAI's own; ValueError tells no part of it.
 
-    So is a key that no header can hold.
+    One that no server can have is refused, one that names a user, and a key that no header can hold.
     """
+    said = os.environ.get("OPENAI_BASE_URL", "")
     try:
-        address = httpx2.URL(os.environ.get("OPENAI_BASE_URL", ""))
-    except (httpx2.InvalidURL, ValueError) as error:
-        raise ValueError(f"OPENAI_BASE_URL is no address: {safe_line(str(error))}") from error
+        address = httpx2.URL(said)
+    except (httpx2.InvalidURL, ValueError):
+        raise ValueError(NO_ADDRESS) from None
+    somewhere = address.scheme in {"http", "https"} and address.host and address.port in {None, *PORTS}
+    if said and (not somewhere or any(character.isspace() for character in said)):
+        raise ValueError(NO_ADDRESS)
     if address.userinfo:  # the transport refuses to send it beside a key
         raise ValueError("OPENAI_BASE_URL has a user in it; put the key into OPENAI_API_KEY alone")
     key = os.environ.get("OPENAI_API_KEY", "")

@@ -91,6 +91,7 @@ def test_no_key_is_in_any_file_or_output(
     processes = [
         ((*RUN, "--set", "reask=1", "--name", "told"), environment, 1),
         ((*RUN, "--set", "on_failure=halt", "--json"), environment, 1),
+        (RUN, {**environment, "OPENAI_BASE_URL": "127.0.0.1:1/v1?key=canary-0123"}, 2),
         (("resume", "last"), environment, 1),
     ]
     commands = [
@@ -155,6 +156,18 @@ def test_no_key_is_in_any_file_or_output(
             "(OPENAI_BASE_URL) or (OPENAI_BASE_URL)",
         ),
         ("http://h/v1", "http://h/v1", "http://h/v1"),
+        ("http://canary-0123:x@h/v1", "canary-0123", "(OPENAI_BASE_URL)"),
+        ("h:1/v1?key=canary-0123", "GET /v1?key=canary-0123", "GET /v1?key=(OPENAI_BASE_URL)"),
+        ("u:canary-0123@h:1/v1", "no canary-0123", "no (OPENAI_BASE_URL)"),
+        ("//u:canary-0123@h:1/v1", "no canary-0123", "no (OPENAI_BASE_URL)"),
+        (
+            "http://h/v1?key=can@ary-0123",
+            "can@ary-0123, can%40ary-0123",
+            "(OPENAI_BASE_URL), (OPENAI_BASE_URL)",
+        ),
+        ("http://h/v1?a=b#canary-0123", "canary-0123", "(OPENAI_BASE_URL)"),
+        ("http://h/v1?canary-0123", "/v1?canary-0123=", "/v1?(OPENAI_BASE_URL)="),
+        ("http://[::1/v1?key=canary-0123", "canary-0123", "(OPENAI_BASE_URL)"),
     ],
 )
 def test_a_key_in_the_address_is_a_key(
@@ -164,12 +177,44 @@ def test_a_key_in_the_address_is_a_key(
     assert without_secrets(said) == told
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "can+ary/0123==",
+        "can%2Bary%2F0123%3D%3D",
+        "can%2bary%2f0123%3d%3d",
+        "can+ary/0123%3D%3D",
+        "can+ary%2F0123%3D%3D",
+        "can ary/0123==",
+        "can%20ary/0123==",
+        "can\\u002bary\\/0123==",
+    ],
+)
+def test_a_key_in_the_address_is_found_however_a_client_spells_it(
+    said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plus is a blank to one who reads it as a form does, and a plus to one who does not."""
+    for typed in ("can+ary/0123==", "can+ary%2f0123%3D="):
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://h/v1?key={typed}")
+        assert without_secrets(f"<{said}>") == "<(OPENAI_BASE_URL)>"
+
+
+def test_a_blank_in_a_key_is_sent_as_a_plus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://h/v1?key=can%20ary/0123")
+    assert without_secrets("can+ary/0123 can+ary%2F0123") == "(OPENAI_BASE_URL) (OPENAI_BASE_URL)"
+
+
+def test_bytes_that_are_no_text_in_a_key_are_looked_for_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://h/v1?key=canary\udcff0123")
+    assert without_secrets("canary%FF0123") == "(OPENAI_BASE_URL)"
+
+
 CANARY = "canary/0123-é"
 
 
 @given(st.data())
 def test_a_key_written_with_escapes_is_found_however_they_are_mixed(data: st.DataObject) -> None:
-    r"""Each character is itself, or \\u and four digits, or \\x and two, or itself after a backslash."""
+    r"""Each character is itself, after a backslash or not, or \\u and four digits, or \\x or % and two."""
     spelled = "".join(
         data.draw(
             st.sampled_from(
@@ -180,6 +225,7 @@ def test_a_key_written_with_escapes_is_found_however_they_are_mixed(data: st.Dat
                     f"\\u{ord(c):04X}",
                     f"\\x{ord(c):02X}",
                     f"\\\\u{ord(c):04x}",
+                    "".join(f"%{byte:02x}" for byte in c.encode()),
                 ]
             )
         )

@@ -6,17 +6,19 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from lab.errors import LabError
+from lab.errors import LabError, UsageError
 from lab.faults import Cut
-from lab.playing import Request
+from lab.playing import Request, begin, go_on
 from lab.recording import environment, in_thread
 from lab.records import Records
 from nodes import calling, chat
@@ -239,6 +241,37 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: R
     assert "canary" not in "\n".join(opened.db.conn.iterdump())
 
 
+def test_a_key_of_base_64_is_never_told_by_a_server_that_says_what_it_was_sent(opened: Records) -> None:
+    """The client sends another spelling of it than was typed: very+secret/key130%3D%3D."""
+
+    async def completions(request: HttpRequest) -> Response:
+        target = request.scope["query_string"].decode()
+        return Response(f"no {target} {request.query_params['key']}", 400)
+
+    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    with (
+        in_thread(app) as base,
+        environment(OPENAI_BASE_URL=f"{base}?key=very+secret/key130==", OPENAI_API_KEY="none"),
+    ):
+        run = played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+    error = opened.calls(run.id, 0)[0].reply.error
+    assert error.endswith("no key=(OPENAI_BASE_URL) (OPENAI_BASE_URL)")
+    assert "key130" not in "\n".join(opened.db.conn.iterdump())
+
+
+def test_what_is_twice_or_empty_in_a_query_is_sent_so(opened: Records) -> None:
+    asked = []
+
+    async def completions(request: HttpRequest) -> Response:
+        asked.append(request.query_params.multi_items())
+        return Response(choice(content="{}"))
+
+    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    with in_thread(app) as base, environment(OPENAI_BASE_URL=f"{base}?a=1&a=2&b=", OPENAI_API_KEY="none"):
+        played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+    assert asked == [[("a", "1"), ("a", "2"), ("b", "")]]
+
+
 def test_a_server_that_sends_blanks_while_it_thinks_times_out(
     opened: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +317,24 @@ def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
     [
         ("http://127.0.0.1:nine/v1", "none", "OPENAI_BASE_URL is no address"),
         ("http://127.0.0.1:9/\nv1", "none", "OPENAI_BASE_URL is no address"),
+        *(
+            (base, "none", "OPENAI_BASE_URL is no address of a server: write http://HOST:PORT/v1")
+            for base in (
+                "127.0.0.1:9/v1?key=schluessel",
+                "localhost:9/v1",
+                "u:schluessel@",
+                "ftp://127.0.0.1/v1",
+                "http://127.0.0.1:99999/v1",
+                "http://127.0.0.1:0/v1",
+                "http://127.0.0.1:schluessel/v1",
+                "http:///v1",
+                "http://[::1/v1",
+                "/v1",
+                " ",
+                "http://127.0.0.1:9/v1 ",
+                "?schluessel=b",
+            )
+        ),
         ("http://me:schluessel@127.0.0.1:9/v1", "none", "OPENAI_BASE_URL has a user in it"),
         ("http://é..é/v1", "none", "OPENAI_BASE_URL is no address"),
         ("http://127.0.0.1:9/v1", "schlüssel", "OPENAI_API_KEY has a character"),
@@ -295,8 +346,28 @@ def test_an_address_or_a_key_that_is_none_stops_the_run_before_anyone_is_asked(
 ) -> None:
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=key), pytest.raises(LabError, match=told) as said:
         played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+    assert isinstance(said.value, UsageError)
     assert "schl" not in str(said.value)
-    assert opened.db.table("calls").count == 0
+    assert opened.db.table("runs").count == 0
+
+
+def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened: Records) -> None:
+    request = Request("mining", agents=1, values={"rounds": 1})
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
+        run = begin(opened, replace(request, models="openai:m"))
+    with environment(OPENAI_BASE_URL="127.0.0.1:9/v1", OPENAI_API_KEY="none"):
+        with pytest.raises(UsageError, match="is no address"):
+            asyncio.run(go_on(opened, run, lambda _: None))
+        assert played(opened, request).status == "finished"
+    assert opened.find(run.id).status == "unfinished"
+
+
+@pytest.mark.parametrize(
+    "base", ["", "http://h:65535/v1", "HTTPS://[::1]/v1", "http://h:1", "http://é.de/v1"]
+)
+def test_an_address_of_a_server_is_one_or_empty(base: str) -> None:
+    with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        assert chat.server_address() == httpx2.URL(base)
 
 
 def test_what_goes_to_the_network_fails_its_test(opened: Records) -> None:
