@@ -107,7 +107,7 @@ def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models
     try:
         server_address()
     except ValueError as error:
-        raise UsageError(f"{error}; `hobbes doctor` shows it") from error
+        raise UsageError(str(error)) from error
 
 
 def recap(records: Records, run: Run, higher: Mapping[str, Any]) -> Run:
