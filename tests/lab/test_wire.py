@@ -89,7 +89,8 @@ REASONS: list[tuple[object, str]] = [
     *((word, "refused") for word in ("content_filter", "SAFETY", "RECITATION", "PROHIBITED_CONTENT")),
     *((word, "refused") for word in ("BLOCKLIST", "SPII", "refusal", "guardrail_intervened")),
     *((word, "provider-error") for word in ("error", "abort", "aborted", "CANCELLED")),
-    *((word, "repaired") for word in ("stop", "end_turn", "eos", "", None, 7, {"error": ["length"]})),
+    *((word, "repaired") for word in ("stop", "end_turn", "eos")),
+    *((word, "truncated") for word in ("", None, 7, {"error": ["length"]}, "a new word")),
 ]
 """Why a message ended with half an object in it: how its call ended."""
 
