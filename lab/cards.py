@@ -77,7 +77,7 @@ def details(event: Mapping[str, Any]) -> str:
 def show_card(told: dict[str, Any]) -> None:
     """Show all that is known of one agent's turn, or of the observer's; of one that has not ended, less."""
     parts: list[tuple[str, RenderableType]] = [
-        ("saw", json_text(told.get("saw", "what stands in its prompt"))),
+        ("saw", json_text(told["saw"]) if "saw" in told else Text("what stands in its prompt")),
         ("system prompt", plain(told["system"] or "none")),
         ("prompt", plain(told["prompt"])),
         ("answer", plain(told["answer"])),
