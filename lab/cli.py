@@ -43,9 +43,7 @@ def main() -> None:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise  # a bug of ours
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # what is still to be written goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest of it goes nowhere
         _complain(LabError(f"cannot write the output: {error.strerror}; make room, or write it elsewhere"))
         sys.exit(1)
 

@@ -8,7 +8,6 @@ import csv
 import json
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from rich.progress import track
 
 from lab.errors import LabError, UsageError
 from lab.history import scores
-from lab.records import Records, Run
+from lab.records import Records, Run, by_turn
 from lab.show import ERR
 
 Row: TypeAlias = dict[str, Any]
@@ -92,7 +91,7 @@ def tables(records: Records, run: Run) -> Iterator[Table]:
     """Give all tables of a run: those of the database, the scores by turn, and the failures."""
     decisions = records.decisions(run.id)
     counts = {(d.turn, d.agent, d.attempt): d for d in decisions}
-    decided, failed = Counter(d.turn for d in decisions), Counter(d.turn for d in decisions if d.nobodys)
+    decided, failed = by_turn(decisions)
     for name, query in QUERIES.items():
         table = _queried(records, run, name, query)
         if name == "turns":

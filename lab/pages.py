@@ -16,7 +16,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from engine.world import OBSERVER
 from lab.answering import waiting
 from lab.cards import counts, details
 from lab.charts import scores_and_failures
@@ -29,7 +28,6 @@ from lab.tracing import (
     agent_card,
     all_calls,
     changed_in_mind,
-    observer_card,
     overview,
     state_before,
     turn_card,
@@ -147,8 +145,7 @@ class Pages:
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Give all that is known of one agent's turn, or of the observer's."""
-        ruled = observer_card(self.records, run, number) if agent == OBSERVER else None
-        told = ruled or agent_card(self.records, run, number, agent)
+        told = agent_card(self.records, run, number, agent)
         asked = [d.turn for d in self.records.decisions(run.id) if d.agent == agent]
         at = asked.index(number)
         return self._page(

@@ -10,7 +10,7 @@ import secrets
 import shlex
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -89,6 +89,15 @@ class Decision(NamedTuple):
     def nobodys(self) -> bool:
         """Tell whether the call failed, so that nobody decided."""
         return self.outcome not in DECISIONS
+
+
+def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
+    """Count decisions by their turns: all of them, and those that were nobody's."""
+    decided, failed = Counter[int](), Counter[int]()
+    for decision in decisions:
+        decided[decision.turn] += 1
+        failed[decision.turn] += decision.nobodys
+    return decided, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,10 +397,7 @@ class Records:
 
     def keep_measures(self, run: str, measures: tuple[Measure, ...]) -> None:
         """Write the measures of a run, beside each how many decisions it rests on, and how many failed."""
-        decided, failed = Counter[int](), Counter[int]()
-        for decision in self.decisions(run):
-            decided[decision.turn] += 1
-            failed[decision.turn] += decision.nobodys
+        decided, failed = by_turn(self.decisions(run))
         turns = range(self.db.table("runs").get(run)["turns"])
         scopes = {**dict(parts(turns)), **{f"turn/{turn}": (turn,) for turn in turns}}
         counted = {s: [sum(c[turn] for turn in on) for c in (decided, failed)] for s, on in scopes.items()}

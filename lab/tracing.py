@@ -83,29 +83,23 @@ def _all_ended(records: Records, run: Run, number: int) -> dict[str, list[Card]]
 
 
 def agent_card(records: Records, run: Run, number: int, agent: str) -> Card:
-    """Give all that is known of one agent's turn; while it has not ended, what it was asked and said."""
-    if begun := _begun_card(records, run, number, agent):
-        return begun
+    """Give all that is known of one agent's turn, or of the observer's; while it has not ended, its calls."""
+    if number == run.turns and (begun := _call_card(records, run, number, agent)):
+        return {**begun, "drops": [], "mends": []}
+    if agent == OBSERVER and (ruled := observer_card(records, run, number)):
+        return ruled
     turn = logged(records, run, number)
     return _agent_card(records, run, turn, agent, _sums(records, run, turn))
 
 
-def _begun_card(records: Records, run: Run, number: int, agent: str) -> Card | None:
-    """Give the calls to one agent, or to the observer, in a turn that has not ended; None if it has."""
-    attempts = records.attempts(run.id, number, agent).get(agent, []) if number == run.turns else []
+def _call_card(records: Records, run: Run, number: int, agent: str) -> Card | None:
+    """Give the call that counts for one agent, or for the observer, with all attempts; None: nobody asked."""
+    attempts = records.attempts(run.id, number, agent).get(agent, [])
     call = deciding(attempts)
     if call is None:
         return None
-    asked = [_ended(attempt) for attempt in attempts]
-    return {
-        "run": run.id,
-        "turn": number,
-        "agent": agent,
-        **_told(call),
-        "attempts": asked,
-        "drops": [],
-        "mends": [],
-    }
+    address = {"run": run.id, "turn": number, "agent": agent}
+    return {**address, **_told(call), "attempts": [_ended(attempt) for attempt in attempts]}
 
 
 def _agent_card(records: Records, run: Run, turn: Turn, agent: str, sums: Sums) -> Card:
@@ -115,17 +109,12 @@ def _agent_card(records: Records, run: Run, turn: Turn, agent: str, sums: Sums) 
         raise UsageError(
             f"{agent!r} did not act in turn {number}; these did: {', '.join(turn.record['intents'])}"
         )
-    attempts = records.attempts(run.id, number, agent).get(agent, [])
-    call = deciding(attempts)
-    if call is None:
+    called = _call_card(records, run, number, agent)
+    if called is None:
         raise LabError(f"run {run.id} has no answer of {agent} in turn {number}: its record is damaged")
     before = _minds_before(records, run, number).get(agent, EMPTY_MIND)
     return {
-        "run": run.id,
-        "turn": number,
-        "agent": agent,
-        **_told(call),
-        "attempts": [_ended(attempt) for attempt in attempts],
+        **called,
         "saw": _view(records, run, turn, agent),
         "intent": turn.record["intents"][agent],
         **{part: [e for e in turn.record[part] if e["agent"] == agent] for part in ("drops", "mends")},
@@ -139,20 +128,13 @@ def _agent_card(records: Records, run: Run, turn: Turn, agent: str, sums: Sums) 
 
 def observer_card(records: Records, run: Run, number: int) -> Card | None:
     """Give what an observer who is asked was asked and said in a turn; None where nobody was."""
-    if number == run.turns:
-        return _begun_card(records, run, number, OBSERVER)
     turn = logged(records, run, number)
-    attempts = records.attempts(run.id, number, OBSERVER).get(OBSERVER, [])
-    call = deciding(attempts)
-    if call is None:
+    called = _call_card(records, run, number, OBSERVER)
+    if called is None:
         return None
     return {
-        "run": run.id,
-        "turn": number,
-        "agent": OBSERVER,
-        **_told(call),
-        "attempts": [_ended(attempt) for attempt in attempts],
-        "saw": json.loads(call.prompt.turn),
+        **called,
+        "saw": json.loads(called["prompt"]),
         **{part: [e for e in turn.record[part] if e["agent"] == OBSERVER] for part in ("drops", "mends")},
         "rulings": {
             unit: intent["ruling"] for unit, intent in turn.record["intents"].items() if intent["ruling"]

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from engine.world import OBSERVER
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.show import OUT, percent, picture, print_json, table
 
@@ -64,14 +63,12 @@ def trace(
     """
     from lab import cards, tracing
 
-    with opened(home) as records:
+    with opened(home) as records, records.as_of_now():
         found = records.find(run)
         if turn is None:
             told: Any = tracing.overview(records, found)
         elif agent is None:
             told = tracing.turn_card(records, found, turn)
-        elif agent == OBSERVER and (ruled := tracing.observer_card(records, found, turn)):
-            told = ruled
         else:
             told = tracing.agent_card(records, found, turn, agent)
         after = None if turn is None else tracing.state_before(records, found, min(turn + 1, found.turns))
