@@ -7,8 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from lab.recording import STAND_IN, cassette_of, in_thread, play_cassette, record
-from lab.serving import stand_in
+from lab.wire.recording import STAND_IN, cassette_of, in_thread, play_cassette, record
+from lab.wire.serving import stand_in
 
 AGENTS, TURNS, GOES = 20, 50, 3
 RUN = f'world = "mining"\nagents = {AGENTS}\nrounds = {TURNS}\nmodel = "openai:policy/guided"\n'

@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from lab.playing import Request, begin, go_on
-from lab.records import records
+from lab.play.playing import RunOptions, begin, go_on
+from lab.store.database import open_store
 
 AGENTS, ROUNDS, GOES = 20, 200, 3
 WANTED = 1_000
@@ -48,8 +48,8 @@ def measure() -> list[tuple[str, str, str]]:
 
 def _play(rounds: int) -> float:
     """Play a run in a home of its own; give the seconds that it took, without opening the database."""
-    with tempfile.TemporaryDirectory() as folder, records(Path(folder)) as home:
-        request = Request("mining", agents=AGENTS, models="policy:guided", values={"rounds": rounds})
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as home:
+        request = RunOptions("mining", agents=AGENTS, models="policy:guided", values={"rounds": rounds})
         run = begin(home, request)
         began = time.perf_counter()
         asyncio.run(go_on(home, run, lambda _: None))

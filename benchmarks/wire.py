@@ -17,10 +17,10 @@ from typing import TypeAlias
 
 import httpx2
 
-from lab.playing import Request, begin, go_on
-from lab.recording import environment
-from lab.records import Records, Run, records
-from nodes.chat import ChatMind
+from lab.play.playing import RunOptions, begin, go_on
+from lab.store.database import Run, Store, open_store
+from lab.wire.recording import environment
+from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
 
 AGENTS, TURNS, DELAY, GOES = 10, 50, 0.05, 3
@@ -64,14 +64,14 @@ def _served() -> Iterator[str]:
 
 
 @contextmanager
-def _home() -> Iterator[Records]:
-    with tempfile.TemporaryDirectory() as folder, records(Path(folder)) as opened:
+def _home() -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as opened:
         yield opened
 
 
-def _run(home: Records) -> tuple[Run, float]:
+def _run(home: Store) -> tuple[Run, float]:
     """Play a run through the server; give it, with the seconds that it took."""
-    request = Request("mining", agents=AGENTS, models="openai:policy/guided", values={"rounds": TURNS})
+    request = RunOptions("mining", agents=AGENTS, models="openai:policy/guided", values={"rounds": TURNS})
     run = begin(home, request)
     return run, _timed(lambda: go_on(home, run, lambda _: None))
 
@@ -89,7 +89,7 @@ def _timed(act: Callable[[], Awaitable[None]]) -> float:
 
 async def _bare(run: Run, asked: Asked) -> None:
     """Ask all that the run asked, a turn at a time, through its client."""
-    mind = ChatMind("policy/guided", "", run.prompts)
+    mind = ChatPlayer("policy/guided", "", run.prompts)
     for turn, prompts in enumerate(asked):
         await asyncio.gather(*(mind.reply(Address(turn, agent), prompts[agent]) for agent in prompts))
     await mind.close()

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -82,6 +82,28 @@ class Event(NamedTuple):
         """Give the event as one flat object."""
         return {"type": self.type, "agent": self.agent, **self.facts}
 
+    @classmethod
+    def from_json(cls, data: JsonObject) -> "Event":
+        """Return the event of its flat object."""
+        facts = {name: value for name, value in data.items() if name not in {"type", "agent"}}
+        return cls(str(data["type"]), str(data["agent"]), facts)
+
+
+MESSAGE = "message"
+"""The type of the event that tells of a message, in every world where agents can write."""
+
+
+def message(sender: str, text: str, to: str | None = None) -> Event:
+    """Return the event of a message; without `to`, in a world where every message is to all."""
+    return Event(MESSAGE, sender, {"text": text} if to is None else {"to": to, "text": text})
+
+
+def message_of(event: Event) -> tuple[str, Json, Json] | None:
+    """Return sender, receiver and text of a message; None for any other event."""
+    if event.type != MESSAGE:
+        return None
+    return event.agent, event.facts.get("to", "all"), event.facts["text"]
+
 
 @dataclass(frozen=True, slots=True)
 class Draw:
@@ -102,6 +124,11 @@ class Draw:
             "digest": self.digest,
             "winner": self.winner,
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Draw":
+        """Return the draw of its JSON."""
+        return cls(**{**data, "participants": tuple(data["participants"])})
 
 
 _as_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

@@ -6,7 +6,7 @@ outside `engine` speaks of worlds through this value only.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -14,25 +14,49 @@ from engine.policy import Policies
 from engine.record import Draw, Drop, Event, Json, JsonObject, Mend, canonical
 from engine.reflection import Reflection
 
+NOT_HASHED = "not hashed"
+"""Marks a setting that says how a run is carried out or who answers, and not what is played."""
+
 
 class Config(BaseModel):
     """What every world's config has; a world adds its own rules. Unknown names are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    WHO: ClassVar[frozenset[str]] = frozenset()
-    """Fields that say who answers, which is, like an agent's model, no part of what a run is."""
-
     rounds: int = Field(ge=1, le=100_000, description="turns to play")
-    on_failure: Literal["default", "halt"] = Field(
-        "default", description="a call that gave no decision: take the default action, or stop the run"
+    on_failure: Annotated[Literal["default", "halt"], NOT_HASHED] = Field(
+        "default", description="a failed call: take the default action, or stop the run"
     )
-    reask: int = Field(
+    reask: Annotated[int, NOT_HASHED] = Field(
         0, ge=0, le=1, description="1: an agent is shown once what was refused of its answer, and asked again"
     )
-    taint_share: float = Field(
-        0.05, ge=0, le=1, description="share of decisions that were nobody's past which a run is tainted"
+    taint_share: Annotated[float, NOT_HASHED] = Field(
+        0.05, ge=0, le=1, description="share of failed calls past which a run is tainted"
     )
+
+
+def hashed_settings(config: Config) -> dict[str, Json]:
+    """Return the rule settings of a run that differ from their defaults, as plain JSON.
+
+    They are part of the first link of a run's chain. A setting that is added with a default therefore changes
+    no digest; a default that changes is a change of the rules, and of `World.rules_version`.
+    """
+    told = config.model_dump(mode="json")
+    declared = type(config).model_fields
+    return {
+        name: told[name]
+        for name, setting in declared.items()
+        if NOT_HASHED not in setting.metadata
+        and getattr(config, name) != setting.get_default(call_default_factory=True)
+    }
+
+
+class WorldState(Protocol):
+    """What every world's state has beside its own fields."""
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn that is about to be played, from 0."""
 
 
 class Intent(Protocol):
@@ -44,7 +68,8 @@ class Intent(Protocol):
 
 
 C = TypeVar("C", bound=Config)
-S = TypeVar("S")
+S = TypeVar("S", bound=WorldState)
+T = TypeVar("T")
 I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, beside a config C and a state S
 
 
@@ -101,18 +126,18 @@ class Measure:
     value: float | None
 
 
-class Codec(Generic[S]):
+class Codec(Generic[T]):
     """A frozen dataclass as plain JSON and back."""
 
-    def __init__(self, kind: type[S]) -> None:
+    def __init__(self, kind: type[T]) -> None:
         self._adapter = TypeAdapter(kind)
 
-    def to_json(self, value: S) -> dict[str, Any]:
+    def to_json(self, value: T) -> dict[str, Any]:
         """Give plain JSON: objects, lists, strings, integers."""
         dumped: dict[str, Any] = self._adapter.dump_python(value, mode="json")
         return dumped
 
-    def from_json(self, data: JsonObject, **known: object) -> S:
+    def from_json(self, data: JsonObject, **known: object) -> T:
         """Give the value again, with `known` fields that are not in the JSON.
 
         Raise ValueError, in one line, for data of another shape.
@@ -138,18 +163,23 @@ class Ruled(Generic[I]):
 
 @dataclass(frozen=True, slots=True)
 class Observer(Generic[S, I]):
-    """Somebody outside the game of whom agents may ask something.
+    """Somebody outside the game of whom agents may ask something, all at once, once a turn.
 
-    asks(state)                    who rules: a mind's spec (`human`, `openai:NAME`), or nothing: the engine
-    requests(state, intents)       what is asked this turn, all at once, as plain JSON; empty: nothing
+    asks(state)                    the spec of the player who rules (`human`, `openai:NAME`); empty: a rule
+    requests(state, intents)       what is asked this turn, as plain JSON; empty: nothing
+    ruling(requests)               the pydantic model of an answer to these requests. It makes the schema that
+                                   a model is told (for no requests: that of any answer), the form of the
+                                   page, the options of `hobbes answer` and the questions in the terminal
     rule(state, intents, answer)   the intents with the rulings in them; never raises on what was answered
+    ruled(intents)                 the rulings that are in intents, as plain JSON
     stand_ins                      who answers in a model's place, behind the stand-in server
     """
 
-    ruling: type[BaseModel]
     asks: Callable[[S], str]
     requests: Callable[[S, Mapping[str, I]], Sequence[JsonObject]]
+    ruling: Callable[[Sequence[JsonObject]], type[BaseModel]]
     rule: Callable[[S, Mapping[str, I], JsonObject | None], Ruled[I]]
+    ruled: Callable[[Mapping[str, I]], JsonObject]
     stand_ins: Policies
 
 
@@ -157,15 +187,16 @@ class Observer(Generic[S, I]):
 class World(Generic[C, S, I]):
     """One world.
 
+    rules_version                    a number that changes whenever the same answers could lead elsewhere
     action(config)                   the model of an answer, from which agents are given its schema
     setup(config, agents, seed)      the first state
     actors(state)                    who is asked this turn
-    owner(state, actor)              the agent of the run whose mind's kind answers for an actor
+    owner(state, actor)              the agent of the run whose player answers for an actor
     observe(state, agent)            that agent's view: plain JSON of what it may know, no prose
     validate(state, agent, answer)   intent, drops, mends; never raises on what an agent said (None: nothing)
     resolve(state, intents)          next state, events, draws; pure; an actor without intent does nothing
     over, scores, measures           the end, the score of each agent, the figures of a whole run
-    sums(played)                     each agent's figures after a turn, each as a sum that a hand can check
+    arithmetic(played)               each agent's figures after a turn, each as a sum that a hand can check
     load(setting, data)              a state from its JSON; ValueError if it is no such state
     names(n)                         the default names of n agents
     picture(state)                   the state for people: rows of short words
@@ -173,6 +204,7 @@ class World(Generic[C, S, I]):
     """
 
     name: str
+    rules_version: int
     config: type[C]
     action: Callable[[C], type[BaseModel]]
     setup: Callable[[C, tuple[str, ...], int], S]
@@ -184,7 +216,7 @@ class World(Generic[C, S, I]):
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
     measures: Callable[[Sequence[Played[S, I]]], tuple[Measure, ...]]
-    sums: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
+    arithmetic: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
     load: Callable[[Setting[C], JsonObject], S]
     state: Codec[S]
     intent: Codec[I]

@@ -50,28 +50,34 @@ async def play(
     nodes: dict[str, Node],
     saver: BaseCheckpointSaver[str],
     run: str,
-    first: TurnState,
+    begin: TurnState,
     said: str | None = None,
 ) -> AsyncIterator[TurnState]:
-    """Play a run turn by turn, from `first` or from its last checkpoint; give the state after each turn.
+    """Play a run turn by turn from where it stands; yield the state after each turn.
 
-    The first state given is the one it starts from. The state has been checkpointed when it is given.
-    WaitingError: a person is asked; play again with what was `said`.
+    The first state yielded is `begin`. A checkpoint of another moment, before or after it, is thrown away.
+    The state has been checkpointed when it is yielded. WaitingError: a person is asked; play again with what
+    was `said`.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
     snapshot = await graph.aget_state(config)
-    begun = snapshot.created_at is not None
-    state = cast("TurnState", snapshot.values) if begun else first
-    waiting = begun and any(task.interrupts for task in snapshot.tasks)
-    step: TurnState | Command[Any] | None = None if begun else first
-    if said is not None and waiting:
-        step = Command(resume=said)
+    found = cast("TurnState", snapshot.values)
+    current = (found.get("turn"), found.get("digest")) == (begin["turn"], begin["digest"])
+    if not current:
+        await saver.adelete_thread(run)
+    step: TurnState | Command[Any] | None = None if current else begin
+    if said is not None and current and any(task.interrupts for task in snapshot.tasks):
+        step, said = Command(resume=said), None
+    state = begin
     yield state
     while not state["over"]:
         after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
-        if "__interrupt__" in after:
+        if "__interrupt__" in after and said is None:
             raise WaitingError(after["__interrupt__"][0].value)
+        if "__interrupt__" in after:  # the checkpoint that waited was lost: it is the same question again
+            step, said = Command(resume=said), None
+            continue
         state, step = cast("TurnState", after), None
         yield state
 

@@ -12,8 +12,9 @@ from typing_extensions import TypedDict
 from engine.world import AnyWorld, settle
 from graphs.turn import build, ring
 from nodes.journal import NoJournal
-from nodes.minds import Company, Minds, deal
 from nodes.observe import observe
+from nodes.players import Players, RunPlayers, deal
+from nodes.present import Present
 from nodes.prompting import answer_schema, load_prompts, variants
 from nodes.state import TurnState, Update, first_state, setting_of
 
@@ -36,20 +37,22 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
     """Give the ring of a world; `{}` as input plays a few rounds with the world's default policy."""
     prompts = {variant: load_prompts(world, variant, "en") for variant in variants(world.name)}
 
+    present = Present(world)
+
     async def observing(state: TurnState) -> Update:
         begun = state if "run" in state else _begin(world, get_runtime(StudioContext).context or {})
-        return {**begun, **observe(world, begun)}
+        return {**begun, **observe(present, begun)}
 
     @asynccontextmanager
-    async def meeting(state: TurnState) -> AsyncIterator[Minds]:
+    async def meeting(state: TurnState) -> AsyncIterator[Players]:
         setting = setting_of(world, state["run"])
         config = setting.config
         text = replace(prompts[world.prompts(config)], schema=answer_schema(world, config))
-        company = Company(world, setting, text)
+        players = RunPlayers(world, setting, text)
         try:
-            yield company
+            yield players
         finally:
-            await company.close()
+            await players.close()
 
     nodes = {**ring(world, meeting, NoJournal()), "observe": observing}
     return build(nodes, StudioContext).compile(name=world.name)

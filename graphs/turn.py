@@ -15,18 +15,19 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from engine.world import AnyWorld
-from nodes.agent_reason import agent_reason
+from nodes.agent_reason import Asking, agent_reason
 from nodes.journal import Journal
 from nodes.log import log
-from nodes.minds import Minds
 from nodes.observe import observe
-from nodes.observer import rule
+from nodes.observer import observer
+from nodes.players import Players
+from nodes.present import Present
 from nodes.resolve import resolve
 from nodes.state import CHANNELS, TurnState, Update
 from nodes.validate import validate
 
 Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
-Meeting: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Minds]]
+Meeting: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
 """Brings together whoever answers in a run, for one node."""
 
 Ring: TypeAlias = "CompiledStateGraph[TurnState, Any, TurnState, TurnState]"
@@ -37,28 +38,29 @@ LAST = "log"
 
 def ring(world: AnyWorld, meeting: Meeting, journal: Journal) -> dict[str, Node]:
     """Give the nodes of a world's turn, in their order: five, and one more where there is an observer."""
-
     # Coroutines, so that LangGraph runs them in its loop and not in threads of its own: a journal may hold
     # a database connection, which belongs to one thread.
+    present = Present(world)
+
     async def observing(state: TurnState) -> Update:
-        return observe(world, state)
+        return observe(present, state)
 
     async def reasoning(state: TurnState) -> Update:
-        async with meeting(state) as minds:
-            return await agent_reason(world, minds, journal, state)
+        async with meeting(state) as players:
+            return await agent_reason(Asking(present, players, journal, state))
 
     async def validating(state: TurnState) -> Update:
-        return validate(world, state)
+        return validate(present, state)
 
     async def ruling(state: TurnState) -> Update:
-        async with meeting(state) as minds:
-            return await rule(world, minds, journal, state)
+        async with meeting(state) as players:
+            return await observer(Asking(present, players, journal, state))
 
     async def resolving(state: TurnState) -> Update:
-        return resolve(world, state)
+        return resolve(present, state)
 
     async def logging(state: TurnState) -> Update:
-        return log(journal, state)
+        return log(present, journal, state)
 
     return {
         "observe": observing,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from lab.commands import looking, playing, prompts, proving, tools
 from lab.errors import LabError, UsageError
-from lab.show import ERR, plain
+from lab.show.terminal import ERR, plain
 
 app = typer.Typer(
     name="hobbes",

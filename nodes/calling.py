@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
+from engine.answer import Outcome
 from nodes.halted import HaltedError
 from nodes.secrecy import safe_line
 
@@ -65,10 +66,10 @@ OVERFLOW = re.compile(
 )
 """How servers say that a prompt is longer than the model can read."""
 
-FINISHED: Mapping[str, str] = {
+FINISHED: Mapping[str, Outcome] = {
     **dict.fromkeys(
         ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
-        "truncated",
+        Outcome.TRUNCATED,
     ),
     **dict.fromkeys(
         (
@@ -83,7 +84,7 @@ FINISHED: Mapping[str, str] = {
             "sensitive",
             "spii",
         ),
-        "refused",
+        Outcome.REFUSED,
     ),
     **dict.fromkeys(
         (
@@ -96,13 +97,17 @@ FINISHED: Mapping[str, str] = {
             "network_error",
             "timeout",
         ),
-        "provider-error",
+        Outcome.PROVIDER_ERROR,
     ),
     **dict.fromkeys(
-        ("eos", "eos_token", "end_turn", "function_call", "stop", "stop_sequence", "tool_calls"), ""
+        ("eos", "eos_token", "end_turn", "function_call", "stop", "stop_sequence", "tool_calls"),
+        Outcome.ANSWERED,
     ),
 }
-"""Why a server says that a message ended, in lower case: how the call ended where it decides nothing."""
+"""Each finish reason that servers give, in lower case, and how the call ended.
+
+`answered` says no more than that the message is whole.
+"""
 
 T = TypeVar("T")
 
@@ -122,7 +127,7 @@ class TryFailedError(Exception):
         self,
         told: str,
         *,
-        outcome: str = "provider-error",
+        outcome: Outcome = Outcome.PROVIDER_ERROR,
         tries: int = 1,
         pause: float | None = None,
         about: Literal["provider", "refusal", "request", "prompt"] = "provider",
@@ -209,7 +214,7 @@ def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
     """Say what an error of the client comes to."""
     if timed_out(error):
         told = f"no answer in time: {_cause_told(error)}"
-        return TryFailedError(told, outcome="timed-out", tries=TRIES_AFTER_TIMEOUT)
+        return TryFailedError(told, outcome=Outcome.TIMED_OUT, tries=TRIES_AFTER_TIMEOUT)
     if isinstance(error, openai.APIResponseValidationError):
         return _of_no_completion(error)
     if isinstance(error, openai.APIStatusError):
@@ -231,11 +236,8 @@ def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedErro
     return _of_status(status, error.response.headers, said, f"{told}: error {code or ''}".rstrip())
 
 
-def finished(choice: Mapping[str, Any]) -> str | None:
-    """Name what kept a choice from being a whole answer, by its finish reason; empty if nothing did.
-
-    None: it gives no reason, or one that nobody knows.
-    """
+def finished(choice: Mapping[str, Any]) -> Outcome | None:
+    """Return how a choice ended by its finish reason; None if it gives none, or one that is not known."""
     return FINISHED.get(str(choice.get("finish_reason")).lower())
 
 
@@ -257,7 +259,7 @@ def _error_of_choice(choices: object) -> object:
     """Give the error of a choice that was broken off."""
     match choices:
         case [dict() as choice, *_]:
-            reason = choice.get("finish_reason") if finished(choice) == "provider-error" else None
+            reason = choice.get("finish_reason") if finished(choice) is Outcome.PROVIDER_ERROR else None
             return choice.get("error") or (reason and f"broken off, finish_reason {reason}")
     return None
 
@@ -269,7 +271,7 @@ def _of_status(status: int, headers: Mapping[str, str], said: object, told: str)
     message = str(error.get("message") or error)
     told = f"{told}: {message}"
     if names & FILTERED:
-        return TryFailedError(told, outcome="refused", about="prompt")
+        return TryFailedError(told, outcome=Outcome.REFUSED, about="prompt")
     if any(OVERFLOW.search(text) for text in (*names, message)) and status < 500:  # noqa: PLR2004  HTTP's own
         return TryFailedError(f"context overflow: {told}", about="prompt")
     if status not in PASSING or names & QUOTA:

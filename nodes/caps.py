@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from engine.answer import NO_ANSWER
 from nodes.halted import HaltedError
 from nodes.journal import Reply
 
@@ -75,7 +76,7 @@ class Meter:
 
     def ended(self, reply: Reply) -> None:
         """Count what a call has cost. One that never came back has cost nothing that anybody could know."""
-        if reply.failure in {"provider-error", "timed-out"}:
+        if reply.failure in NO_ANSWER:
             return
         self._spent.add(_sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply))
 

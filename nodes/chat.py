@@ -16,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from engine.answer import FoundAs, Outcome
 from engine.record import Drop
 from nodes.calling import (
     ABOUT_THE_REQUEST,
@@ -26,7 +27,7 @@ from nodes.calling import (
     finished,
     persistently,
 )
-from nodes.journal import PERSON, Address, Prompt, Reply
+from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
 from nodes.reading import read
 from nodes.second import second_prompt
@@ -52,9 +53,6 @@ PORTS = range(1, 2**16)
 
 NO_ADDRESS = "OPENAI_BASE_URL is no address of a server: write http://HOST:PORT/v1 or https://…"
 """What is told instead of an address that is none: it may have a key in it."""
-
-POLICY = "policy/"
-"""What the names of policies begin with, where a model's name stands: the stand-in server's models, too."""
 
 JSON_OBJECT: Mapping[str, Any] = {"response_format": {"type": "json_object"}}
 """The parameters that a request has if nothing else is said."""
@@ -98,7 +96,7 @@ class LeanChat(ChatOpenAI):
     def _answer(self, completion: dict[str, Any]) -> AIMessage:
         """Give what a completion says; of another shape, it raises whatever Python does."""
         choice = completion["choices"][0]
-        if choice.get("error") or finished(choice) == "provider-error":
+        if choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
             raise ValueError("a server behind this one broke off")
         result = self._create_chat_result(completion)
         message, said = result.generations[0].message, choice["message"]
@@ -197,7 +195,7 @@ class PlainClient(openai.DefaultAioHttpClient):
             raise httpx2.RemoteProtocolError(str(error), request=request) from error
 
 
-class ChatMind:
+class ChatPlayer:
     """Asks a chat model. The key and the base URL are read from the environment by the client itself.
 
     `parameters` go with each request as they are, until the server refuses one: then it is left out, or goes
@@ -322,7 +320,7 @@ class ChatMind:
             _storable(message.text),
             self._named(_storable(str(metadata.get("model_name") or self._model))),
             _storable(kept["reasoning"]),
-            "refused" if kept["refusal"] else ended(finished(metadata), message.text),
+            Outcome.REFUSED if kept["refusal"] else ended(finished(metadata), message.text),
             safe_line("; ".join(told for told in odd if told)),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
@@ -330,8 +328,8 @@ class ChatMind:
 
     def _named(self, told: str) -> str:
         """Name a model as its server does, but never as a person or a policy: those are free and uncapped."""
-        policy = told.startswith(POLICY) and not self._model.startswith(POLICY)
-        return f"openai:{told}" if told == PERSON or policy else told
+        policy = told.startswith(POLICY_MODEL) and not self._model.startswith(POLICY_MODEL)
+        return f"openai:{told}" if told == PlayerKind.HUMAN or policy else told
 
     async def close(self) -> None:
         """Close the connections."""
@@ -369,11 +367,15 @@ def server_address() -> httpx2.URL:
     return address
 
 
-def ended(why: str | None, text: str) -> str:
-    """Name what kept a message from being an answer; one that ended nobody knows why may need no repair."""
-    if why is None and text:
-        return "truncated" if read("", Reply(text, "")).stage == "repaired" else ""
-    return why or ""
+def ended(finish: Outcome | None, text: str) -> Outcome | None:
+    """Return the outcome of a message that is no answer, None if it is one.
+
+    If the finish reason is unknown, the text must parse without repair.
+    """
+    if finish is None and text:
+        parsed = read("", Reply(text, ""))
+        return Outcome.TRUNCATED if parsed.found_as is FoundAs.REPAIRED else None
+    return None if finish is Outcome.ANSWERED else finish
 
 
 def _count(tokens: object) -> int | None:

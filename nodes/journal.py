@@ -7,12 +7,29 @@ fork and trace. Where a journal is kept is not a node's business.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol
 
-from engine.record import canonical, sha256
+from engine.answer import FoundAs, Outcome, ParsedAnswer
+from engine.record import sha256
+from engine.turn import TurnRecord
 
-PERSON = "human"
-"""Who answers where a person does: the spec of that mind, and the model under which its answers are kept."""
+
+class PlayerKind(StrEnum):
+    """What can answer for an agent: the beginning of its spec, and a person's model."""
+
+    CHAT = "openai"
+    POLICY = "policy"
+    HUMAN = "human"
+
+
+POLICY_MODEL = f"{PlayerKind.POLICY.value}/"
+"""What the name of a model begins with where a scripted policy answers."""
+
+
+def policy_model(name: str) -> str:
+    """Return the name of the model under which the answers of a scripted policy are kept."""
+    return POLICY_MODEL + name
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +65,7 @@ class Reply:
     text: str
     model: str
     reasoning: str = ""
-    failure: str = ""
+    failure: Outcome | None = None
     error: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -64,29 +81,10 @@ class Call:
     address: Address
     prompt: Prompt
     reply: Reply
-    outcome: str
-    stage: str
+    outcome: Outcome
+    found_as: FoundAs
     question: int = 1
     """1: the turn's own question; 2: the second one, about the answer to the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
-    """One turn, as it is hashed into the chain.
-
-    `record` holds state, intents, drops, mends, events, draws and minds, and nothing of times, attempts,
-    ids or tokens. `digest` is the new last link. `ledgers` are a world's own books, derived, not hashed.
-    """
-
-    turn: int
-    record: Mapping[str, Any]
-    digest: str
-    ledgers: Mapping[str, Any]
-
-
-def link(previous: str, record: Mapping[str, Any]) -> str:
-    """Give the next link of the chain of digests."""
-    return sha256(previous + canonical(record))
 
 
 class Journal(Protocol):
@@ -98,14 +96,17 @@ class Journal(Protocol):
     def free(self, turn: int, agent: str) -> Address:
         """Give the address of this agent's next call: the attempt after all that were kept."""
 
-    def read(self, call: Call, outcome: str, stage: str) -> None:
-        """Be told how a call that was kept is read now."""
+    def read(self, call: Call, parsed: ParsedAnswer) -> None:
+        """Be told how the answer of a call that was kept is read now."""
 
     def keep(self, call: Call) -> None:
         """Write a call down, durably, before anything else is done with it."""
 
-    def turn(self, turn: TurnRecord) -> None:
-        """Write a turn down. Written again after a crash, it is the same turn."""
+    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
+        """Write a turn down: its record, the new last link of the chain, and the world's own ledgers.
+
+        Ledgers are derived, and not hashed. Written again after a crash, it is the same turn.
+        """
 
 
 class NoJournal:
@@ -122,11 +123,11 @@ class NoJournal:
         self._attempts[turn, agent] += 1
         return Address(turn, agent, self._attempts[turn, agent])
 
-    def read(self, call: Call, outcome: str, stage: str) -> None:
+    def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Nothing was kept to compare with."""
 
     def keep(self, call: Call) -> None:
         """Keep nothing."""
 
-    def turn(self, turn: TurnRecord) -> None:
+    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
         """Keep nothing."""

@@ -1,16 +1,13 @@
-"""observe: what each actor sees, with its own mind beside it."""
+"""observe: what each agent that acts now sees, with its own memory beside it."""
 
-from engine.world import AnyWorld
-from nodes.state import EMPTY_MIND, TurnState, Update, now
+from engine.turn import views
+from nodes.present import Present
+from nodes.state import TurnState, Update
 
 
-def observe(world: AnyWorld, state: TurnState) -> Update:
-    """Give every actor its view; one that is new has the model of the agent that it comes from."""
-    present, minds, models = now(world, state), state["minds"], state["models"]
-    actors = world.actors(present)
-    return {
-        "views": {
-            agent: {**world.observe(present, agent), "mind": minds.get(agent, EMPTY_MIND)} for agent in actors
-        },
-        "models": models | {new: models[world.owner(present, new)] for new in actors if new not in models},
-    }
+def observe(present: Present, state: TurnState) -> Update:
+    """Return every acting agent's view; an agent that is new has the player of the agent it comes from."""
+    here, models = present.state(state), state["models"]
+    seen = views(present.world, here, present.memories(state))
+    new = {agent: models[present.world.owner(here, agent)] for agent in seen if agent not in models}
+    return {"views": seen, "models": models | new}

@@ -102,7 +102,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
 def _observer_text(world: AnyWorld, lang: str, config: Config) -> str:
     """Render what an observer that is a model is told."""
     file = ROOT / world.name / f"observer.{lang}.md"
-    ruling = one_line_json(world.observer.ruling.model_json_schema()) if world.observer else ""
+    ruling = one_line_json(world.observer.ruling(()).model_json_schema()) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
     return _render(_name(file), _template(_read(file, values)), values)
 

@@ -7,12 +7,12 @@ object that stands in fences or prose (`embedded`); json-repair on what begins a
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import json_repair
 
-from engine.record import Drop, Findings, Mend
+from engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
+from engine.record import Findings
 from nodes.journal import Call, Reply
 
 LONGEST = 1_000_000
@@ -25,20 +25,6 @@ DEEPEST = 32
 """Levels of nesting beyond which an answer is not read."""
 LONGEST_NUMBER = 18
 """Digits beyond which a number stays the text it was; validation then drops it as what it is."""
-
-DECISIONS = frozenset({"answered", "repaired"})
-"""The outcomes in which an agent decided; every other one is a failure, and nobody's decision."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a call ended (design, law 2), the step that read it, and the object it said, if any."""
-
-    outcome: str
-    stage: str
-    said: dict[str, Any] | None
-    drops: tuple[Drop, ...] = ()
-    mends: tuple[Mend, ...] = ()
 
 
 def deciding(calls: Iterable[Call]) -> Call | None:
@@ -57,38 +43,38 @@ class UnreadableError(ValueError):
     """A text that is no JSON object."""
 
 
-def read(agent: str, reply: Reply) -> Reading:
-    """Read a reply; whatever it is, the result says what became of it."""
+def read(agent: str, reply: Reply) -> ParsedAnswer:
+    """Return the parsed answer of a reply, whatever the reply is; nothing raises."""
     findings = Findings(agent)
     if reply.failure:
         findings.drop("read", f"read/{reply.failure}", None)
-        return Reading(reply.failure, "none", None, tuple(findings.drops))
-    stage, said = _first_that_reads(findings, reply.text)
+        return ParsedAnswer(reply.failure, FoundAs.NONE, None, tuple(findings.drops))
+    found_as, said = _first_that_reads(findings, reply.text)
     if said is None:
         findings.drop("read", "read/unreadable", reply.text)
-        return Reading("unreadable", "none", None, tuple(findings.drops))
-    outcome = "repaired" if stage == "repaired" else "answered"
-    return Reading(outcome, stage, said, tuple(findings.drops), tuple(findings.mends))
+        return ParsedAnswer(Outcome.UNREADABLE, FoundAs.NONE, None, tuple(findings.drops))
+    outcome = Outcome.REPAIRED if found_as is FoundAs.REPAIRED else Outcome.ANSWERED
+    return ParsedAnswer(outcome, found_as, said, tuple(findings.drops), tuple(findings.mends))
 
 
-def _first_that_reads(findings: Findings, text: str) -> tuple[str, dict[str, Any] | None]:
+def _first_that_reads(findings: Findings, text: str) -> tuple[FoundAs, dict[str, Any] | None]:
     """Try the steps in order; what is JSON, but no object, is not searched for one."""
     if len(text) > LONGEST:
-        return "none", None
+        return FoundAs.NONE, None
     answer = text.rpartition("</think>")[2]
     try:
-        return ("json" if answer == text else "after-think"), _object(findings, answer)
+        return (FoundAs.JSON if answer == text else FoundAs.AFTER_THINK), _object(findings, answer)
     except UnreadableError:
         pass
     try:
         embedded = list(_embedded(answer))
     except UnreadableError:
-        return "none", None
+        return FoundAs.NONE, None
     if not embedded:
-        return "repaired", _repaired(findings, answer)
+        return FoundAs.REPAIRED, _repaired(findings, answer)
     for other in embedded[:-1]:
         findings.drop("read", "read/other-object", other)
-    return "embedded", _object(findings, embedded[-1])
+    return FoundAs.EMBEDDED, _object(findings, embedded[-1])
 
 
 def _object(findings: Findings, text: str) -> dict[str, Any] | None:

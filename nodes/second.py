@@ -7,14 +7,11 @@ not count is written down as refused or replaced, and both calls are in the jour
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import Drop, Mend, excerpt
 from engine.said import TEXT_LIMIT
 from nodes.journal import Prompt, Reply
 from nodes.prompting import one_line_json, second_text
-from nodes.reading import DECISIONS, Reading
-
-NEVER_SAID = frozenset({"provider-error", "timed-out"})
-"""The outcomes of calls in which an agent said nothing that it could be shown."""
 
 MOST_REFUSED = 20
 """Refused things that are shown: a prompt stays bounded, whatever was answered."""
@@ -22,10 +19,10 @@ MOST_REFUSED = 20
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came back, and how it is read."""
+    """What came back, and how it was read."""
 
     reply: Reply
-    reading: Reading
+    parsed: ParsedAnswer
 
 
 def second_prompt(lang: str, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
@@ -44,8 +41,8 @@ def _told(drop: Drop) -> str:
 def the_one_that_counts(agent: str, first: Heard, second: Heard) -> Heard:
     """Give the second answer if it is a decision, else the first, with a mend or a drop for the other one."""
     said, then = excerpt(first.reply.text), excerpt(second.reply.text)
-    if second.reading.outcome in DECISIONS:
+    if second.parsed.outcome in DECISIONS:
         mend = Mend(agent, "read", "read/second-answer", said, then)
-        return Heard(second.reply, replace(second.reading, mends=(mend, *second.reading.mends)))
-    drop = Drop(agent, "read", "read/second-answer", then, second.reading.outcome)
-    return Heard(first.reply, replace(first.reading, drops=(*first.reading.drops, drop)))
+        return Heard(second.reply, replace(second.parsed, mends=(mend, *second.parsed.mends)))
+    drop = Drop(agent, "read", "read/second-answer", then, second.parsed.outcome)
+    return Heard(first.reply, replace(first.parsed, drops=(*first.parsed.drops, drop)))

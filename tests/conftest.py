@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import settings
 
-from lab.records import Records, records
+from lab.store.database import Store, open_store
 from nodes import calling
 
 settings.register_profile("soak", max_examples=1_000)  # ten times as many as Hypothesis tries by itself
@@ -82,9 +82,9 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(home: Path) -> Iterator[Records]:
+def opened(home: Path) -> Iterator[Store]:
     """The run database of that home."""
-    with records(home) as found:
+    with open_store(home) as found:
         yield found
 
 

@@ -49,13 +49,13 @@ def scene(world: AnyWorld, turns: int = 3) -> Scene:
 
 def _view(world: AnyWorld, state: Any, agent: str) -> dict[str, Any]:
     mind = {
-        "memory": "",
+        "notes": "",
         "last_summary": "",
         "history_summary": "",
         "keeps_word_report": {},
         "aggressor_report": {},
     }
-    return {**world.observe(state, agent), "mind": mind}
+    return {**world.observe(state, agent), "memory": mind}
 
 
 def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.answer import FoundAs
 from engine.world import OBSERVER
 from engine.worlds import WORLDS
-from lab.cassettes import CassetteMissError, meta_of, playing
 from lab.errors import UsageError
-from lab.recording import (
+from lab.wire.cassettes import CassetteMissError, meta_of, playing
+from lab.wire.recording import (
     STAND_IN,
     cassette_of,
     environment,
@@ -22,9 +23,9 @@ from lab.recording import (
     play_cassette,
     record,
 )
-from lab.serving import stand_in
+from lab.wire.serving import stand_in
 from nodes import prompting
-from nodes.chat import ChatMind
+from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
 from nodes.prompting import PromptSet
 from tests.conftest import Hobbes
@@ -68,13 +69,13 @@ def codes_in_the_source() -> set[str]:
 
 def test_the_noisy_cassettes_reach_every_drop_and_mend_and_every_way_of_reading() -> None:
     reached: set[str] = set()
-    stages: set[str] = set()
+    found_as: set[str] = set()
     for path in CASSETTES:
         meta = meta_of(path)
         reached |= {*meta["drops"], *meta["mends"]}
-        stages |= {*meta["stages"]}
+        found_as |= {*meta["found_as"]}
     assert codes_in_the_source() - reached == set()
-    assert stages == {"json", "after-think", "embedded", "repaired", "none"}
+    assert found_as == {*FoundAs}
 
 
 def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
@@ -141,7 +142,7 @@ def test_a_call_is_played_once_and_an_address_without_a_recording_is_named(tmp_p
     path = recorded(tmp_path)
 
     async def ask(address: Address) -> None:
-        mind = ChatMind("policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""))
+        mind = ChatPlayer("policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""))
         try:
             await mind.reply(address, Prompt("system", "turn"))
         finally:

@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from engine.answer import DECISIONS
 from engine.record import MOST_ALIKE
 from engine.world import AnyWorld
 from engine.worlds import WORLDS
 from nodes.journal import Reply
-from nodes.reading import DECISIONS, read
+from nodes.reading import read
 from tests.corpus import Scene, corpus, scene
 
 OUTCOMES = {*DECISIONS, "unreadable"}

@@ -292,8 +292,8 @@ def test_a_template_cannot_reach_python() -> None:
 
 
 def test_a_turn_ends_with_the_view_as_compact_json() -> None:
-    text = turn_text(PROMPTS, {"turn": 3, "mind": {"memory": "金子 & <gold>"}})
-    assert text == 'Decide.\n{"turn":3,"mind":{"memory":"金子 & <gold>"}}'
+    text = turn_text(PROMPTS, {"turn": 3, "memory": {"memory": "金子 & <gold>"}})
+    assert text == 'Decide.\n{"turn":3,"memory":{"memory":"金子 & <gold>"}}'
 
 
 def test_a_view_cannot_speak_in_the_templates_language() -> None:

@@ -1,1 +1,1 @@
-"""mining: agents claim, raid, defend and mine a grid, without talk or authority."""
+"""mining: agents claim, raid, defend and mine the plots of a grid. The rules: docs/rules/mining.md."""

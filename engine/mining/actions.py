@@ -1,6 +1,6 @@
 """mining: what an agent may say, from JSON to actions in the order of their priority.
 
-Source: seed `agent_output_contract_json_fields`; decisions page, "What an agent may say".
+Source: docs/rules/mining.md#what-an-agent-may-say.
 """
 
 from dataclasses import dataclass
@@ -29,6 +29,8 @@ class MineOrder(BaseModel):
     s: int = Field(ge=1)
 
 
+# The docstring goes into the schema that agents are shown, so the source stands in this comment:
+# docs/rules/mining.md#answer-fields and docs/rules/mining.md#reflection-fields
 class MiningAction(ReflectionFields):
     """The schema of an answer. The order of the keys, and inside a key of its list, is the priority."""
 
@@ -43,14 +45,17 @@ class MiningAction(ReflectionFields):
 
 
 FIELDS = frozenset(MiningAction.model_fields)
-"""What an answer may have."""
+"""The fields that an answer may have. Source: docs/rules/mining.md#answer-fields."""
 
 MINE_FIELDS = frozenset(MineOrder.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action on one plot; its stamina is its cost."""
+    """One action on one plot. Its stamina is its cost.
+
+    Source: docs/rules/mining.md#costs.
+    """
 
     kind: Kind
     cell: Cell
@@ -58,11 +63,14 @@ class Action:
 
 
 Said: TypeAlias = tuple[Kind, Json]
-"""One element of an answer as it was said, under its kind."""
+"""One element of an answer: its kind, and the JSON that the agent gave."""
 
 
 def spoken(findings: Findings, answer: JsonObject) -> list[Said]:
-    """Give the elements of an answer in the order of their priority."""
+    """Return the elements of an answer in the order of their priority.
+
+    Source: docs/rules/mining.md#priority, docs/rules/mining.md#answer-fields.
+    """
     said: list[Said] = []
     for key, value in answer.items():
         if key == "plan":
@@ -78,7 +86,10 @@ def spoken(findings: Findings, answer: JsonObject) -> list[Said]:
 
 
 def _planned(findings: Findings, plan: Json) -> list[Said]:
-    """Give the elements of a plan, whose objects each name a kind."""
+    """Return the elements of a plan. Each of its steps is an object that names a kind.
+
+    Source: docs/rules/mining.md#plans-that-mix-kinds.
+    """
     said: list[Said] = []
     if not isinstance(plan, list):
         findings.drop("schema", "mining/not-a-list", {"plan": plan})
@@ -96,7 +107,10 @@ def _planned(findings: Findings, plan: Json) -> list[Said]:
 
 
 def as_action(kind: Kind, element: Json) -> Action | None:
-    """Give the action of an element of the right shape and type, else None."""
+    """Return the action that an element describes, or None if its shape or type is wrong.
+
+    Source: docs/rules/mining.md#shape-and-type.
+    """
     if kind != "mine":
         cell = _as_cell(element)
         return None if cell is None else _action(kind, cell)
@@ -106,12 +120,12 @@ def as_action(kind: Kind, element: Json) -> Action | None:
     return None if cell is None or stamina is None else _action(kind, cell, stamina)
 
 
-# The same few hundred actions are said again and again: one value of each is enough.
+# Agents say the same few hundred actions again and again, so equal actions share one object.
 _action = lru_cache(maxsize=4096)(Action)
 
 
 def _as_cell(value: Json) -> Cell | None:
-    """Give the plot of a list of two whole numbers."""
+    """Return the plot that a list of two whole numbers names, or None for anything else."""
     if not isinstance(value, list) or len(value) != 2:  # noqa: PLR2004  [row, col]
         return None
     row, col = value

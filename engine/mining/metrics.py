@@ -1,7 +1,8 @@
 """mining: the measures of a run, each with its formula.
 
-Source: seed `evaluation_metrics_and_goals`, `logging_and_metrics_protocol`; decisions page, "Measures".
-A figure whose divisor is 0 is undefined (None), never 0.
+A measure whose divisor is 0 is undefined (None), never 0.
+
+Source: docs/rules/mining.md#measures.
 """
 
 from collections import Counter
@@ -18,7 +19,10 @@ History: TypeAlias = Sequence[Played[State, Intent]]
 
 
 def measures(history: History) -> tuple[Measure, ...]:
-    """Give every figure for the run, for each half, and (but for the half-life) for each round."""
+    """Return every measure for the run and its halves, and all but the half-life for each round.
+
+    Source: docs/rules/mining.md#scopes-of-measures.
+    """
     if not history:
         return ()
     found = [
@@ -33,7 +37,10 @@ def measures(history: History) -> tuple[Measure, ...]:
 
 
 def turnover(history: History) -> float | None:
-    """Plots that went from one owner to another / plots owned at the start of the round."""
+    """Plots that went from one owner to another / plots owned at the start of the round.
+
+    Source: docs/rules/mining.md#turnover.
+    """
     moved = owned = 0
     for played in history:
         for cell, owner in played.before.owner.items():
@@ -45,9 +52,11 @@ def turnover(history: History) -> float | None:
 def half_life(history: History) -> float | None:
     """Kaplan-Meier median of the ownership spells, in rounds, right-censored at the end.
 
-    The smallest age t at which the product over ages a <= t of (1 - ended at a / lasted at least a) is at
-    most 1/2; None if it never is: more than half of the spells outlast what was seen.
-    A spell that was under way when the part of the run begins is counted from there.
+    This is the smallest age t at which the product over ages a <= t of (1 - ended at a / lasted at least a)
+    is at most 1/2, or None if it never is. A spell that was under way when the part of the run began counts
+    from there.
+
+    Source: docs/rules/mining.md#half-life.
     """
     ended, censored = _spells(history)
     at_risk, surviving = sum(ended.values()) + sum(censored.values()), 1.0
@@ -60,7 +69,10 @@ def half_life(history: History) -> float | None:
 
 
 def _spells(history: History) -> tuple[Counter[int], Counter[int]]:
-    """Count ownership spells by their length in rounds: those that ended, and those cut by the end."""
+    """Count ownership spells by their length in rounds: those that ended, and those that the end cut off.
+
+    Source: docs/rules/mining.md#half-life.
+    """
     ended: Counter[int] = Counter()
     began: dict[Cell, int] = {cell: 0 for cell, owner in history[0].before.owner.items() if owner is not None}
     for k, played in enumerate(history, start=1):
@@ -73,55 +85,82 @@ def _spells(history: History) -> tuple[Counter[int], Counter[int]]:
 
 
 def raid_rate(history: History) -> float | None:
-    """Raids / (agents x rounds)."""
+    """Raids / (agents x rounds).
+
+    Source: docs/rules/mining.md#raid-rate.
+    """
     raids = sum(event.type == "raid" for played in history for event in played.events)
     return ratio(raids, sum(len(played.before.setting.agents) for played in history))
 
 
 def defense_trigger_rate(history: History) -> float | None:
-    """Raided defended plots / defended plots."""
+    """Defended plots that were raided / defended plots.
+
+    Source: docs/rules/mining.md#defence-trigger-rate.
+    """
     defended = sum(len(played.after.news.defended) for played in history)
     return ratio(sum(raid.defended for played in history for raid in played.after.news.raids), defended)
 
 
 def raid_success(history: History) -> float | None:
-    """Captures / raided plots."""
+    """Captures / raided plots.
+
+    Source: docs/rules/mining.md#raid-success.
+    """
     raided = [raid for played in history for raid in played.after.news.raids]
     return ratio(sum(raid.taken_by is not None for raid in raided), len(raided))
 
 
 def efficiency(history: History) -> float | None:
-    """Output / (the sum over plots of cap x alpha): 1 is all that the land can give."""
+    """Output / the sum of cap x alpha over plots and rounds. 1 is all that the land can give.
+
+    Source: docs/rules/mining.md#output-and-efficiency.
+    """
     bound = sum(p.before.config.mine_cap * sum(map(sum, p.before.alpha)) for p in history)
     return ratio(output(history), bound)
 
 
 def output(history: History) -> float:
-    """Gold mined."""
+    """Gold mined.
+
+    Source: docs/rules/mining.md#output-and-efficiency.
+    """
     return sum(deeds.gold for played in history for deeds in played.after.deeds.values())
 
 
 def idle_stamina(history: History) -> float | None:
-    """Unspent stamina / stamina that was there to spend."""
+    """Unspent stamina / stamina budget.
+
+    Source: docs/rules/mining.md#idle-stamina.
+    """
     budget = sum(p.before.stamina(agent) for p in history for agent in p.before.setting.agents)
     return ratio(budget - _spent(history).total(), budget)
 
 
 def gold_gini(history: History) -> float | None:
-    """Gini coefficient of gold at the end: sum over pairs |x - y| / (2 n sum x); 0 is equal."""
+    """Gini coefficient of gold at the end: sum over ordered pairs |x - y| / (2 n sum x). 0 is equal.
+
+    Source: docs/rules/mining.md#gini-of-gold.
+    """
     gold = sorted(history[-1].after.gold.values())
     weighted = sum((2 * k - len(gold) - 1) * value for k, value in enumerate(gold, start=1))
     return ratio(weighted, len(gold) * sum(gold))
 
 
 def plots_hhi(history: History) -> float | None:
-    """Herfindahl-Hirschman index of plots at the end: the sum of squared shares; 1/N is equal."""
+    """Herfindahl-Hirschman index of plots at the end: the sum of squared shares. 1/N is equal.
+
+    Source: docs/rules/mining.md#concentration-of-plots.
+    """
     held = [len(plots) for plots in history[-1].after.holdings.values()]
     return ratio(sum(n * n for n in held), sum(held) ** 2)
 
 
 def first_possession(history: History) -> float | None:
-    """Respect for it: 1 - plots still with their first owner that were raided / plots still with it."""
+    """1 - plots held by their first owner that were raided / plots held by their first owner.
+
+    Source: docs/rules/mining.md#respect-for-first-possession.
+    """
     raided = still = 0
     for played in history:
         targets = {raid.cell for raid in played.after.news.raids}
@@ -134,18 +173,21 @@ def first_possession(history: History) -> float | None:
 
 
 def _share_of(kind: str) -> Callable[[History], float | None]:
-    """Give the formula of one kind's share of the stamina spent."""
+    """Return the formula of one kind's share of the stamina that was spent.
+
+    Source: docs/rules/mining.md#shares-of-stamina.
+    """
 
     def share(history: History) -> float | None:
         spent = _spent(history)
         return ratio(spent[kind], spent.total())
 
-    share.__doc__ = f"Stamina spent to {kind} / stamina spent."
+    share.__doc__ = f"Stamina spent on actions of the kind {kind} / stamina spent."
     return share
 
 
 def _spent(history: History) -> Counter[str]:
-    """Sum the stamina spent by kind of action."""
+    """Return the stamina spent by kind of action."""
     spent: Counter[str] = Counter()
     for played in history:
         for intent in played.intents.values():

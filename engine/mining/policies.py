@@ -1,7 +1,8 @@
-"""mining: the comparators, and how a model would spoil an answer.
+"""mining: the scripted policies, and noise that spoils an answer as a model would.
 
-Source: seed `baseline_and_comparator_policies`, `thought_constraints_and_policy_guidance`; decisions page,
-"Comparators". A comparator reads the view that a model reads, and nothing else.
+A scripted policy reads the view that a model reads, and nothing else.
+
+Source: docs/rules/mining.md#scripted-policies.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,23 +20,23 @@ from engine.record import JsonObject
 
 @dataclass(frozen=True)
 class Sight:
-    """A view, read the way a comparator needs it."""
+    """A view in the form that a scripted policy needs."""
 
     view: Mapping[str, Any]
 
     @property
     def stamina(self) -> int:
-        """What may be spent this round."""
+        """The stamina budget of this round."""
         return int(self.view["stamina"])
 
     @property
     def cap(self) -> int:
-        """Stamina that one plot takes."""
+        """The most stamina that one plot takes."""
         return int(self.view["rules"]["mine_cap"])
 
     @cached_property
     def mine(self) -> list[Cell]:
-        """Own plots, row-major."""
+        """Own plots, row by row."""
         return [(r, c) for r, c, _ in self.view["your_plots"]]
 
     @property
@@ -45,16 +46,16 @@ class Sight:
 
     @property
     def unowned(self) -> list[Cell]:
-        """Plots that nobody has."""
+        """Unowned plots."""
         return self._coded([UNOWNED])
 
     @property
     def others(self) -> list[Cell]:
-        """Plots that somebody else has."""
+        """Plots of other agents."""
         return self._coded([code for agent, code in self._code_of.items() if agent != self.view["you"]])
 
     def held_by(self, agent: str) -> list[Cell]:
-        """Plots of this agent."""
+        """Return the plots of an agent."""
         return self._coded([self._code_of[agent]])
 
     @cached_property
@@ -68,12 +69,12 @@ class Sight:
         return map_codes(self.view["plots_held"])
 
     def _coded(self, codes: Iterable[str]) -> list[Cell]:
-        """Plots with these codes, one code after the other."""
+        """Return the plots with these codes, one code after the other."""
         return [cell for code in codes for cell in self._by_code.get(code, ())]
 
     @cached_property
     def raided_me(self) -> dict[str, list[Cell]]:
-        """Who raided which of my plots last round."""
+        """The agents that raided me last round, each with the plots that it raided."""
         found: dict[str, list[Cell]] = {}
         for raid in self.view["last_round"]["raided"]:
             if raid["owner"] == self.view["you"]:
@@ -84,7 +85,7 @@ class Sight:
 
 @lru_cache(maxsize=2)
 def _read_map(rows: tuple[str, ...]) -> Mapping[str, list[Cell]]:
-    """Give the plots under each code of a map, row-major; read once a round, since all see the same map."""
+    """Return the plots under each code of a map. All agents see one map, so a cache reads it once."""
     found: dict[str, list[Cell]] = {}
     for r, row in enumerate(rows):
         for c, code in enumerate(row.split(" ")):
@@ -94,13 +95,13 @@ def _read_map(rows: tuple[str, ...]) -> Mapping[str, list[Cell]]:
 
 @dataclass
 class Plan:
-    """An answer in the making: what is added first has the higher priority; stamina is never overspent."""
+    """An answer in the making. What is added first has the higher priority; stamina is never overspent."""
 
     left: int
     steps: list[tuple[str, Any]] = field(default_factory=list)
 
     def add(self, kind: str, cells: Iterable[Cell]) -> None:
-        """Add one action a plot, 1 stamina each, while stamina is left."""
+        """Add one action per plot, each for 1 stamina, while stamina is left."""
         for cell in cells:
             if self.left < 1:
                 return
@@ -108,7 +109,7 @@ class Plan:
             self.left -= 1
 
     def mine(self, cells: Iterable[Cell], cap: int) -> None:
-        """Add orders to mine, as much as the cap allows, while stamina is left."""
+        """Add orders to mine up to the cap, while stamina is left."""
         for cell in cells:
             if self.left < 1:
                 return
@@ -117,7 +118,7 @@ class Plan:
             self.left -= stamina
 
     def moves(self) -> dict[str, list[Any]]:
-        """Give the actions by kind; every comparator plans one kind after the other."""
+        """Return the actions by kind, for policies that plan one kind after the other."""
         return {
             kind: [element for k, element in self.steps if k == kind]
             for kind in dict.fromkeys(k for k, _ in self.steps)
@@ -125,7 +126,10 @@ class Plan:
 
 
 def random(view: JsonObject, luck: Luck) -> JsonObject:
-    """Spend stamina on actions drawn at random, each kind as likely as another while it is possible."""
+    """Spend stamina on random actions, each kind as likely as another while there is a plot for it.
+
+    Source: docs/rules/mining.md#random-policy.
+    """
     sight = Sight(view)
     plan = Plan(sight.stamina)
     fields = {"claim": sight.unowned, "raid": sight.others, "defend": sight.mine, "mine": sight.mine}
@@ -143,7 +147,10 @@ def random(view: JsonObject, luck: Luck) -> JsonObject:
 
 
 def greedy_mine(view: JsonObject, luck: Luck) -> JsonObject:
-    """Mine first if there are own plots, then claim, then raid."""
+    """Mine own plots first, then claim, then raid.
+
+    Source: docs/rules/mining.md#greedy-mine.
+    """
     sight = Sight(view)
     plan = Plan(sight.stamina)
     plan.mine(sight.mine, sight.cap)
@@ -153,7 +160,10 @@ def greedy_mine(view: JsonObject, luck: Luck) -> JsonObject:
 
 
 def defend_then_mine(view: JsonObject, luck: Luck) -> JsonObject:
-    """Defend all own plots, then mine, then spend the rest on claims."""
+    """Defend all own plots, then mine them, then claim with what is left.
+
+    Source: docs/rules/mining.md#defend-then-mine.
+    """
     sight = Sight(view)
     plan = Plan(sight.stamina)
     plan.add("defend", sight.mine)
@@ -163,7 +173,10 @@ def defend_then_mine(view: JsonObject, luck: Luck) -> JsonObject:
 
 
 def tit_for_tat_raid(view: JsonObject, luck: Luck) -> JsonObject:
-    """Raid those who just raided me, one plot for each plot raided; else mine, and claim with the rest."""
+    """Raid those who raided me last round, plot for plot, then mine, then claim with what is left.
+
+    Source: docs/rules/mining.md#tit-for-tat-raid.
+    """
     sight = Sight(view)
     plan = Plan(sight.stamina)
     for raider, raided in sorted(sight.raided_me.items()):
@@ -177,10 +190,12 @@ def tit_for_tat_raid(view: JsonObject, luck: Luck) -> JsonObject:
 
 
 def guided(view: JsonObject, luck: Luck) -> JsonObject:
-    """Follow the prompt's heuristics, with a fair share of plots / N, at least one.
+    """Follow the advice of the prompt, with a fair share of plots / agents, at least one.
 
-    When challenged, defend core plots and raided plots first; below the fair share, claim unowned plots;
-    if there are none, raid border plots of the largest landholder; then mine.
+    After a raid, defend the raided plots and the core first. Below the fair share, claim unowned plots or,
+    if there are none, raid border plots of the largest landholder. Mine with what is left.
+
+    Source: docs/rules/mining.md#guided, docs/rules/mining.md#equal-share.
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
@@ -197,7 +212,12 @@ def guided(view: JsonObject, luck: Luck) -> JsonObject:
 
 
 def _to_defend(sight: Sight) -> list[Cell]:
-    """List core plots and the plots raided last round, each once, at most half the stamina's worth."""
+    """Return the plots raided last round, then the core: as many as half of the stamina can defend.
+
+    The other half is left for claims, raids and mining.
+
+    Source: docs/rules/mining.md#guided.
+    """
     mine = set(sight.mine)
     core = [(r, c) for r, c in sight.view["your_core"]]
     raided = [cell for cells in sight.raided_me.values() for cell in cells if cell in mine]
@@ -205,9 +225,11 @@ def _to_defend(sight: Sight) -> list[Cell]:
 
 
 def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
-    """List the border plots of the largest landholder, if it has more than its share and is not me.
+    """Return the border plots of the largest landholder, if it is not me and has more than a fair share.
 
-    One that has the whole board has no border: then all its plots.
+    A landholder of the whole board has no border, so all its plots are returned.
+
+    Source: docs/rules/mining.md#guided.
     """
     largest = sight.view["largest"]
     if largest is None or largest["agent"] == sight.view["you"]:
@@ -218,7 +240,7 @@ def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
 
 
 def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
-    """Say why the heuristics lead to this plan."""
+    """Return the reason for this plan, in words."""
     if sight.raided_me:
         return f"{', '.join(sorted(sight.raided_me))} raided me, so I defend first"
     if not missing:
@@ -229,7 +251,7 @@ def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
 
 
 def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
-    """Give the answer with its reflection, as a model would."""
+    """Return the answer with its reflection fields, as a model would give it."""
     raiders = sight.raided_me
     return {
         "reasoning": why,
@@ -241,7 +263,10 @@ def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
 
 
 def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
-    """Spoil each action with probability `noise`, and with the same probability say something beside them."""
+    """Spoil each action with probability `noise`, and with the same probability add something unasked.
+
+    Source: docs/rules/mining.md#noise.
+    """
     sight = Sight(view)
     spoiled = {
         key: list(_spoiled_elements(sight, key, value, luck, noise))
@@ -262,11 +287,14 @@ SAID_BESIDE: tuple[JsonObject, ...] = (
     {"message": ["to all"]},
     {"message": "\u202eecaep\u202c \x1b[5mfor all\x1b[0m"},
 )
-"""What a model says that no rule asked for: a kind that is none, a list that is none, steps that are none."""
+"""What a model says that no rule asks for: unknown kinds, texts in place of lists and steps, messages.
+
+Source: docs/rules/mining.md#noise.
+"""
 
 
 def _spoiled_elements(sight: Sight, key: str, elements: Any, luck: Luck, noise: float) -> Iterator[Any]:  # noqa: ANN401
-    """Give the elements of a list, each spoiled with probability `noise`: changed, or said twice."""
+    """Yield the elements of a list, each spoiled with probability `noise`: it is changed or said twice."""
     for k, element in enumerate(elements):
         name = f"noise/{key}/{k}"
         if not luck.happens(noise, name):
@@ -278,7 +306,7 @@ def _spoiled_elements(sight: Sight, key: str, elements: Any, luck: Luck, noise: 
 
 
 def _spoiled(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa: ANN401  any JSON
-    """Change an element: a plot off the grid, a plot of anybody's, no plot, too much stamina, or none."""
+    """Return an element with a plot off the grid, any plot, no plot, too much stamina, or no stamina."""
     off_grid = [len(sight.view["map"]) + 2, -1]
     anywhere = list(luck.pick(sight.plots, f"{name}/cell"))
     cell = luck.pick((off_grid, anywhere, "the one in the north"), f"{name}/kind")
@@ -302,3 +330,4 @@ POLICIES = Policies(
     default="guided",
     spoil=spoil,
 )
+"""The scripted policies by name. Source: docs/rules/mining.md#policies-and-rules."""

@@ -1,7 +1,8 @@
 """mining, steps 1 to 4: claims, raids, mining, the end of the round.
 
-Source: seed `decision_algorithms`, `defense_and_raiding_logic`; decisions page, "Immunity W" to "Draws" and
-"authority". Each step reads what earlier steps found and changes nothing in place.
+Each step reads what earlier steps found and changes nothing in place.
+
+Source: docs/rules/mining.md#order-of-a-round.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,13 +13,13 @@ from engine.chance import draw, happens
 from engine.mining.actions import KINDS, Kind
 from engine.mining.state import Cell, ClaimNews, Deeds, News, RaidNews, State, Tally
 from engine.mining.validation import IDLE, Intent
-from engine.record import Draw, Event
+from engine.record import Draw, Event, message
 from engine.world import Resolved
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Step 1: who got which plot."""
+    """Step 1: which agent got which plot."""
 
     news: tuple[ClaimNews, ...]
     draws: tuple[Draw, ...]
@@ -31,7 +32,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Raids:
-    """Step 2: what became of each raid."""
+    """Step 2: the outcome of each raid."""
 
     news: tuple[RaidNews, ...]
     fizzled: tuple[tuple[str, Cell], ...]
@@ -45,7 +46,7 @@ class Raids:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Step 4: what an authority did about the raids; nothing where there is none."""
+    """Step 4: what an authority did about the raids, and everyone's gold after that."""
 
     gold: Mapping[str, int]
     fined: Mapping[str, int]
@@ -55,18 +56,20 @@ class Authority:
 
 
 Orders: TypeAlias = Mapping[Kind, Mapping[Cell, tuple[str, ...]]]
-"""The agents that act on each plot, by kind, plots row-major, agents by name; one that defends twice stands
-twice."""
+"""The agents that act on each plot, by kind of action: plots row by row, agents by name.
+
+An agent that defends a plot twice is listed twice.
+"""
 
 Mined: TypeAlias = Mapping[tuple[str, Cell], int]
-"""Step 3: the gold of each order to mine, by (agent, plot)."""
+"""Step 3: the gold from each order to mine, by (agent, plot)."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """What all steps of a round found."""
+    """The results of all steps of a round."""
 
     orders: Orders
     claims: Claims
@@ -76,7 +79,11 @@ class Books:
 
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
-    """Play one round: claims, then raids, then mining, then the end of the round."""
+    """Play one round: claims, then raids, then mining, then the end of the round.
+
+    Source: docs/rules/mining.md#order-of-a-round, docs/rules/mining.md#pure-rounds.
+    """
+    # In the order of the names, so that the order in which answers arrive changes nothing.
     acting = {agent: intents.get(agent, IDLE) for agent in state.setting.agents}
     orders = gather(acting)
     claims = resolve_claims(state, orders)
@@ -92,7 +99,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
 
 
 def gather(intents: Mapping[str, Intent]) -> Orders:
-    """Gather what was intended by kind and plot."""
+    """Return all intents by kind of action and plot."""
     found: dict[Kind, dict[Cell, tuple[str, ...]]] = {kind: {} for kind in KINDS}
     for agent, intent in intents.items():
         for action in intent.actions:
@@ -102,7 +109,11 @@ def gather(intents: Mapping[str, Intent]) -> Orders:
 
 
 def resolve_claims(state: State, orders: Orders) -> Claims:
-    """Give each claimed plot to its one claimant, or to one of several by a draw."""
+    """Decide each claim: the only claimant gets the plot, or a random draw picks one of several.
+
+    Source: docs/rules/mining.md#claims, docs/rules/mining.md#draws,
+    docs/rules/mining.md#independence-of-draws.
+    """
     news, draws = [], []
     for cell, claimants in orders["claim"].items():
         winner = claimants[0]
@@ -115,7 +126,11 @@ def resolve_claims(state: State, orders: Orders) -> Claims:
 
 
 def resolve_raids(state: State, orders: Orders, claims: Claims) -> Raids:
-    """Let each raid strike, fail at a defence, or fizzle where there is nothing to take."""
+    """Decide each raid: it takes the plot, fails at a defence, or fizzles if there is nothing to take.
+
+    Source: docs/rules/mining.md#raids, docs/rules/mining.md#no-immunity, docs/rules/mining.md#draws,
+    docs/rules/mining.md#independence-of-draws.
+    """
     defence, claimed = orders["defend"], claims.winners
     news, fizzled, draws = [], [], []
     for cell, raiders in orders["raid"].items():
@@ -124,7 +139,7 @@ def resolve_raids(state: State, orders: Orders, claims: Claims) -> Raids:
             fizzled += [(raider, cell) for raider in raiders]
             continue
         striking = raiders
-        if owner in raiders:  # it claimed the plot this very round
+        if owner in raiders:  # it has just won the claim of this plot
             fizzled.append((owner, cell))
             striking = tuple([raider for raider in raiders if raider != owner])
         if not striking:
@@ -141,12 +156,18 @@ def resolve_raids(state: State, orders: Orders, claims: Claims) -> Raids:
 
 
 def falls(defense: str, points: int, raiders: int) -> bool:
-    """Tell whether a plot falls: `block_all` needs one point for all raids, `per_point` one for each."""
+    """Tell whether a plot falls: one point stops all raids, or under `per_point` one raid each.
+
+    Source: docs/rules/mining.md#defence, docs/rules/mining.md#defence-per-point.
+    """
     return points == 0 if defense == "block_all" else raiders > points
 
 
 def resolve_mining(state: State, intents: Mapping[str, Intent], raids: Raids) -> Mined:
-    """Pay min(stamina, cap) x alpha to the owners that kept their plot; a lost plot pays nothing."""
+    """Return the gold from each order to mine: min(stamina, cap) x alpha, or 0 if the plot was lost.
+
+    Source: docs/rules/mining.md#mining, docs/rules/mining.md#lost-plots.
+    """
     lost, cap = raids.captures, state.config.mine_cap
     return {
         (agent, action.cell): 0
@@ -159,7 +180,10 @@ def resolve_mining(state: State, intents: Mapping[str, Intent], raids: Raids) ->
 
 
 def resolve_authority(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
-    """Tax, punish or undo raids, if there is an authority."""
+    """Return what the authority does about the raids: it taxes, punishes or undoes them, or does nothing.
+
+    Source: docs/rules/mining.md#no-authority.
+    """
     match state.config.authority:
         case "raid_tax":
             return _tax_raids(state, raids, gold)
@@ -172,7 +196,7 @@ def resolve_authority(state: State, raids: Raids, gold: Mapping[str, int]) -> Au
 
 
 def _raids_made(raids: Raids) -> list[tuple[str, Cell, str | None]]:
-    """List every raid that was paid for, with its victim (none if it fizzled), by raider and plot."""
+    """Return every raid as (raider, plot, victim), by raider and plot. A raid that fizzled has no victim."""
     struck = [(raider, raid.cell, raid.owner) for raid in raids.news for raider in raid.raiders]
     return sorted(
         [*struck, *((raider, cell, None) for raider, cell in raids.fizzled)], key=lambda raid: raid[:2]
@@ -180,9 +204,11 @@ def _raids_made(raids: Raids) -> list[tuple[str, Cell, str | None]]:
 
 
 def _tax_raids(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
-    """Take the tax for each raid and give it to the victim or to nobody.
+    """Take the tax for each raid and pay it to the victim or to nobody.
 
-    A raider pays at most what it had before any tax, so that no order of raiders matters.
+    A raider cannot pay with what it receives from taxes, so the order of the raiders does not matter.
+
+    Source: docs/rules/mining.md#raid-tax.
     """
     payable, purse, events = dict(gold), dict(gold), []
     for raider, cell, victim in _raids_made(raids):
@@ -197,7 +223,10 @@ def _tax_raids(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority
 
 
 def _punish_raiders(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
-    """Take stamina of the next round from everyone who raided."""
+    """Take stamina of the next round from everyone who raided.
+
+    Source: docs/rules/mining.md#punishment.
+    """
     stamina = state.config.punishment
     raiders = sorted({raider for raider, _, _ in _raids_made(raids)})
     events = tuple(Event("punish", raider, {"stamina": stamina}) for raider in raiders)
@@ -205,7 +234,10 @@ def _punish_raiders(state: State, raids: Raids, gold: Mapping[str, int]) -> Auth
 
 
 def _adjudicate(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
-    """Give each captured plot back to its former owner with the set probability, by a draw."""
+    """Return what an adjudication does: a random draw decides whether a captured plot goes back.
+
+    Source: docs/rules/mining.md#adjudication.
+    """
     percent = state.config.adjudication_percent
     fallen = [raid for raid in raids.news if raid.taken_by is not None]
     draws = [
@@ -219,7 +251,11 @@ def _adjudicate(state: State, raids: Raids, gold: Mapping[str, int]) -> Authorit
 
 
 def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> State:
-    """Hand over the plots, book the gold, and write the news that everybody reads next round."""
+    """Return the next state: plots change hands, gold is booked, and the log of the round is written.
+
+    Source: docs/rules/mining.md#new-plots, docs/rules/mining.md#first-owner, docs/rules/mining.md#logs,
+    docs/rules/mining.md#pure-rounds.
+    """
     claimed = books.claims.winners
     captured = {c: who for c, who in books.raids.captures.items() if c not in books.authority.returned}
     changed = claimed | captured
@@ -241,7 +277,7 @@ def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> Stat
 
 
 def _earned(state: State, mined: Mined) -> dict[str, int]:
-    """Add what was mined to everyone's gold."""
+    """Return everyone's gold with what was mined."""
     gold = dict(state.gold)
     for (agent, _), amount in mined.items():
         gold[agent] += amount
@@ -249,7 +285,7 @@ def _earned(state: State, mined: Mined) -> dict[str, int]:
 
 
 def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tuple[tuple[T, ...], ...]:
-    """Give a grid with some plots changed."""
+    """Return a grid with some plots changed."""
     if not changed:
         return grid
     rows = [list(row) for row in grid]
@@ -259,7 +295,10 @@ def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tupl
 
 
 def _tally(turn: int, news: News) -> Tally:
-    """Sum a round up for the rolling summary."""
+    """Return the figures of a round for the rolling summary.
+
+    Source: docs/rules/mining.md#logs.
+    """
     return Tally(
         turn,
         claimed=len(news.claims),
@@ -271,7 +310,10 @@ def _tally(turn: int, news: News) -> Tally:
 
 
 def _remembered(state: State, tally: Tally) -> tuple[Tally, ...]:
-    """Keep the tallies that agents may see: one round, the window, or all."""
+    """Return the tallies that agents may see: one round, the window, or all.
+
+    Source: docs/rules/mining.md#rolling-summary.
+    """
     tallies = (*state.tallies, tally)
     match state.config.visibility:
         case "last":
@@ -283,7 +325,10 @@ def _remembered(state: State, tally: Tally) -> tuple[Tally, ...]:
 
 
 def _deeds(intents: Mapping[str, Intent], mined: Mined) -> dict[str, Deeds]:
-    """Sum up what each agent did: its own action history."""
+    """Return what each agent did: its stamina by kind of action, and its gold.
+
+    Source: docs/rules/mining.md#logs.
+    """
     deeds = {}
     for agent, intent in intents.items():
         spent, gold = dict.fromkeys(KINDS, 0), 0
@@ -296,7 +341,10 @@ def _deeds(intents: Mapping[str, Intent], mined: Mined) -> dict[str, Deeds]:
 
 
 def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterator[Event]:
-    """Tell the round: claims, defences, raids, mining, messages, each in the order of plots or names."""
+    """Yield the events of the round, kind by kind, each in the order of plots or names.
+
+    Source: docs/rules/mining.md#events.
+    """
     for claim in books.claims.news:
         for agent in claim.claimants:
             yield Event("claim", agent, {"plot": list(claim.cell), "won": agent == claim.winner})
@@ -312,12 +360,12 @@ def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterat
         yield Event("mine", agent, {"plot": list(cell), "gold": gold})
     for agent, intent in intents.items():
         if intent.message:
-            yield Event("message", agent, {"text": intent.message})
+            yield message(agent, intent.message)
     yield from books.authority.events
 
 
 def _result(raid: RaidNews, raider: str) -> str:
-    """Say what one raid came to."""
+    """Return the result of one raider's raid."""
     if raid.taken_by is None:
         return "blocked"
     return "captured" if raid.taken_by == raider else "outdrawn"
@@ -333,4 +381,4 @@ EVENTS = {
     "punish": "stamina: what a raider lacks next round",
     "return": "plot, from: a captured plot went back to `agent`",
 }
-"""The types of events and their fields."""
+"""The types of events and their fields. Source: docs/rules/mining.md#events."""

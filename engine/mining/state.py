@@ -1,6 +1,6 @@
 """mining: the config with every treatment, and the state of the grid.
 
-Source: seed `mining.json` (details, treatments_and_ablation_parameters) and its decisions page.
+Source: docs/rules/mining.md#the-board.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from engine.record import Json, JsonObject
 from engine.world import Codec, Config, Setting
 
 Cell: TypeAlias = tuple[int, int]
-"""A plot: (row, column), from (0, 0)."""
+"""A plot as (row, column). Both count from 0."""
 
 Owners: TypeAlias = tuple[tuple[str | None, ...], ...]
 Numbers: TypeAlias = tuple[tuple[int, ...], ...]
@@ -26,7 +26,10 @@ Stamina = Annotated[int, Field(ge=0, le=1000)]
 
 
 class GoldMines(BaseModel):
-    """Uneven land: `plots` gold mines, placed by a draw, give `multiplier` gold per stamina, the rest 1."""
+    """Uneven land: `plots` gold mines give `multiplier` gold per stamina, and all other plots give 1.
+
+    Source: docs/rules/mining.md#uneven-land.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -35,7 +38,10 @@ class GoldMines(BaseModel):
 
 
 class MiningConfig(Config):
-    """Every treatment of the mining world; the defaults are the seed's baseline."""
+    """Every treatment of the mining world. The defaults are the baseline.
+
+    Source: docs/rules/mining.md#treatments.
+    """
 
     rounds: int = Field(200, ge=1, le=100_000, description="rounds to play (R)")
     rows: int = Field(10, ge=1, le=50, description="rows of the grid")
@@ -78,14 +84,14 @@ class MiningConfig(Config):
             raise ValueError(f"alpha: give {self.rows} rows of {self.cols} numbers")
         if isinstance(self.alpha, GoldMines) and self.alpha.plots > self.rows * self.cols:
             raise ValueError(
-                f"alpha: {self.rows * self.cols} plots cannot hold {self.alpha.plots} gold mines"
+                f"alpha: a grid of {self.rows * self.cols} plots cannot hold {self.alpha.plots} gold mines"
             )
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class RaidNews:
-    """One raided plot: who held it, who raided it, and who took it, if anybody."""
+    """One raided plot: its owner, its raiders, and the raider that took it, if one did."""
 
     cell: Cell
     owner: str
@@ -96,7 +102,7 @@ class RaidNews:
 
 @dataclass(frozen=True, slots=True)
 class ClaimNews:
-    """One claimed plot: who wanted it and who got it."""
+    """One claimed plot: its claimants and the one that got it."""
 
     cell: Cell
     claimants: tuple[str, ...]
@@ -105,7 +111,7 @@ class ClaimNews:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What everybody may know of one round, plot by plot."""
+    """What all agents may know about one round, plot by plot."""
 
     claims: tuple[ClaimNews, ...] = ()
     raids: tuple[RaidNews, ...] = ()
@@ -114,7 +120,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """One round of the rolling summary, in plots."""
+    """One round of the rolling summary: each figure counts plots."""
 
     turn: int
     claimed: int
@@ -126,7 +132,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Deeds:
-    """What one agent did in the last round: stamina by kind of action, and gold mined."""
+    """What one agent did in the last round: its stamina by kind of action, and the gold that it mined."""
 
     claim: int = 0
     raid: int = 0
@@ -137,26 +143,29 @@ class Deeds:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The grid at the start of round `turn`, from 0; compared by identity, so that it can be a key."""
+    """The grid at the start of round `turn`, which counts from 0.
+
+    States are compared by identity, so that a state can be the key of a cache.
+    """
 
     setting: Annotated[Setting[MiningConfig], SkipValidation, Field(exclude=True)]
     turn: int
     owners: Owners
     first_owner: Owners
     since: Turns
-    """The round in which the present owner got the plot."""
+    """The round in which the current owner got each plot."""
     claimed: Turns
-    """The round in which the plot was claimed."""
+    """The round in which each plot was claimed."""
     gold: Mapping[str, int]
     alpha: Numbers
-    """Gold per stamina of each plot."""
+    """The gold per stamina of each plot."""
     fined: Mapping[str, int] = field(default_factory=dict)
-    """Stamina that raiders lack this round."""
+    """The stamina that punished raiders lack this round."""
     news: News = News()
     tallies: tuple[Tally, ...] = ()
     deeds: Mapping[str, Deeds] = field(default_factory=dict)
     messages: tuple[tuple[str, str], ...] = ()
-    """(author, text) of the last round."""
+    """The messages of the last round as (author, text)."""
 
     @property
     def config(self) -> MiningConfig:
@@ -165,12 +174,12 @@ class State:
 
     @cached_property
     def owner(self) -> Mapping[Cell, str | None]:
-        """Who owns each plot of the grid at the start of this round, row-major."""
+        """The owner of each plot at the start of this round, row by row."""
         return {(r, c): owner for r, row in enumerate(self.owners) for c, owner in enumerate(row)}
 
     @cached_property
     def holdings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Each agent's plots, row-major."""
+        """Each agent's plots, row by row."""
         held: dict[str, list[Cell]] = {agent: [] for agent in self.setting.agents}
         for cell, owner in self.owner.items():
             if owner is not None:
@@ -178,13 +187,19 @@ class State:
         return {agent: tuple(cells) for agent, cells in held.items()}
 
     def stamina(self, agent: str) -> int:
-        """Tell what an agent may spend this round: its S, less a punishment."""
+        """Return what an agent may spend this round: its stamina, less a punishment.
+
+        Source: docs/rules/mining.md#stamina-budget.
+        """
         given = self.config.stamina
         full = given if isinstance(given, int) else given[self.setting.agents.index(agent)]
         return max(0, full - self.fined.get(agent, 0))
 
     def immune(self, cell: Cell) -> bool:
-        """Tell whether a plot is in its immunity window: rounds r to r + W - 1 of its claim in round r."""
+        """Tell whether a plot cannot be raided yet, because it was claimed too recently.
+
+        Source: docs/rules/mining.md#immunity.
+        """
         claimed = self.claimed[cell[0]][cell[1]]
         return claimed is not None and self.turn < claimed + self.config.immunity
 
@@ -193,14 +208,20 @@ CODEC = Codec(State)
 
 
 def cells(config: MiningConfig) -> Iterator[Cell]:
-    """Scan the grid row-major, from (0, 0) (seed: map_and_identifier_conventions)."""
+    """Yield all plots, row by row.
+
+    Source: docs/rules/mining.md#grid.
+    """
     return ((r, c) for r in range(config.rows) for c in range(config.cols))
 
 
 def setup(config: MiningConfig, agents: tuple[str, ...], seed: int) -> State:
-    """Begin with all plots unowned (seed: initial_property_state)."""
+    """Return the first state: all plots are unowned. Raise ValueError if `stamina` does not fit the agents.
+
+    Source: docs/rules/mining.md#start, docs/rules/mining.md#stamina-budget.
+    """
     if isinstance(config.stamina, tuple) and len(config.stamina) != len(agents):
-        raise ValueError(f"stamina: give one number, or {len(agents)}, one an agent")
+        raise ValueError(f"stamina: give one number, or a list of {len(agents)}, one per agent")
     nobody: tuple[None, ...] = (None,) * config.cols
     empty = (nobody,) * config.rows
     return State(
@@ -216,7 +237,10 @@ def setup(config: MiningConfig, agents: tuple[str, ...], seed: int) -> State:
 
 
 def load(setting: Setting[MiningConfig], data: JsonObject) -> State:
-    """Give a state from its JSON; fields that are not there have their defaults."""
+    """Return a state from its JSON, with defaults for missing fields. Raise ValueError if it does not fit.
+
+    Source: docs/rules/mining.md#states-from-outside.
+    """
     fresh = setup(setting.config, setting.agents, setting.seed)
     defaults: dict[str, Json] = {"claimed": data.get("since", fresh.claimed), "alpha": fresh.alpha}
     state = CODEC.from_json({**defaults, **data}, setting=setting)
@@ -225,7 +249,10 @@ def load(setting: Setting[MiningConfig], data: JsonObject) -> State:
 
 
 def _check_shape(state: State) -> None:
-    """Refuse a state from outside that does not fit its setting."""
+    """Raise ValueError if a state from outside does not fit its setting.
+
+    Source: docs/rules/mining.md#states-from-outside.
+    """
     shape = (state.config.cols,) * state.config.rows
     for name, grid in (
         ("owners", state.owners),
@@ -235,15 +262,18 @@ def _check_shape(state: State) -> None:
         ("alpha", state.alpha),
     ):
         if tuple(len(row) for row in grid) != shape:
-            raise ValueError(f"{name}: give {state.config.rows} rows of {state.config.cols}")
+            raise ValueError(f"{name}: give {state.config.rows} rows of {state.config.cols} plots")
     known = set(state.setting.agents)
     strangers = {owner for row in state.owners for owner in row if owner is not None} - known
     if strangers or set(state.gold) != known:
-        raise ValueError("owners and gold: name the run's agents, all of them in gold, nobody else")
+        raise ValueError("owners and gold: name agents of this run only, and all of them in gold")
 
 
 def _productivity(config: MiningConfig, seed: int) -> Numbers:
-    """Give each plot's gold per stamina; gold mines are placed by a draw of their own."""
+    """Return the gold per stamina of each plot. Random draws, keyed by seed and plot, place the gold mines.
+
+    Source: docs/rules/mining.md#uneven-land.
+    """
     if isinstance(config.alpha, int):
         return ((config.alpha,) * config.cols,) * config.rows
     if isinstance(config.alpha, tuple):

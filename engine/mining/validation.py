@@ -1,7 +1,6 @@
-"""mining, step 0: clean an answer and prune it to the stamina there is.
+"""mining, step 0: remove what an answer may not say, then prune the rest to the stamina budget.
 
-Source: seed `decision_algorithms` (Step 0), `platform_cleaning_and_pruning_policy`,
-`fault_tolerance_and_random_rationalization_policy`; decisions page, "Step 0, in this order".
+Source: docs/rules/mining.md#step-0-checking-an-answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,10 @@ from engine.world import Codec, Validated
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What an agent does this round: actions within its stamina, a message, and its reflection."""
+    """What an agent does this round: actions that it can pay for, a message, and its reflection.
+
+    Source: docs/rules/mining.md#reflection-fields.
+    """
 
     actions: tuple[Action, ...] = ()
     message: str = ""
@@ -29,7 +31,10 @@ class Intent:
 CODEC = Codec(Intent)
 
 IDLE = Intent()
-"""What an agent intends that said nothing: it does nothing and spends nothing."""
+"""The intent of an agent without an answer, and the default action after a failed call.
+
+Source: docs/rules/mining.md#no-answer, docs/rules/mining.md#settings-of-every-world.
+"""
 
 
 Whose: TypeAlias = Literal["own", "another's", "nobody's", "off-grid"]
@@ -47,11 +52,17 @@ REFUSALS: Mapping[tuple[Kind, Whose], str] = {
     ("mine", "nobody's"): "mining/not-yours",
     ("mine", "another's"): "mining/not-yours",
 }
-"""Claim what is unowned at the start of the round, raid what is another's, defend and mine one's own."""
+"""Why an action is rejected, by its kind and the owner of its plot. What is not listed here is allowed.
+
+Source: docs/rules/mining.md#ownership.
+"""
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
-    """Give what is left of an answer after step 0; each removal is a drop, each repair a mend."""
+    """Return what is left of an answer after step 0, with a rejection or correction for all that changed.
+
+    Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#nothing-disappears.
+    """
     if answer is None:
         return Validated(IDLE)
     findings = Findings(agent)
@@ -69,7 +80,10 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
 
 
 def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[Said]) -> list[Action]:
-    """Keep the actions that are allowed, mine orders cut to the cap; note the rest in `removed`."""
+    """Return the allowed actions, with mining cut to the cap, and add all others to `removed`.
+
+    Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#mining-over-the-cap.
+    """
     agent, config = findings.agent, state.config
     kept: list[Action] = []
     seen: set[tuple[Kind, Cell]] = set()
@@ -81,7 +95,7 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
             continue
         named = (kind, action.cell)
         refusal = _refusal(state, agent, action, repeated=named in seen)
-        seen.add(named)
+        seen.add(named)  # even if it is rejected: a second try with other stamina is still a repeat
         if refusal is not None:
             findings.drop("rule", refusal, {kind: element})
             removed.append((kind, element))
@@ -95,7 +109,10 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
 
 
 def _refusal(state: State, agent: str, action: Action, *, repeated: bool) -> str | None:
-    """Say why an action is not allowed, by the first rule of step 0 that it breaks, or None."""
+    """Return the code of the first rule that an action breaks, or None if it is allowed.
+
+    Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#mining-with-no-stamina.
+    """
     kind, cell = action.kind, action.cell
     return (
         REFUSALS.get((kind, _whose(state, agent, cell)))
@@ -106,7 +123,10 @@ def _refusal(state: State, agent: str, action: Action, *, repeated: bool) -> str
 
 
 def _whose(state: State, agent: str, cell: Cell) -> Whose:
-    """Tell whose a plot is, for an agent, at the start of the round."""
+    """Tell who owns a plot at the start of the round, as an agent sees it.
+
+    Source: docs/rules/mining.md#plots-on-the-grid, docs/rules/mining.md#ownership.
+    """
     if cell not in state.owner:
         return "off-grid"
     owner = state.owner[cell]
@@ -116,9 +136,11 @@ def _whose(state: State, agent: str, cell: Cell) -> Whose:
 
 
 def _unraidable(state: State, cell: Cell) -> str | None:
-    """A plot in its immunity window cannot be raided, nor, where there is a window, one that nobody has.
+    """Return the code of a raid on an immune or unowned plot, or None if the plot may be raided.
 
-    Without a window a raid may strike what is claimed this very round.
+    Without immunity an unowned plot may be raided, since somebody may claim it in this round.
+
+    Source: docs/rules/mining.md#immune-and-unowned-targets.
     """
     if state.owner[cell] is None:
         return None if state.config.immunity == 0 else "mining/unowned"
@@ -126,14 +148,20 @@ def _unraidable(state: State, cell: Cell) -> str | None:
 
 
 def _repeat(config: MiningConfig, kind: Kind) -> str | None:
-    """Of the same kind on the same plot the first stands; but under `per_point` each defend is a point."""
+    """Return the code of a repeated action, or None where each `defend` of a plot adds a point.
+
+    Source: docs/rules/mining.md#repeats.
+    """
     return None if kind == "defend" and config.defense == "per_point" else "mining/repeat"
 
 
 def _within_stamina(
     findings: Findings, actions: list[Action], stamina: int, removed: list[Said]
 ) -> list[Action]:
-    """Delete whole actions from the end until the rest can be paid for."""
+    """Remove whole actions from the end until the stamina pays for the rest.
+
+    Source: docs/rules/mining.md#pruning.
+    """
     kept, cost = list(actions), sum([action.stamina for action in actions])
     while cost > stamina:
         action = kept.pop()
@@ -145,7 +173,10 @@ def _within_stamina(
 
 
 def _rationalize(state: State, findings: Findings, kept: list[Action], removed: list[Said]) -> list[Action]:
-    """Replace each removed action by a random legal one of its cost or less, while stamina is left."""
+    """Replace each removed action by a random legal one that costs no more, while stamina is left.
+
+    Source: docs/rules/mining.md#fault-policy.
+    """
     agent = findings.agent
     left = state.stamina(agent) - sum(action.stamina for action in kept)
     actions = list(kept)
@@ -162,13 +193,19 @@ def _rationalize(state: State, findings: Findings, kept: list[Action], removed: 
 
 
 def _cost(kind: Kind, element: Json) -> int:
-    """Tell what a removed action would have cost; one that cannot be read, 1."""
+    """Return what a removed action would have cost, or 1 if it cannot be read.
+
+    Source: docs/rules/mining.md#fault-policy.
+    """
     action = as_action(kind, element)
     return 1 if action is None else action.stamina
 
 
 def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterator[Action]:
-    """List the legal actions of at most this cost that are not in the plan yet, row-major."""
+    """Yield the legal actions within the budget that the plan does not have yet, row by row.
+
+    Source: docs/rules/mining.md#fault-policy.
+    """
     seen = {(action.kind, action.cell) for action in taken}
     if budget < 1:
         return
@@ -183,7 +220,10 @@ def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterat
 
 
 def _message(config: MiningConfig, findings: Findings, said: Json) -> str:
-    """Give the message to all: only where communication is on, bounded, else dropped."""
+    """Return the message to all agents, cut to its limit, or nothing if it is rejected.
+
+    Source: docs/rules/mining.md#messages.
+    """
     if said is None or said == "":
         return ""
     if not config.communication:
@@ -196,6 +236,6 @@ def _message(config: MiningConfig, findings: Findings, said: Json) -> str:
 
 
 def as_said(action: Action) -> dict[str, Json]:
-    """Give an action as an agent would say it."""
+    """Return an action as an agent would say it."""
     cell = list(action.cell)
     return {action.kind: {"cell": cell, "s": action.stamina} if action.kind == "mine" else cell}

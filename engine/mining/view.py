@@ -1,7 +1,6 @@
 """mining: what one agent sees at the start of a round, built up from what it may know.
 
-Source: seed `public_observables_and_memory`, `border_targeting_and_core_defense_definitions`; decisions page,
-"What an agent sees". Never another's gold, reasoning or present decision.
+Source: docs/rules/mining.md#what-an-agent-sees.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,7 +14,10 @@ UNOWNED = ".."
 
 
 def observe(state: State, agent: str) -> JsonObject:
-    """Give the view of one agent as plain JSON; plots are [row, col]."""
+    """Return the view of one agent as plain JSON, with plots as [row, col].
+
+    Source: docs/rules/mining.md#view, docs/rules/mining.md#what-a-view-never-shows.
+    """
     mine = state.holdings[agent]
     view: dict[str, Json] = {
         "world": "mining",
@@ -34,14 +36,17 @@ def observe(state: State, agent: str) -> JsonObject:
 
 
 def _own_deeds(state: State, agent: str) -> Mapping[str, int]:
-    """Tell an agent what it did last round: stamina by kind of action, and gold; nothing before round 0."""
+    """Return what an agent did last round. The result is empty if there was no round yet."""
     deeds = state.deeds.get(agent)
     return {} if deeds is None else {name: getattr(deeds, name) for name in Deeds.__slots__}
 
 
 @lru_cache(maxsize=2)
 def _public(state: State) -> JsonObject:
-    """Give what every agent sees alike; worked out once a round."""
+    """Return what all agents see alike. The cache makes this once per round, not once per agent.
+
+    Source: docs/rules/mining.md#totals.
+    """
     return {
         "map": draw_map(state),
         "plots_held": {name: len(held) for name, held in state.holdings.items()},
@@ -53,7 +58,10 @@ def _public(state: State) -> JsonObject:
 
 
 def _rules(state: State) -> JsonObject:
-    """Give the numbers of the rules; the productivity of each plot only where plots differ."""
+    """Return the numbers of the rules. Alpha is one number, or one per plot if plots differ.
+
+    Source: docs/rules/mining.md#numbers-of-the-rules.
+    """
     config = state.config
     rules: dict[str, Json] = {
         "mine_cap": config.mine_cap,
@@ -66,26 +74,35 @@ def _rules(state: State) -> JsonObject:
 
 
 def map_codes(agents: Collection[str]) -> dict[str, str]:
-    """Give each agent's code on the map: its place among the agents, from 01."""
+    """Return each agent's code on the map: its number among the agents, from 01.
+
+    Source: docs/rules/mining.md#map.
+    """
     width = max(2, len(str(len(agents))))
     return {agent: str(k).zfill(width) for k, agent in enumerate(agents, start=1)}
 
 
 def draw_map(state: State) -> list[str]:
-    """Draw the map as compact rows: an owner is its place in `plots_held`, from 01; `..` is unowned."""
+    """Return the map as one text per row: the code of each plot's owner, or `..` for an unowned plot.
+
+    Source: docs/rules/mining.md#map.
+    """
     codes = map_codes(state.setting.agents)
     return [" ".join(UNOWNED if owner is None else codes[owner] for owner in row) for row in state.owners]
 
 
 def _age(state: State, cell: Cell) -> int:
-    """Tell for how many rounds the present owner has had a plot."""
+    """Return for how many rounds the current owner has held a plot."""
     since = state.since[cell[0]][cell[1]]
     return 0 if since is None else state.turn - since
 
 
 @lru_cache(maxsize=8)
 def neighbours(rows: int, cols: int) -> Mapping[Cell, tuple[Cell, ...]]:
-    """Give the up to four neighbours of each plot of a grid."""
+    """Return the neighbours of each plot of a grid: above, left, right and below.
+
+    Source: docs/rules/mining.md#border-plots.
+    """
     grid = {(r, c) for r in range(rows) for c in range(cols)}
     return {
         (r, c): tuple(near for near in ((r - 1, c), (r, c - 1), (r, c + 1), (r + 1, c)) if near in grid)
@@ -94,14 +111,20 @@ def neighbours(rows: int, cols: int) -> Mapping[Cell, tuple[Cell, ...]]:
 
 
 def border_plots(state: State, agent: str) -> tuple[Cell, ...]:
-    """List an agent's plots that have a 4-neighbour which is not its own."""
+    """Return an agent's plots that touch a plot which is not its own.
+
+    Source: docs/rules/mining.md#border-plots.
+    """
     near = neighbours(state.config.rows, state.config.cols)
     own = set(state.holdings[agent])
     return tuple(cell for cell in state.holdings[agent] if not own.issuperset(near[cell]))
 
 
 def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
-    """List an agent's plots whose 4-neighbours are all its own; where there are none, its longest held."""
+    """Return an agent's plots that are not border plots or, if all are, those that it has held longest.
+
+    Source: docs/rules/mining.md#core-plots.
+    """
     held, border = state.holdings[agent], set(border_plots(state, agent))
     inner = tuple(cell for cell in held if cell not in border)
     if inner or not held:
@@ -111,7 +134,10 @@ def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
 
 
 def _largest(state: State) -> JsonObject | None:
-    """Name the largest landholder (the first by name among equals) and its border plots."""
+    """Return the largest landholder (of equals the first by name) and its border plots, or None.
+
+    Source: docs/rules/mining.md#largest-landholder.
+    """
     holder = max(state.setting.agents, key=lambda agent: len(state.holdings[agent]))
     if not state.holdings[holder]:
         return None
@@ -119,7 +145,10 @@ def _largest(state: State) -> JsonObject | None:
 
 
 def _last_round(state: State) -> Mapping[str, Json]:
-    """Tell what happened last round, plot by plot."""
+    """Return what happened last round, plot by plot.
+
+    Source: docs/rules/mining.md#last-round.
+    """
     news = state.news
     return {
         "contested": [

@@ -1,18 +1,19 @@
-"""mining as a world: its functions under the contract's names."""
+"""mining as a world: its functions under the names of the contract."""
 
 from engine.mining import state, validation
 from engine.mining.actions import MiningAction
+from engine.mining.arithmetic import arithmetic
 from engine.mining.metrics import measures
 from engine.mining.policies import POLICIES
 from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
-from engine.mining.sums import sums
 from engine.mining.validation import Intent, validate
 from engine.mining.view import draw_map, observe
 from engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
+    rules_version=1,
     config=MiningConfig,
     action=lambda _: MiningAction,
     setup=state.setup,
@@ -24,7 +25,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=lambda state: state.gold,
     measures=measures,
-    sums=sums,
+    arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -35,3 +36,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
 )
+"""The world `mining`.
+
+Source: docs/rules/mining.md#agents, docs/rules/mining.md#end-and-score, docs/rules/mining.md#guidance.
+"""

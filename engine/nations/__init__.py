@@ -1,1 +1,1 @@
-"""nations: territories, armies, trade and talk, in numbered phases that each keep a ledger."""
+"""nations: agents hold territories and armies, attack, trade and write, in numbered phases."""

@@ -1,18 +1,21 @@
-"""nations: each agent's account of a turn, line by line, so that a hand can check it.
+"""Each agent's account of a turn, line by line, so that it can be checked by hand.
 
-Source: decisions page, "What an agent sees" (its own account of the turn).
+Source: docs/rules/nations.md#account-of-a-turn.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+from engine.arithmetic import Line
 from engine.record import Json, JsonObject
-from engine.sums import Line
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a turn brought an agent. Each list of lines adds up to what follows from it."""
+    """What a turn brought one agent. The lines of each list add up to the total that follows them.
+
+    Source: docs/rules/nations.md#account-of-a-turn.
+    """
 
     money: tuple[Line, ...]
     """The lines that add up to `left`."""
@@ -21,16 +24,16 @@ class Account:
     """The lines that add up to `gained`."""
     gained: int
     total: int
-    """Welfare gathered so far, this turn's included."""
+    """The welfare gathered so far, this turn included."""
     rank: int
-    """1 + the number of agents with more welfare in total."""
+    """1 + the number of agents whose total is higher."""
     mils: tuple[Line, ...]
     """The lines that add up to `army`."""
     army: int
     attacked: Mapping[str, int] = field(default_factory=dict)
     """Mils sent, by target."""
     attacked_by: Mapping[str, int] = field(default_factory=dict)
-    """Mils that came, by attacker."""
+    """Mils that attacked, by attacker."""
     damage_by: Mapping[str, int] = field(default_factory=dict)
     """Damage, by attacker."""
     lost_to: Mapping[str, int] = field(default_factory=dict)
@@ -42,19 +45,19 @@ class Account:
     ceded_to: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ceded_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     resources: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
-    """The lines that add up to what the territories had of each resource."""
+    """For each resource, the lines that add up to the amount that the territories had."""
 
     def amount(self, label: str) -> int:
-        """Give the amount of a line of money, without its sign."""
+        """Return the amount of one line of `money`, without its sign."""
         return abs(dict(self.money)[label])
 
     def to_json(self) -> JsonObject:
-        """Give the account as plain JSON."""
+        """Return the account as plain JSON."""
         return {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
 
 
 def plain(value: Json) -> Json:
-    """Give lists for tuples, as JSON has them."""
+    """Return the value with lists for tuples, since JSON has no tuples."""
     if isinstance(value, tuple):
         return [plain(element) for element in value]
     if isinstance(value, dict):

@@ -1,7 +1,8 @@
-"""nations: what an agent may say: the seed's eleven fields, their types and bounds.
+"""What an agent may answer: the seed's eleven fields in its order, with their types and bounds.
 
-Source: seed, `AGENT_ACTION_SCHEMA`, in its order; decisions page, "Validation". The schema that agents
-are given is made from this model.
+The JSON schema that agents receive is made from these models.
+
+Source: docs/rules/nations.md#action-fields.
 """
 
 from typing import Annotated
@@ -11,12 +12,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.reflection import Rating
 
 EVERYBODY = "all"
-"""The addressee of a message to all."""
+"""The addressee of a message to all agents. Source: docs/rules/nations.md#messages-to-all."""
 
 RESOURCES = ("energy", "food", "minerals")
-"""By name, as everything that is listed."""
+"""Sorted by name, like everything that is listed."""
 
 Count = Annotated[int, Field(ge=0)]
+
+
+# The class docstrings of this file go into the JSON schema in the prompts, and so into recorded cassettes:
+# changing a word there changes what agents read. That is why the last two classes cite their rule here:
+# docs/rules/nations.md#resource-grants-in-an-answer.
 
 
 class NationsAction(BaseModel):

@@ -1,7 +1,9 @@
-"""nations: what each phase writes down. A field is a ledger, under the seed's name where it has one.
+"""What each phase writes down. A field is a ledger; it has the seed's name where the seed names it.
 
-A ledger has an entry for every agent, unless it says otherwise; in a ledger of pairs the inner names are the
-others that there is a number for.
+A ledger has an entry for every agent, unless its docstring says otherwise. In a ledger of pairs, an agent's
+entry lists only the other agents for which there is a number.
+
+Source: docs/rules/nations.md#ledgers.
 """
 
 from collections.abc import Mapping
@@ -19,7 +21,10 @@ Mends: TypeAlias = tuple[Mend, ...]
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Phase 0: the intention ledgers. What is ordered of nothing (0 mils, no territory) is no entry."""
+    """Phase 0: the intention ledgers. An order of nothing (0 mils, no territory) is not an entry.
+
+    Source: docs/rules/nations.md#ledgers-of-orders.
+    """
 
     mil_purchase_intent: Amounts
     global_attacks: Pairs
@@ -34,7 +39,7 @@ class Orders:
     keeps_word_report: Pairs
     aggressor_report: Pairs
     resource_grants: Mapping[str, tuple[tuple[str, str, int], ...]]
-    """In the order of each answer; none where there are no resources."""
+    """(receiver, resource, amount), in the order of each answer; empty without resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Income:
     """Phase 1."""
 
     resource_supply: Pairs
-    """What the territories yield; empty where there are no resources, as is the next."""
+    """What the territories yield. Empty without resources, as is the next ledger."""
     resources_handed_over: Goods
     gross_income: Amounts
     mends: Mends = ()
@@ -69,7 +74,7 @@ class WarDamage:
     """By attacker, for each target."""
     violence_penalty: Amounts
     beyond_income: Amounts
-    """The part of damage and penalty that finds no income to destroy."""
+    """The part of damage and penalty that exceeds the income and so destroys nothing."""
     available_money: Amounts
     mends: Mends = ()
 
@@ -114,7 +119,7 @@ class Transfers:
     """By giver, for each receiver."""
     money_left: Amounts
     trade_welfare: Amounts
-    """What the received money is worth."""
+    """The welfare that the received money brings."""
     turn_welfare: Amounts
     mends: Mends = ()
 
@@ -124,24 +129,27 @@ class EndOfTurn:
     """Phase 8: what the next turn begins with."""
 
     mils_counted_twice: Amounts
-    """Mils that both fell and went unpaid: nobody can lose a mil twice."""
+    """Mils that both fell and went unpaid. They are added back, since no mil can be lost twice."""
     mils_disbanded: Amounts
-    """Mils dismissed by choice."""
+    """Mils disbanded by choice."""
     army: Amounts
     territories: Mapping[str, tuple[str, ...]]
     welfare: Amounts
     messages_delivered: tuple[tuple[str, str, str], ...]
     """(author, addressee, text), by author and addressee."""
     keeps_word: Pairs
-    """The last report of each rater that ever gave one."""
+    """The last report of each rater that has given one."""
     aggressor: Pairs
-    """The last report of each rater that ever gave one."""
+    """The last report of each rater that has given one."""
     mends: Mends = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """The ledgers of one turn, phase by phase."""
+    """The ledgers of one turn, phase by phase.
+
+    Source: docs/rules/nations.md#ledgers.
+    """
 
     orders: Orders
     income: Income
@@ -155,12 +163,12 @@ class Books:
 
     @property
     def mends(self) -> Mends:
-        """What the phases could carry out only in part, phase by phase."""
+        """The orders that the phases could carry out only in part, phase by phase."""
         phases = (getattr(self, phase.name) for phase in fields(self)[1:])
         return tuple(mend for phase in phases for mend in phase.mends)
 
     def to_json(self) -> dict[str, Json]:
-        """Give all ledgers by name, in the order of the phases."""
+        """Return all ledgers by name, in the order of the phases."""
         return {
             ledger.name: getattr(getattr(self, phase.name), ledger.name)
             for phase in fields(self)

@@ -1,7 +1,8 @@
-"""nations: the measures of a run, each with its formula.
+"""The measures of a run. Each docstring is a formula.
 
-Source: decisions page, "Measures". A figure whose divisor is 0, or for which there is nothing to compare, is
-undefined (None), never 0.
+A measure whose divisor is 0, or that has nothing to compare, is undefined (None), not 0.
+
+Source: docs/rules/nations.md#measures-and-their-scopes, docs/rules/nations.md#undefined-measures.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,11 +18,14 @@ from engine.world import Measure, Played
 History: TypeAlias = Sequence[Played[State, Intent]]
 
 ByAgent: TypeAlias = Mapping[str, float]
-"""A figure for each agent for which there is one."""
+"""A number for each agent for which it is defined."""
 
 
 def measures(history: History) -> tuple[Measure, ...]:
-    """Give the figures of the run, of each half, and (but for those of the reports) of each turn."""
+    """Return the measures of the run, of each half and of each turn (without report measures).
+
+    Source: docs/rules/nations.md#measures-and-their-scopes.
+    """
     if not history:
         return ()
     found = []
@@ -37,68 +41,107 @@ def measures(history: History) -> tuple[Measure, ...]:
 
 
 def gains(history: History) -> ByAgent:
-    """Welfare of each agent at the end - at the beginning."""
+    """Welfare of each agent at the end - at the beginning.
+
+    Source: docs/rules/nations.md#welfare-gained.
+    """
     before, after = history[0].before.welfare, history[-1].after.welfare
     return {agent: after[agent] - before[agent] for agent in history[0].before.setting.agents}
 
 
 def welfare(history: History) -> float:
-    """Welfare gained, in all."""
+    """Welfare gained by all agents together.
+
+    Source: docs/rules/nations.md#welfare-gained.
+    """
     return sum(gains(history).values())
 
 
 def welfare_gini(history: History) -> float | None:
-    """Gini coefficient of welfare gained: sum over pairs |x - y| / (2 n sum x); 0 is equal."""
+    """Gini coefficient of welfare gained: sum of |a - b| over all pairs / (agents x total); 0 means equal.
+
+    Source: docs/rules/nations.md#welfare-gini.
+    """
     gained = sorted(gains(history).values())
     weighted = sum((2 * k - len(gained) - 1) * value for k, value in enumerate(gained, start=1))
     return ratio(weighted, len(gained) * sum(gained))
 
 
 def nash_welfare(history: History) -> float:
-    """Geometric mean of welfare gained: the n-th root of its product; 0 if anybody gained nothing."""
+    """Geometric mean of welfare gained: the n-th root of the product; 0 if any agent gained nothing.
+
+    Source: docs/rules/nations.md#nash-welfare.
+    """
     gained = gains(history).values()
     return exp(fsum(map(log, gained)) / len(gained)) if all(gained) else 0.0
 
 
 def attacks(history: History) -> float:
-    """Mils sent against others / (agents x turns)."""
+    """Mils sent against others / (agents x turns).
+
+    Source: docs/rules/nations.md#attacks-per-agent-and-turn.
+    """
     return _mils_sent(history) / sum(len(played.before.setting.agents) for played in history)
 
 
 def attack_share(history: History) -> float | None:
-    """Damage that the mils sent carry / gross income."""
+    """Damage that the mils sent could do / gross income.
+
+    Source: docs/rules/nations.md#shares-of-income.
+    """
     carried = _mils_sent(history) * history[0].before.constants.c_damage_per_attack_mil
     return ratio(carried, _sum_of("gross", history))
 
 
 def damage_share(history: History) -> float | None:
-    """Income truly destroyed by attacks and the violence penalty / gross income."""
+    """Income actually destroyed by attacks and the violence penalty / gross income.
+
+    Source: docs/rules/nations.md#shares-of-income.
+    """
     destroyed = _sum_of("damage", history) + _sum_of("violence penalty", history)
     return ratio(destroyed - _sum_of("beyond income", history), _sum_of("gross", history))
 
 
 def upkeep_share(history: History) -> float | None:
-    """Upkeep paid / gross income."""
+    """Upkeep paid / gross income.
+
+    Source: docs/rules/nations.md#shares-of-income.
+    """
     return ratio(_sum_of("upkeep", history), _sum_of("gross", history))
 
 
 def purchase_share(history: History) -> float | None:
-    """Money spent on mils / gross income."""
+    """Money spent on mils / gross income.
+
+    Source: docs/rules/nations.md#shares-of-income.
+    """
     return ratio(_sum_of("purchases", history), _sum_of("gross", history))
 
 
 def trade_volume(history: History) -> float:
-    """Money granted, in all."""
+    """Money granted, in total.
+
+    Source: docs/rules/nations.md#trade-volume.
+    """
     return _sum_of("grants", history)
 
 
 def trade_share(history: History) -> float | None:
-    """Money granted / gross income."""
+    """Money granted / gross income.
+
+    Source: docs/rules/nations.md#shares-of-income.
+    """
     return ratio(trade_volume(history), _sum_of("gross", history))
 
 
 def reciprocity(history: History) -> float | None:
-    """Money granted that was granted back: sum over ordered pairs min(given, received) / money granted."""
+    """Share of the granted money that was granted back.
+
+    The sum over ordered pairs of min(given, received) / money granted.
+
+    Source: docs/rules/nations.md#reciprocity.
+    """
+    # The state keeps running totals, so a stretch of turns is the difference of its ends.
     before, after = history[0].before.granted, history[-1].after.granted
     agents = history[0].before.setting.agents
     given = {(a, b): _of(after, a, b) - _of(before, a, b) for a in agents for b in agents}
@@ -106,18 +149,21 @@ def reciprocity(history: History) -> float | None:
 
 
 def cessions(history: History) -> float:
-    """Territories ceded."""
+    """Territories ceded.
+
+    Source: docs/rules/nations.md#territories-ceded.
+    """
     return sum(event.type == "cede" for played in history for event in played.events)
 
 
 def _mils_sent(history: History) -> int:
-    """Sum the mils of all attacks."""
+    """Return the sum of the mils of all attacks."""
     accounts = (account for played in history for account in played.after.accounts.values())
     return sum(sum(account.attacked.values()) for account in accounts)
 
 
 def _sum_of(label: str, history: History) -> int:
-    """Sum one line of all accounts."""
+    """Return the sum of one line over all accounts."""
     return sum(a.amount(label) for played in history for a in played.after.accounts.values())
 
 
@@ -135,20 +181,32 @@ FORMULAS: Mapping[str, Callable[[History], float | None]] = {
     "reciprocity": reciprocity,
     "cessions": cessions,
 }
+"""The measures that are one number about a stretch of turns, by name.
+
+Source: docs/rules/nations.md#measures-and-their-scopes.
+"""
 
 
 def mils_sent_before(played: Played[State, Intent]) -> ByAgent:
-    """Mils that each agent had sent against others when it was last rated: the truth on aggression."""
+    """Mils that each agent had sent against others before the turn of the reports.
+
+    Aggressor reports are held against these numbers.
+
+    Source: docs/rules/nations.md#truth-of-aggressor-reports.
+    """
     return {
         agent: sum(played.before.attacked.get(agent, {}).values()) for agent in played.before.setting.agents
     }
 
 
 def gifts_returned_before(played: Played[State, Intent]) -> ByAgent:
-    """Share of what each agent was given that it gave back: what the ledgers know of keeping one's word.
+    """Share of the gifts to each agent that it gave back before the turn of the reports.
 
     The sum over givers of min(given, given back) / given. A gift is money paid, or a territory ceded, which
-    counts as one turn of its income. An agent that was given nothing could not return it, and has no figure.
+    counts as one turn of its income. Keeps-word reports are held against these shares, since the ledgers show
+    no other promises. An agent that received nothing has no share.
+
+    Source: docs/rules/nations.md#truth-of-keeps-word-reports.
     """
     agents = played.before.setting.agents
     given = {(giver, taker): _gifts(played.before, giver, taker) for giver in agents for taker in agents}
@@ -163,13 +221,16 @@ def gifts_returned_before(played: Played[State, Intent]) -> ByAgent:
 
 
 def _gifts(state: State, giver: str, taker: str) -> int:
-    """Value what one agent gave another so far."""
+    """Return the value of all that one agent has given another so far."""
     land = _of(state.ceded, giver, taker) * state.constants.c_money_per_territory
     return _of(state.granted, giver, taker) + land
 
 
 def calibration(reports: Pairs, truth: ByAgent) -> ByAgent:
-    """Rank correlation of each rater's ratings of the others with the truth about them."""
+    """Rank correlation of each rater's ratings of the others with the truth about them.
+
+    Source: docs/rules/nations.md#calibration.
+    """
     found = {}
     for rater, report in reports.items():
         rated = sorted(agent for agent in report if agent != rater and agent in truth)
@@ -180,7 +241,10 @@ def calibration(reports: Pairs, truth: ByAgent) -> ByAgent:
 
 
 def agreement(reports: Pairs) -> float | None:
-    """Mean rank correlation over all pairs of raters, on those whom both rate and who are neither of them."""
+    """Mean rank correlation over all pairs of raters, on the third parties whom both rate.
+
+    Source: docs/rules/nations.md#agreement.
+    """
     found = []
     for one, other in combinations(sorted(reports), 2):
         both = sorted((reports[one].keys() & reports[other].keys()) - {one, other})
@@ -191,7 +255,10 @@ def agreement(reports: Pairs) -> float | None:
 
 
 def self_bias(reports: Pairs) -> ByAgent:
-    """Self-rating - mean of the others' ratings of the same agent."""
+    """Self-rating - mean of the others' ratings of the same agent.
+
+    Source: docs/rules/nations.md#self-bias.
+    """
     found = {}
     for agent, report in sorted(reports.items()):
         others = _mean([r[agent] for rater, r in reports.items() if rater != agent and agent in r])
@@ -201,9 +268,11 @@ def self_bias(reports: Pairs) -> ByAgent:
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Spearman's rho: Pearson's correlation of the ranks, equal values sharing their mean rank.
+    """Spearman's rho: Pearson's correlation of the ranks. Equal values share their mean rank.
 
-    Undefined where there are fewer than two values, or where one side does not vary.
+    It is undefined for fewer than two values, and where one side does not vary.
+
+    Source: docs/rules/nations.md#rank-correlation.
     """
     a, b = _ranks(one), _ranks(other)
     middle = (len(a) + 1) / 2
@@ -213,13 +282,13 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Rank values from 1; equal ones share their mean rank."""
+    """Return the ranks of the values, from 1; equal values share their mean rank."""
     ordered = sorted(values)
     return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
 
 
 def _of_reports(scope: str, last: Played[State, Intent]) -> Iterator[Measure]:
-    """Give the figures of the reports that stand after a turn, against what had happened before it."""
+    """Yield the measures of the reports that stand after a turn, held against what happened before it."""
     for name, reports, truth in (
         ("aggressor", last.after.aggressor, mils_sent_before(last)),
         ("keeps_word", last.after.keeps_word, gifts_returned_before(last)),
@@ -234,10 +303,13 @@ def _of_reports(scope: str, last: Played[State, Intent]) -> Iterator[Measure]:
 
 
 def _of(pairs: Pairs, one: str, other: str) -> int:
-    """Give the number for a pair; 0 where there is none."""
+    """Return the number for a pair of agents, or 0 if there is none."""
     return pairs.get(one, {}).get(other, 0)
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    """Give the mean; of nothing there is none."""
+    """Return the mean, or None if there are no values.
+
+    Source: docs/rules/nations.md#undefined-measures.
+    """
     return ratio(fsum(values), len(values))

@@ -1,8 +1,10 @@
-"""nations, phases 0 to 8: each a pure function from ledgers of earlier phases to its own.
+"""Phases 0 to 8: each is a pure function from earlier ledgers to its own.
 
-Source: decisions page, "Phases". What a phase may read is what its parameters name: the board at the start of
-the turn, the intents, or the ledger of a phase that stands before it in `PHASES`. Everything is an integer,
-rounded down.
+A phase reads what its parameters name: the board at the start of the turn, the intents, or the ledgers of
+phases that stand before it in `PHASES`. All amounts are whole numbers, rounded down.
+
+Source: docs/rules/nations.md#order-of-the-phases, docs/rules/nations.md#phase-isolation,
+docs/rules/nations.md#whole-numbers.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +12,7 @@ from inspect import signature
 from math import prod
 from typing import Any, TypeVar
 
+from engine.arithmetic import Line
 from engine.nations.actions import RESOURCES
 from engine.nations.ledgers import (
     Allocation,
@@ -27,13 +30,19 @@ from engine.nations.ledgers import (
 from engine.nations.state import Goods, Pairs, State, exactly
 from engine.nations.validation import IDLE, Intent
 from engine.record import Json, Mend
-from engine.sums import Line
 
 T = TypeVar("T")
 
 
 def take_orders(state: State, intents: Mapping[str, Intent]) -> Orders:
-    """Phase 0, intake: write the intents into the intention ledgers; an agent without one does nothing."""
+    """Phase 0, intake: write the intents into the intention ledgers.
+
+    An agent without an intent does nothing. An intent of somebody who does not play is ignored.
+
+    Source: docs/rules/nations.md#orders-not-changes, docs/rules/nations.md#ledgers-of-orders,
+    docs/rules/nations.md#orders-of-nothing, docs/rules/nations.md#strangers,
+    docs/rules/nations.md#failed-calls.
+    """
     by_agent = {agent: intents.get(agent, IDLE) for agent in state.setting.agents}
     said = {agent: intent.reflection for agent, intent in by_agent.items()}
     return Orders(
@@ -58,8 +67,10 @@ def take_orders(state: State, intents: Mapping[str, Intent]) -> Orders:
 def earn(state: State, orders: Orders) -> Income:
     """Phase 1, income: gross = territories x money per territory.
 
-    Where there are resources, grants of them are handed over first, and each territory yields the product of
-    the three shares of its need that it has.
+    With resources, granted resources are handed over first, and the income is multiplied by the share of its
+    need that the agent has of each resource.
+
+    Source: docs/rules/nations.md#income, docs/rules/nations.md#resource-income.
     """
     full = {
         agent: len(held) * state.constants.c_money_per_territory for agent, held in state.territories.items()
@@ -80,7 +91,10 @@ def earn(state: State, orders: Orders) -> Income:
 
 
 def movements(supply: Pairs, handed_over: Goods, agent: str, resource: str) -> tuple[Line, ...]:
-    """List what an agent's land gave of a resource, and what went to and came from others, by their names."""
+    """Return the lines of one resource: the agent's own supply, then what went to and came from others.
+
+    Source: docs/rules/nations.md#resource-lines.
+    """
     given = handed_over[agent].items()
     return (
         ("supply", supply[agent][resource]),
@@ -94,20 +108,26 @@ def movements(supply: Pairs, handed_over: Goods, agent: str, resource: str) -> t
 
 
 def yielded(full: int, need: int, had: Mapping[str, int]) -> int:
-    """Give the income of land that yields `full` with all it needs: the product of the shares it has.
+    """Return the income of land that yields `full` when it has all that it needs.
 
-    An agent spreads what it has of a resource evenly over its territories; more than the need adds nothing.
+    It is `full` times the share of the need that the agent has of each resource. More than the need adds
+    nothing. The shares are the agent's, not a territory's: the agent spreads what it has evenly.
+
+    Source: docs/rules/nations.md#resource-income.
     """
     if not need:
         return 0
     shares = [min(had[resource], need) for resource in RESOURCES]
+    # One division at the end: rounding each share down would lose income three times.
     return full * prod(shares) // prod([need] * len(shares))
 
 
 def _hand_over(supply: Pairs, orders: Orders) -> tuple[Goods, tuple[Mend, ...]]:
-    """Hand over granted resources in the order of each answer, until the giver's own supply of one ends.
+    """Hand over granted resources in the order of each answer, until the giver's own supply ends.
 
-    What was received cannot be granted on, and nothing is stored for the next turn.
+    Received resources cannot be granted on, and nothing is stored for the next turn.
+
+    Source: docs/rules/nations.md#resource-grants.
     """
     handed_over: dict[str, Mapping[str, Mapping[str, int]]] = {}
     mends = []
@@ -126,9 +146,11 @@ def _hand_over(supply: Pairs, orders: Orders) -> tuple[Goods, tuple[Mend, ...]]:
 
 
 def allocate(state: State, orders: Orders) -> Allocation:
-    """Phase 2, allocation: attacks that add up to more than the army are scaled to it in proportion.
+    """Phase 2, allocation: attacking = sum of the attacks; defending = army - attacking.
 
-    Attacking = the sum of the attacks; defending = army - attacking.
+    Attacks that add up to more than the army are scaled down to it in proportion.
+
+    Source: docs/rules/nations.md#allocation, docs/rules/nations.md#attacks-beyond-the-army.
     """
     attacks: dict[str, Mapping[str, int]] = {}
     mends = []
@@ -150,7 +172,10 @@ def allocate(state: State, orders: Orders) -> Allocation:
 
 
 def in_proportion(total: int, weights: Mapping[str, int]) -> dict[str, int]:
-    """Share a total out in proportion to the weights, by largest remainder, ties by name."""
+    """Share a total out in proportion to the weights, by largest remainder, ties by name.
+
+    Source: docs/rules/nations.md#largest-remainder.
+    """
     whole = sum(weights.values())
     shares = {name: total * weight // whole for name, weight in weights.items()}
     by_remainder = sorted(weights, key=lambda name: (-(total * weights[name] % whole), name))
@@ -160,16 +185,19 @@ def in_proportion(total: int, weights: Mapping[str, int]) -> dict[str, int]:
 
 
 def take_damage(state: State, income: Income, allocation: Allocation) -> WarDamage:
-    """Phase 3, war damage: available money = max(gross - all damage - violence penalty, 0).
+    """Phase 3, war damage: available money = max(gross - damage - violence penalty, 0).
 
-    Damage from each attacker = its mils x damage per mil. Violence penalty = the constant x own territories,
-    for everybody, if there is any attack on the board.
+    The damage of each attacker = its mils x damage per mil. If anybody attacks, everybody pays the violence
+    penalty for each of its own territories.
+
+    Source: docs/rules/nations.md#war-damage, docs/rules/nations.md#violence-penalty.
     """
     each = state.constants.c_damage_per_attack_mil
     damage = {
         target: {attacker: mils * each for attacker, mils in attackers.items()}
         for target, attackers in allocation.attacked_by.items()
     }
+    # Attacks that came to 0 mils (an order without an army) are no attack on the board.
     per_territory = state.constants.c_violence_penalty if any(allocation.attacking.values()) else 0
     penalty = {agent: per_territory * len(state.territories[agent]) for agent in damage}
     rest = {a: income.gross_income[a] - sum(damage[a].values()) - penalty[a] for a in damage}
@@ -184,12 +212,16 @@ def take_damage(state: State, income: Income, allocation: Allocation) -> WarDama
 def pay_upkeep(state: State, war_damage: WarDamage) -> Upkeep:
     """Phase 4, upkeep: cost = army at the start of the turn x upkeep price.
 
-    If it cannot be paid, ceil(deficit / upkeep price) mils disband, at most the army; the rest is paid.
+    If the money is short, ceil(deficit / upkeep price) mils disband, at most the army, and the others are
+    paid.
+
+    Source: docs/rules/nations.md#upkeep, docs/rules/nations.md#unpaid-mils.
     """
     price = state.constants.c_mil_upkeep_price
     unpaid, paid = {}, {}
     for agent, available in war_damage.available_money.items():
         deficit = max(state.army[agent] * price - available, 0)
+        # -(-a // b) rounds up. The price may be 0, but then there is no deficit.
         unpaid[agent] = min(-(-deficit // price), state.army[agent]) if deficit else 0
         paid[agent] = (state.army[agent] - unpaid[agent]) * price
     left = {agent: available - paid[agent] for agent, available in war_damage.available_money.items()}
@@ -197,7 +229,10 @@ def pay_upkeep(state: State, war_damage: WarDamage) -> Upkeep:
 
 
 def purchase(state: State, orders: Orders, upkeep: Upkeep) -> Purchases:
-    """Phase 5, purchases: as many of the wanted mils as the money buys."""
+    """Phase 5, purchases: buy as many of the wanted mils as the money allows.
+
+    Source: docs/rules/nations.md#purchases.
+    """
     price = state.constants.c_mil_purchase_price
     bought, mends = {}, []
     for agent, money in upkeep.money_after_upkeep.items():
@@ -211,9 +246,12 @@ def purchase(state: State, orders: Orders, upkeep: Upkeep) -> Purchases:
 
 
 def fight(state: State, allocation: Allocation) -> Combat:
-    """Phase 6, combat losses: a target destroys floor(its defending mils / destroy factor) attacking mils.
+    """Phase 6, combat losses: a target destroys floor(defending mils / destroy factor) attacking mils.
 
-    Never more than attack it; shared over its attackers in proportion to their mils.
+    It never destroys more than attack it. The losses are shared over its attackers in proportion to their
+    mils.
+
+    Source: docs/rules/nations.md#combat-losses.
     """
     losses: dict[str, dict[str, int]] = {agent: {} for agent in allocation.attacks}
     for target, attackers in allocation.attacked_by.items():
@@ -228,8 +266,11 @@ def fight(state: State, allocation: Allocation) -> Combat:
 def transfer(state: State, orders: Orders, purchases: Purchases) -> Transfers:
     """Phase 7, transfers and welfare: welfare of the turn = money left + received x trade factor.
 
-    Each giver pays its grants in the order of its answer until its money ends. What was received cannot be
-    spent. No money carries over.
+    Each giver pays its grants in the order of its answer until its money ends. Received money cannot be
+    spent, and no money carries over.
+
+    Source: docs/rules/nations.md#money-grants, docs/rules/nations.md#welfare-of-a-turn,
+    docs/rules/nations.md#no-savings.
     """
     paid: dict[str, dict[str, int]] = {}
     left, mends = {}, []
@@ -253,18 +294,22 @@ def transfer(state: State, orders: Orders, purchases: Purchases) -> Transfers:
     return Transfers(paid, received, left, worth, gained, tuple(mends))
 
 
-def end_turn(  # noqa: PLR0913, PLR0917  the last phase reads what all others left to do
+def end_turn(  # noqa: PLR0913, PLR0917  the last phase needs most ledgers
     state: State, orders: Orders, upkeep: Upkeep, purchases: Purchases, combat: Combat, transfers: Transfers
 ) -> EndOfTurn:
-    """Phase 8, end of turn: count the armies, hand over what was ceded, deliver messages, keep reports.
+    """Phase 8, end of turn: count the armies, hand over ceded land, deliver messages, store reports.
 
-    Army = start - disbanded - combat losses (not below 0) + purchased - voluntarily disbanded (at most
-    what is there).
+    Army = start - unpaid - combat losses (at least 0) + purchased - voluntarily disbanded (at most what is
+    there).
+
+    Source: docs/rules/nations.md#army-at-the-end-of-the-turn, docs/rules/nations.md#voluntary-disbanding,
+    docs/rules/nations.md#delivery-of-messages.
     """
     twice, dismissed, army, mends = {}, {}, {}, []
     for agent in state.setting.agents:
         rest = state.army[agent] - upkeep.mils_unpaid[agent] - combat.mils_lost[agent]
         twice[agent] = max(-rest, 0)
+        # Mils that go unpaid still fight this turn, so they can fall as well; then `rest` is below 0.
         there = max(rest, 0) + purchases.mils_purchased[agent]
         wanted = orders.mil_disband_intent[agent]
         dismissed[agent] = min(wanted, there)
@@ -289,7 +334,11 @@ def end_turn(  # noqa: PLR0913, PLR0917  the last phase reads what all others le
 
 
 def _ceded(state: State, orders: Orders) -> Mapping[str, tuple[str, ...]]:
-    """Give each agent's territories after the cessions."""
+    """Return each agent's territories after the cessions.
+
+    Source: docs/rules/nations.md#cessions.
+    """
+    # Most turns have no cession; the unchanged mapping spares a copy.
     if not any(orders.territory_cession.values()):
         return state.territories
     held = {agent: set(state.territories[agent]) for agent in state.setting.agents}
@@ -301,23 +350,29 @@ def _ceded(state: State, orders: Orders) -> Mapping[str, tuple[str, ...]]:
 
 
 def _standing(last: Pairs, given: Pairs) -> Pairs:
-    """Give each rater's last report: this turn's, or the one that stands since it gave it."""
+    """Return each rater's last report: that of this turn, or else the one it gave before.
+
+    Source: docs/rules/nations.md#standing-reports.
+    """
     standing = {rater: report or last.get(rater, {}) for rater, report in given.items()}
     return {rater: report for rater, report in standing.items() if report}
 
 
 def _by_name(entries: Mapping[str, T]) -> dict[str, T]:
-    """Order the entries by name, so that nothing depends on the order of an answer that need not."""
+    """Sort the entries by name, so that nothing depends on the order of an answer where it has no meaning.
+
+    Source: docs/rules/nations.md#plain-and-bounded-view.
+    """
     return dict(sorted(entries.items()))
 
 
 def _positive(amounts: Amounts) -> dict[str, int]:
-    """Leave out what is 0."""
+    """Leave out the entries that are 0."""
     return {name: amount for name, amount in amounts.items() if amount}
 
 
 def _turned(pairs: Pairs) -> dict[str, dict[str, int]]:
-    """Turn pairs around: for each agent the numbers that others have set against it, by their names."""
+    """Turn pairs around: return for each agent the numbers that others have against it, by their names."""
     turned: dict[str, dict[str, int]] = {agent: {} for agent in pairs}
     for one, others in pairs.items():
         for other, number in others.items():
@@ -326,7 +381,10 @@ def _turned(pairs: Pairs) -> dict[str, dict[str, int]]:
 
 
 def _cut(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
-    """Write down that a valid order could be carried out only in part."""
+    """Return the correction of a valid order that could be carried out only in part.
+
+    Source: docs/rules/nations.md#nothing-is-lost-silently.
+    """
     (name,) = said
     return Mend(agent, "budget", f"nations/{code}", said, {name: kept})
 
@@ -342,14 +400,23 @@ PHASES: Mapping[str, Callable[..., Any]] = {
     "transfers": transfer,
     "end_of_turn": end_turn,
 }
-"""Phases 0 to 8 in their order, each under the name of its ledger."""
+"""Phases 0 to 8 in their order, each under the name of its ledgers.
+
+Source: docs/rules/nations.md#order-of-the-phases.
+"""
 
 READS = {ledger: tuple(signature(phase).parameters) for ledger, phase in PHASES.items()}
-"""What each phase reads: its parameters."""
+"""What each phase reads: the names of its parameters. Source: docs/rules/nations.md#phase-isolation."""
 
 
 def play(state: State, intents: Mapping[str, Intent]) -> Books:
-    """Play the phases in order; each is handed what it reads, which is there only if it came before."""
+    """Play the phases in order.
+
+    Each phase is handed what it reads; a ledger of a later phase is not there yet, so reading it raises
+    KeyError.
+
+    Source: docs/rules/nations.md#order-of-the-phases, docs/rules/nations.md#phase-isolation.
+    """
     there: dict[str, Any] = {"state": state, "intents": intents}
     for name, phase in PHASES.items():
         there[name] = phase(*(there[read] for read in READS[name]))

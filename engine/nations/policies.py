@@ -1,7 +1,9 @@
-"""nations: the comparators, and how a model would spoil an answer.
+"""The scripted policies (baselines), and how their answers are spoiled with noise.
 
-Source: seed, "Default Agent"; decisions page, "Comparators". A comparator reads the view that a model reads,
-with its own mind, and nothing else. Those that talk send short messages and rate the others by what they saw.
+A policy reads the same view as a model, with the agent's own memory, and nothing else. All but `default` send
+short messages and rate the others by what they saw.
+
+Source: docs/rules/nations.md#what-a-policy-reads.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,18 +18,24 @@ from engine.record import JsonObject
 from engine.reflection import HIGHEST, LOWEST
 
 UNKNOWN_WORD = 5
-"""What a comparator thinks of the word of somebody it has seen nothing of."""
+"""How a policy rates the word of an agent that it has not seen act.
+
+Source: docs/rules/nations.md#how-policies-rate.
+"""
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A view, read the way a comparator needs it."""
+    """A view, with the questions that a policy asks of it.
+
+    Source: docs/rules/nations.md#what-a-policy-reads.
+    """
 
     view: Mapping[str, Any]
 
     @property
     def me(self) -> str:
-        """Its own name."""
+        """The agent's own name."""
         return str(self.view["self"])
 
     @cached_property
@@ -37,57 +45,61 @@ class Sight:
 
     @property
     def land(self) -> list[str]:
-        """Its own territories."""
+        """The agent's own territories."""
         return list(self.view["territories"][self.me])
 
     @property
     def army(self) -> int:
-        """Its own mils."""
+        """The agent's own mils."""
         return int(self.view["army"][self.me])
 
     def constant(self, name: str) -> int:
-        """One of the numbers of the rules."""
+        """Return one of the numbers of the rules."""
         return int(self.view["constants"][name])
 
     @property
     def spendable(self) -> int:
-        """The money that an undisturbed turn leaves after upkeep."""
+        """The money that is left after upkeep if nobody attacks."""
         gross = len(self.land) * self.constant("c_money_per_territory")
         return max(0, gross - self.army * self.constant("c_mil_upkeep_price"))
 
     @property
     def account(self) -> Mapping[str, Any]:
-        """Its own account of the last turn; empty at turn 0."""
+        """The agent's own account of the last turn; empty at turn 0."""
         return self.view.get("account") or {}
 
     @property
     def attackers(self) -> dict[str, int]:
-        """Who attacked it last turn, and with how many mils."""
+        """Who attacked the agent last turn, and with how many mils."""
         return dict(self.account.get("attacked_by", {}))
 
     @property
     def received(self) -> dict[str, int]:
-        """Who paid it how much last turn."""
+        """Who paid the agent last turn, and how much."""
         return dict(self.account.get("received_from", {}))
 
     @property
-    def mind(self) -> Mapping[str, Any]:
-        """What it kept for itself; empty where nobody keeps it."""
-        return self.view.get("mind") or {}
+    def memory(self) -> Mapping[str, Any]:
+        """The agent's memory; empty if there is none."""
+        return self.view.get("memory") or {}
 
     @cached_property
     def enemies(self) -> list[str]:
-        """Who ever attacked it: those of last turn, and those that its history names."""
-        history = str(self.mind.get("history_summary", ""))
+        """Who has ever attacked the agent: last turn's attackers and those that its history names."""
+        # `Answer.write` puts each enemy into the history, in quotes, so no enemy is ever forgotten.
+        history = str(self.memory.get("history_summary", ""))
         return [other for other in self.others if other in self.attackers or f'"{other}"' in history]
 
     def seen(self, kind: str, own: str) -> set[str]:
-        """Who did something last turn: from the news, else from its own account."""
+        """Return who did something last turn: by the news, or else by the agent's own account."""
         news = self.view.get("news") or {}
         return {deed["from"] for deed in news[kind]} if kind in news else set(self.account.get(own, {}))
 
     def may_cede(self, receiver: str) -> list[str]:
-        """Own territories that it may give: under a map those that touch the receiver's land, no capital."""
+        """Return the agent's territories that it may cede to a receiver.
+
+        Under a map, these are the ones that touch the receiver's land and are not capitals.
+        """
         if "map" not in self.view:
             return self.land
         capitals, theirs = set(self.view["map"]["capitals"].values()), set(self._land_of(receiver))
@@ -96,20 +108,20 @@ class Sight:
         return [territory for territory in self.land if territory in touching - capitals]
 
     def _land_of(self, agent: str) -> Sequence[str]:
-        """What is known of somebody's land."""
+        """Return what the view shows of an agent's land."""
         return list(self.view["territories"].get(agent, ()))
 
 
 @dataclass
 class Answer:
-    """An answer in the making; why it is given and what is said to others come with it."""
+    """An answer in the making: the orders, the reason for them, and the messages that come with them."""
 
     why: str
     moves: dict[str, Any] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
 
     def write(self, sight: Sight) -> JsonObject:
-        """Give the whole answer, with a reflection, as a model would."""
+        """Return the whole answer, with summaries and reports, as a model would give it."""
         gained = sight.account.get("gained", 0)
         return {
             "reasoning": self.why,
@@ -123,13 +135,16 @@ class Answer:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """List names in quotes, so that each can be found again."""
+    """Return the names in quotes, so that each one can be found again in the text."""
     return ", ".join(f'"{name}"' for name in names) or "nobody"
 
 
 def _keeps_word(sight: Sight) -> dict[str, int]:
-    """Rate everybody's word: one up for a turn with a grant, two down for a turn with an attack."""
-    last = sight.mind.get("keeps_word_report", {})
+    """Rate how agents keep their word: one up for a turn with a grant, two down for one with an attack.
+
+    Source: docs/rules/nations.md#how-policies-rate.
+    """
+    last = sight.memory.get("keeps_word_report", {})
     grants, attacks = sight.seen("grants", "received_from"), sight.seen("attacks", "attacked_by")
     return {
         agent: _within(last.get(agent, UNKNOWN_WORD) + (agent in grants) - 2 * (agent in attacks))
@@ -138,8 +153,11 @@ def _keeps_word(sight: Sight) -> dict[str, int]:
 
 
 def _aggression(sight: Sight) -> dict[str, int]:
-    """Rate everybody's aggression: one up for a turn with an attack."""
-    last, attacks = sight.mind.get("aggressor_report", {}), sight.seen("attacks", "attacked_by")
+    """Rate how aggressive agents are: one up for a turn with an attack.
+
+    Source: docs/rules/nations.md#how-policies-rate.
+    """
+    last, attacks = sight.memory.get("aggressor_report", {}), sight.seen("attacks", "attacked_by")
     return {agent: _within(last.get(agent, LOWEST) + (agent in attacks)) for agent in sight.view["agents"]}
 
 
@@ -149,13 +167,13 @@ def _within(rating: int) -> int:
 
 
 def _evenly(amount: int, receivers: Sequence[str]) -> dict[str, int]:
-    """Share an amount evenly; what does not divide stays."""
+    """Share an amount evenly among the receivers; the remainder stays with the giver."""
     share = amount // len(receivers) if receivers else 0
     return dict.fromkeys(receivers, share) if share else {}
 
 
 def _surplus(sight: Sight, receivers: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Share the resources that its own land does not need; nothing where there are none."""
+    """Share the resources that the agent's own land does not need; return nothing without resources."""
     if "resources" not in sight.view:
         return {}
     need = sight.view["resources"]["need_per_territory"] * len(sight.land)
@@ -167,20 +185,26 @@ def _surplus(sight: Sight, receivers: Sequence[str]) -> dict[str, dict[str, int]
     return shares
 
 
-def default(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
-    """Do nothing, and keep the summary: the seed's reference agent."""
+def default(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Do nothing and keep the summary: the seed's reference agent.
+
+    Source: docs/rules/nations.md#default-policy.
+    """
     return {
         "purchase_mils": 0,
         "attacks": {},
         "cede_territories": {},
         "money_grants": {},
         "messages": {},
-        "summary_last_turn": Sight(view).mind.get("last_summary", ""),
+        "summary_last_turn": Sight(view).memory.get("last_summary", ""),
     }
 
 
 def random(view: JsonObject, luck: Luck) -> JsonObject:
-    """Do each thing that is possible with some probability, to somebody, in some amount."""
+    """Take each possible action with some probability, toward a random agent and in a random amount.
+
+    Source: docs/rules/nations.md#random-policy.
+    """
     sight = Sight(view)
     answer = Answer("I act at random.")
     if sight.others:
@@ -199,8 +223,11 @@ def random(view: JsonObject, luck: Luck) -> JsonObject:
     return answer.write(sight)
 
 
-def pacifist_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
-    """Keep no army and never attack; grant half of what is left, evenly, to those who did not attack it."""
+def pacifist_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Keep no army; grant half of the money, evenly, to those who did not attack it last turn.
+
+    Source: docs/rules/nations.md#pacifist-trader-policy.
+    """
     sight = Sight(view)
     friends = [other for other in sight.others if other not in sight.attackers]
     answer = Answer("What I give is worth more to others than to me, and an army is worth nothing.")
@@ -213,8 +240,11 @@ def pacifist_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001
     return answer.write(sight)
 
 
-def reciprocal_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
-    """Grant what it was granted; open with a quarter of what it has, evenly to all."""
+def reciprocal_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Grant each agent what it paid last turn; at turn 0, a quarter of the money, evenly, to all.
+
+    Source: docs/rules/nations.md#reciprocal-trader-policy.
+    """
     sight = Sight(view)
     opening = sight.view["turn"] == 0
     grants = _evenly(sight.spendable // 4, sight.others) if opening else sight.received
@@ -229,8 +259,11 @@ def reciprocal_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG0
     return answer.write(sight)
 
 
-def militarist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
-    """Buy all the mils that money buys, and send half the army at whoever seems weakest."""
+def militarist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Buy as many mils as the money allows, and send half of the army against the weakest agent.
+
+    Source: docs/rules/nations.md#militarist-policy.
+    """
     sight = Sight(view)
     armies = sight.view["army"]
     weakest = min(sight.others, key=lambda other: (armies.get(other, 0), other), default=None)
@@ -242,8 +275,11 @@ def militarist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a p
     return answer.write(sight)
 
 
-def appeaser(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
-    """Cede a territory to whoever attacked it."""
+def appeaser(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Cede a territory to each agent that attacked it last turn.
+
+    Source: docs/rules/nations.md#appeaser-policy.
+    """
     sight = Sight(view)
     answer = Answer(f"Land may buy peace. Attacked by: {_listed(sight.attackers)}.")
     ceded: dict[str, list[str]] = {}
@@ -257,8 +293,11 @@ def appeaser(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a pol
     return answer.write(sight)
 
 
-def grim(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
-    """Attack whoever ever attacked it, for ever; its history keeps their names."""
+def grim(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Attack every agent that has ever attacked it, and never stop. Its history keeps their names.
+
+    Source: docs/rules/nations.md#grim-policy.
+    """
     sight = Sight(view)
     answer = Answer(f"I never forget. Ever attacked by: {_listed(sight.enemies)}.")
     if sight.enemies:
@@ -269,24 +308,28 @@ def grim(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy 
 
 
 STRANGER = "AgentNobody"
-"""A name that a spoiled answer makes up."""
+"""A name that spoiled answers make up. Source: docs/rules/nations.md#noise."""
 
 
 OTHER_NAMES = {"summary_last_turn": "summary"}
-"""What a model calls a field, where it is not just anything."""
+"""The wrong name that a spoiled field gets; `strategy` where none is listed."""
 
 UNSAFE = "I am \u202ednuob dna dnah\u202c, \x1b[1mbelieve me\x1b[0m."
-"""A message that turns round and paints what it stands in."""
+"""A message with characters that reverse and colour the text around it."""
 
 
 def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
-    """Spoil each field with probability `noise`, as a model would.
+    """Spoil each field of an answer with probability `noise`, as a model might.
 
-    A wrong type, a stranger, itself, too much, somebody else's land, or a field that there is not.
+    A field may get a wrong type, an unknown agent, the agent itself, too much, somebody else's land, or an
+    undeclared name.
+
+    Source: docs/rules/nations.md#noise.
     """
     sight = Sight(view)
     spoiled: dict[str, Any] = {}
     for name, value in {**dict.fromkeys(_fields(sight)), **answer}.items():
+        # Fields that the answer leaves out can be spoiled too: a model may say anything anywhere.
         if luck.happens(noise, f"noise/{name}"):
             wrong = luck.pick(_spoiled(sight, name), f"noise/{name}/kind")
             spoiled |= {OTHER_NAMES.get(name, "strategy"): value} if wrong is None else {name: wrong}
@@ -296,12 +339,13 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
 
 
 def _fields(sight: Sight) -> Iterable[str]:
-    """Name the fields that an answer may have."""
+    """Return the fields that an answer may have."""
     return (ResourcesAction if "resources" in sight.view else NationsAction).model_fields
 
 
 def _spoiled(sight: Sight, name: str) -> Sequence[Any]:
-    """List the ways to spoil a field; None puts what it says under a name that there is not."""
+    """Return the ways to spoil a field. None means that the value goes under a wrong name."""
+    # An agent without others still needs two names to spoil with.
     other, another = (*sight.others, STRANGER, STRANGER)[:2]
     count = ("3", -1, 999, 10**13)
     counts = ({other: "2"}, {STRANGER: 1}, {sight.me: 1}, {other: 9999})
@@ -345,3 +389,4 @@ POLICIES = Policies(
     default="reciprocal-trader",
     spoil=spoil,
 )
+"""The scripted policies by name, and the default one. Source: docs/rules/nations.md#baselines."""

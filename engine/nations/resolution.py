@@ -1,26 +1,28 @@
-"""nations: one turn, from intents to the next board, its accounts and its events.
+"""One turn: from intents to the next board, the accounts and the events.
 
-Source: seed, "Key design principles" (the engine alone changes state); decisions page, "Phases", "What an
-agent sees".
+Source: docs/rules/nations.md#orders-not-changes.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from engine.arithmetic import Line
 from engine.nations.accounts import Account
 from engine.nations.actions import RESOURCES
+from engine.nations.arithmetic import arithmetic
 from engine.nations.ledgers import Books, Income
 from engine.nations.phases import movements, play
 from engine.nations.state import Pairs, State, listed
-from engine.nations.sums import sums
 from engine.nations.validation import Intent
-from engine.record import Event, Json
-from engine.sums import Line
+from engine.record import Event, Json, message
 from engine.world import Resolved
 
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
-    """Play one turn. The state is changed here and nowhere else, from the ledgers of all phases."""
+    """Play one turn. The state is changed here and nowhere else, from the ledgers of all phases.
+
+    Source: docs/rules/nations.md#determinism, docs/rules/nations.md#orders-not-changes.
+    """
     books = play(state, intents)
     accounts = settle_accounts(state, books)
     return Resolved(
@@ -32,7 +34,10 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
 
 
 def settle_accounts(state: State, books: Books) -> dict[str, Account]:
-    """Write every agent's account of the turn, from the ledgers."""
+    """Return every agent's account of the turn, made from the ledgers.
+
+    Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#ranks.
+    """
     ceded = books.orders.territory_cession
     totals = books.end_of_turn.welfare.values()
     accounts = {}
@@ -77,19 +82,19 @@ def settle_accounts(state: State, books: Books) -> dict[str, Account]:
 
 
 def _resource_lines(income: Income, agent: str) -> dict[str, tuple[Line, ...]]:
-    """Write what came and went of each resource; nothing where there are none."""
+    """Return the lines of each resource; nothing without resources."""
     supply, handed_over = income.resource_supply, income.resources_handed_over
     return {r: movements(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
 
 
 def _shown(state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]) -> dict[str, Json]:
-    """Give the accounts as JSON, with their sums written out."""
-    written = sums(state, intents, accounts)
-    return {agent: {**account.to_json(), "sums": written[agent]} for agent, account in accounts.items()}
+    """Return the accounts as JSON, each with its written arithmetic."""
+    written = arithmetic(state, intents, accounts)
+    return {agent: {**account.to_json(), "arithmetic": written[agent]} for agent, account in accounts.items()}
 
 
 def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:
-    """Give the board at the start of the next turn."""
+    """Return the board at the start of the next turn."""
     end = books.end_of_turn
     cessions = {
         giver: {receiver: len(held) for receiver, held in given.items()}
@@ -113,7 +118,10 @@ def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:
 
 
 def _added(so_far: Pairs, new: Pairs) -> Pairs:
-    """Add a turn's numbers to those so far; an agent without news keeps its object."""
+    """Add a turn's numbers to the earlier ones.
+
+    An agent without new numbers keeps its object, so that a quiet turn costs no copies.
+    """
     added = dict(so_far)
     for agent, numbers in new.items():
         if numbers:
@@ -123,7 +131,10 @@ def _added(so_far: Pairs, new: Pairs) -> Pairs:
 
 
 def _events(books: Books) -> Iterator[Event]:
-    """Tell the turn, phase by phase, agents by name."""
+    """Yield what happened in the turn, in the order of `EVENTS`, agents by name.
+
+    Source: docs/rules/nations.md#events-of-a-turn.
+    """
     for giver, receiver, resource, amount in listed(books.income.resources_handed_over):
         yield Event("resource_grant", giver, {"to": receiver, "resource": resource, "amount": amount})
     for agent, attacks in books.allocation.attacks.items():
@@ -143,7 +154,7 @@ def _events(books: Books) -> Iterator[Event]:
         for receiver, territories in cessions.items():
             yield from (Event("cede", agent, {"to": receiver, "territory": t}) for t in territories)
     for author, addressee, text in books.end_of_turn.messages_delivered:
-        yield Event("message", author, {"to": addressee, "text": text})
+        yield message(author, text, addressee)
 
 
 EVENTS = {
@@ -156,4 +167,4 @@ EVENTS = {
     "cede": "to, territory: land that changed hands",
     "message": "to, text: read next turn",
 }
-"""The types of events and their fields."""
+"""The types of events and their fields. Source: docs/rules/nations.md#events-of-a-turn."""

@@ -1,6 +1,6 @@
-"""nations: the shapes that fields of an answer have; what has another shape is None.
+"""The shapes of the fields of an answer. A value of another shape becomes None; nothing raises.
 
-Source: seed, `AGENT_ACTION_SCHEMA`; decisions page, "Validation". Nothing here raises.
+Source: docs/rules/nations.md#wrong-shape.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,23 +16,32 @@ Shape: TypeAlias = Callable[[Json], T | None]
 
 
 def as_count(value: Json) -> int | None:
-    """Give a whole number of at least 0."""
+    """Return a whole number of at least 0, or None. An integral float is a whole number.
+
+    Source: docs/rules/nations.md#wrong-shape, docs/rules/nations.md#integral-floats.
+    """
     number = whole(value)
     return None if number is None or number < 0 else number
 
 
 def as_counts(value: Json) -> dict[str, int] | None:
-    """Give an object of whole numbers of at least 0."""
+    """Return an object of whole numbers of at least 0, or None.
+
+    Source: docs/rules/nations.md#wrong-shape.
+    """
     return _as_object_of(as_count, value)
 
 
 def as_lists(value: Json) -> dict[str, list[str]] | None:
-    """Give an object of lists of texts."""
+    """Return an object of lists of texts, or None.
+
+    Source: docs/rules/nations.md#wrong-shape.
+    """
     return _as_object_of(_as_texts, value)
 
 
 def _as_texts(value: Json) -> list[str] | None:
-    """Give a list of texts."""
+    """Return a list of texts, or None."""
     if not isinstance(value, list | tuple):
         return None
     texts = [element for element in value if isinstance(element, str)]
@@ -40,23 +49,32 @@ def _as_texts(value: Json) -> list[str] | None:
 
 
 def as_messages(value: Json) -> dict[str, str] | None:
-    """Give an object of texts."""
+    """Return an object of texts, or None.
+
+    Source: docs/rules/nations.md#wrong-shape.
+    """
     return _as_object_of(lambda text: text if isinstance(text, str) else None, value)
 
 
 def as_amounts(value: Json) -> dict[str, dict[str, int]] | None:
-    """Give an object of amounts of resources."""
+    """Return an object of amounts of resources, or None.
+
+    Source: docs/rules/nations.md#resource-grants-in-an-answer.
+    """
     return _as_object_of(_as_resources, value)
 
 
 def _as_resources(value: Json) -> dict[str, int] | None:
-    """Give an object of whole numbers under names of resources."""
+    """Return an object of whole numbers under names of resources, or None."""
     amounts = as_counts(value)
     return None if amounts is None or not amounts.keys() <= set(RESOURCES) else amounts
 
 
 def _as_object_of(shape: Shape[T], value: Json) -> dict[str, T] | None:
-    """Give an object whose every element has a shape; one wrong element spoils it."""
+    """Return an object whose every element has a shape, or None: one wrong element spoils all of it.
+
+    Source: docs/rules/nations.md#wrong-shape.
+    """
     if not isinstance(value, Mapping):
         return None
     shaped: dict[str, T] = {}

@@ -1,6 +1,6 @@
-"""nations: the config with every treatment, and the state of the board.
+"""The config with every treatment, and the state of the board.
 
-Source: seed, "(0.a)"; decisions page, "Constants", "What an agent sees", "Treatments".
+Source: docs/rules/nations.md#constants, docs/rules/nations.md#starting-territories.
 """
 
 from collections import Counter
@@ -34,14 +34,17 @@ Sum = Annotated[int, Field(ge=0, le=1_000_000)]
 Persona: TypeAlias = Literal["none", "diplomacy", "opportunist", "austerity", "aggressive"]
 
 Pairs: TypeAlias = Mapping[str, Mapping[str, int]]
-"""A number for an agent and another, where there is one."""
+"""A number for an agent and another agent, where there is one."""
 
 Goods: TypeAlias = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""For a giver and a receiver the amount of each resource that was handed over; what is 0 is no entry."""
+"""The amount of each resource that a giver handed over to a receiver. Amounts of 0 are left out."""
 
 
 class Constants(BaseModel):
-    """The numbers of the rules, under the seed's names."""
+    """The numbers of the rules, under the seed's names.
+
+    Source: docs/rules/nations.md#constants.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -59,16 +62,19 @@ class Constants(BaseModel):
 
 
 def _naming_each(given: object, check: ValidatorFunctionWrapHandler) -> object:
-    """Name the constant that is wrong, and those there are."""
+    """Raise an error that names the wrong constant and lists the known ones."""
     try:
         return check(given)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise ValueError(f"{wrong}; there are: {' '.join(Constants.model_fields)}") from error
+        raise ValueError(f"{wrong}; the constants are: {' '.join(Constants.model_fields)}") from error
 
 
 class BadActor(BaseModel):
-    """An agent whose score is not welfare: the territories it holds, or the damage it did to one target."""
+    """An agent whose score is not welfare, but the territories it holds or the damage it did to a target.
+
+    Source: docs/rules/nations.md#bad-actors, docs/rules/nations.md#refused-settings.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -78,12 +84,15 @@ class BadActor(BaseModel):
     @model_validator(mode="after")
     def _damage_has_a_target(self) -> "BadActor":
         if (self.goal == "damage") != (self.target is not None):
-            raise ValueError("give a target for the goal damage, and for no other")
+            raise ValueError("the goal damage needs a target; no other goal has one")
         return self
 
 
 class NationsConfig(Config):
-    """Every treatment of the nations world."""
+    """Every treatment of the nations world.
+
+    Source: docs/rules/nations.md#refused-settings.
+    """
 
     rounds: int = Field(50, ge=1, le=100_000, description="turns to play")
     constants: Annotated[Constants, WrapValidator(_naming_each)] = Field(
@@ -121,18 +130,22 @@ class NationsConfig(Config):
     @model_validator(mode="after")
     def _edges_come_with_a_file(self) -> "NationsConfig":
         if (self.map == "file") != bool(self.map_edges):
-            raise ValueError("map_edges: give them with map file, and with no other map")
+            raise ValueError("map_edges: required with map=file, and not allowed with any other map")
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The board at the start of turn `turn`, from 0; compared by identity, so that it can be a key."""
+    """The board at the start of turn `turn`, counted from 0.
 
+    It is compared by identity, so that it can be the key of a cache.
+    """
+
+    # Not part of the stored state: whoever reads a state back supplies the setting of its run.
     setting: Annotated[Setting[NationsConfig], SkipValidation, Field(exclude=True)]
     turn: Count
     territories: Mapping[str, tuple[str, ...]]
-    """Each agent's territories, sorted."""
+    """Each agent's territories, sorted as text: T10 comes before T6."""
     army: Mapping[str, Count]
     welfare: Mapping[str, Count]
     """The welfare that each agent has gathered so far."""
@@ -141,17 +154,17 @@ class State:
     messages: tuple[tuple[str, str, str], ...] = ()
     """(author, addressee, text) of the last turn."""
     keeps_word: Pairs = field(default_factory=dict)
-    """The last report of each rater on who keeps its word: ratee, 1 to 10."""
+    """Each rater's last report on who keeps its word: a rating from 1 to 10 for each agent it rates."""
     aggressor: Pairs = field(default_factory=dict)
-    """The last report of each rater on who is aggressive: ratee, 1 to 10."""
+    """Each rater's last report on who is aggressive: a rating from 1 to 10 for each agent it rates."""
     attacked: Pairs = field(default_factory=dict)
-    """Mils that each agent has sent against each other one so far."""
+    """Mils that each agent has sent against each other agent so far."""
     granted: Pairs = field(default_factory=dict)
-    """Money that each agent has paid to each other one so far."""
+    """Money that each agent has paid to each other agent so far."""
     ceded: Pairs = field(default_factory=dict)
-    """Territories that each agent has ceded to each other one so far."""
+    """Territories that each agent has ceded to each other agent so far."""
     handed_over: Goods = field(default_factory=dict)
-    """Resources that each agent handed over to each other one last turn."""
+    """Resources that each agent handed over to each other agent last turn."""
 
     @property
     def config(self) -> NationsConfig:
@@ -165,7 +178,7 @@ class State:
 
     @cached_property
     def land(self) -> Land:
-        """What touches what; without a map nothing is drawn, and nobody has a capital."""
+        """The territory graph and the capitals; without a map there are neither edges nor capitals."""
         if self.config.map == "none":
             return Land((), {})
         start = starting_territories(self.setting)
@@ -176,10 +189,12 @@ class State:
         return Land(edges, {agent: held[0] for agent, held in start.items() if held})
 
     def supply(self, agent: str) -> dict[str, int]:
-        """Give what an agent's territories yield of each resource this turn.
+        """Return what an agent's territories yield of each resource this turn.
 
-        A territory is rich in one resource and poor in the others. The agents, by name, start on land rich
-        in energy, food, minerals, energy, and so on; land keeps what it is rich in when it changes hands.
+        A territory is rich in one resource and poor in the others. By name, the agents start on land rich in
+        energy, food, minerals, energy, and so on. Land keeps its rich resource when it changes hands.
+
+        Source: docs/rules/nations.md#resources.
         """
         rich, poor = self.config.resource_rich, self.config.resource_poor
         return {
@@ -189,7 +204,7 @@ class State:
 
     @cached_property
     def _riches(self) -> Mapping[str, str]:
-        """The resource that each territory is rich in."""
+        """The resource in which each territory is rich."""
         return {
             territory: RESOURCES[k % len(RESOURCES)]
             for k, held in enumerate(starting_territories(self.setting).values())
@@ -201,7 +216,7 @@ CODEC = Codec(State)
 
 
 def listed(handed_over: Goods) -> list[tuple[str, str, str, int]]:
-    """List (giver, receiver, resource, amount), by name."""
+    """Return (giver, receiver, resource, amount), sorted."""
     return [
         (giver, receiver, resource, amount)
         for giver, given in sorted(handed_over.items())
@@ -212,12 +227,19 @@ def listed(handed_over: Goods) -> list[tuple[str, str, str, int]]:
 
 @lru_cache(maxsize=8)
 def exactly(factor: float) -> Fraction:
-    """Give the number that people wrote: 0.29 is 29/100, so that 100 x 0.29 is 29."""
+    """Return the number as people write it: 0.29 is 29/100, so that 100 x 0.29 is 29.
+
+    Source: docs/rules/nations.md#whole-numbers.
+    """
+    # `Fraction(factor)` would be the binary value, a little below 29/100.
     return Fraction(str(factor))
 
 
 def starting_territories(setting: Setting[NationsConfig]) -> Mapping[str, tuple[str, ...]]:
-    """Deal T1, T2, ... evenly, in blocks, agent after agent by name; or as the config says."""
+    """Return each agent's first territories: T1, T2, ... in equal blocks by name, or as the config says.
+
+    Source: docs/rules/nations.md#starting-territories.
+    """
     if setting.config.territories is not None:
         return {agent: setting.config.territories.get(agent, ()) for agent in setting.agents}
     size = setting.config.territories_per_agent
@@ -228,7 +250,10 @@ def starting_territories(setting: Setting[NationsConfig]) -> Mapping[str, tuple[
 
 
 def setup(config: NationsConfig, agents: tuple[str, ...], seed: int) -> State:
-    """Begin with the starting territories and armies, and no welfare."""
+    """Return the first state: the starting territories and armies, and no welfare.
+
+    Source: docs/rules/nations.md#starting-territories, docs/rules/nations.md#starting-armies.
+    """
     setting = Setting(config, agents, seed)
     _check_names(setting)
     army = config.army
@@ -242,7 +267,10 @@ def setup(config: NationsConfig, agents: tuple[str, ...], seed: int) -> State:
 
 
 def _check_names(setting: Setting[NationsConfig]) -> None:
-    """Refuse a config that speaks of agents or territories that there are not."""
+    """Raise ValueError if the config names agents or territories that do not exist.
+
+    Source: docs/rules/nations.md#refused-settings, docs/rules/nations.md#agents.
+    """
     config, agents = setting.config, set(setting.agents)
     if EVERYBODY in agents:
         raise ValueError(f"agents: {EVERYBODY!r} is the addressee of messages to all, not a name")
@@ -263,14 +291,22 @@ def _check_names(setting: Setting[NationsConfig]) -> None:
 
 
 def _check_owned_once(territories: Iterable[str]) -> None:
-    """Refuse two owners of one territory."""
+    """Raise ValueError if a territory has two owners.
+
+    Source: docs/rules/nations.md#refused-settings.
+    """
     twice = sorted(t for t, owners in Counter(territories).items() if owners > 1)
     if twice:
         raise ValueError(f"territories: {', '.join(twice)} named twice; each has one owner")
 
 
 def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
-    """Give a state from its JSON; fields that are not there have their defaults."""
+    """Return a state from its JSON; missing optional fields get their defaults.
+
+    Raise ValueError if the JSON does not describe a state of this run.
+
+    Source: docs/rules/nations.md#loaded-states.
+    """
     _check_names(setting)
     state = CODEC.from_json(data, setting=setting)
     known = set(setting.agents)
@@ -280,7 +316,7 @@ def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
         ("welfare", state.welfare),
     ):
         if set(by_agent) != known:
-            raise ValueError(f"{name}: name the run's agents, all of them, nobody else")
+            raise ValueError(f"{name}: give an entry for each agent of the run, and for nobody else")
     _check_owned_once([t for held in state.territories.values() for t in held])
     return replace(
         state, territories={agent: tuple(sorted(state.territories[agent])) for agent in setting.agents}

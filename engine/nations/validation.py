@@ -1,8 +1,9 @@
-"""nations, phase 0: from an answer to an intent.
+"""Phase 0: from an answer to an intent.
 
-Source: seed, "(0.b)", "Validation policy"; decisions page, "Validation". A field whose JSON does not match
-its schema becomes its default, the whole field; a well-typed entry that names what it may not is dropped
-alone.
+A field whose JSON does not match its schema becomes its default as a whole. A well-typed entry that names
+something it may not is rejected alone.
+
+Source: docs/rules/nations.md#wrong-shape.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,20 +19,29 @@ from engine.said import clean_text
 from engine.world import Codec, Validated
 
 ALIASES = {"summary": "summary_last_turn"}
-"""Names under which the seed speaks of a field elsewhere."""
+"""Other names of a field in the seed. Source: docs/rules/nations.md#summary-alias."""
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary")
+"""The text fields of the reflection. nations has no `memory` field: the seed declares none.
+
+Source: docs/rules/nations.md#summaries.
+"""
+
 REASONING_WORDS = 50
+"""Words of a reasoning that are kept. Source: docs/rules/nations.md#reasoning."""
 
 MOST = 10**12
-"""More of anything than there can be on a board; larger numbers are cut to it, so that records stay small."""
+"""Larger numbers are cut to this, so that records stay small. No board has more of anything.
+
+Source: docs/rules/nations.md#large-numbers.
+"""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What an agent orders this turn, and its reflection; grants are pairs, since their order counts."""
+    """What an agent orders this turn, and its reflection. Grants are pairs, because their order counts."""
 
     purchase_mils: int = 0
     attacks: Mapping[str, int] = field(default_factory=dict)
@@ -46,16 +56,28 @@ class Intent:
 CODEC = Codec(Intent)
 
 IDLE = Intent()
-"""What an agent intends that said nothing: every field has its default."""
+"""The intent of an agent that said nothing: every field has its default.
+
+Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#failed-calls.
+"""
 
 
 def action_model(config: NationsConfig) -> type[NationsAction]:
-    """Give the schema of an answer: the seed's, and one field more where there are resources."""
+    """Return the model of an answer: the seed's, with one more field if there are resources.
+
+    Source: docs/rules/nations.md#action-fields, docs/rules/nations.md#resource-grants-in-an-answer.
+    """
     return ResourcesAction if config.resources else NationsAction
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
-    """Give what is left of an answer; each removal is a drop, each change a mend."""
+    """Return what is left of an answer: a rejection for each removal, a correction for each change.
+
+    Nothing that an answer contains raises.
+
+    Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#reports,
+    docs/rules/nations.md#no-answer-fails-a-turn, docs/rules/nations.md#nothing-is-lost-silently.
+    """
     if answer is None:
         return Validated(IDLE)
     findings = Findings(agent)
@@ -74,7 +96,10 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
 
 
 def _declared(findings: Findings, answer: JsonObject, fields: Collection[str]) -> dict[str, Json]:
-    """Keep the declared fields, an alias under its field's name; where both are given, the field stands."""
+    """Keep the declared fields, an alias under its field's name. If both are given, reject the alias.
+
+    Source: docs/rules/nations.md#undeclared-fields, docs/rules/nations.md#summary-alias.
+    """
     said: dict[str, Json] = {}
     for key, value in answer.items():
         name = ALIASES.get(key, key)
@@ -88,7 +113,10 @@ def _declared(findings: Findings, answer: JsonObject, fields: Collection[str]) -
 
 
 def _read(findings: Findings, said: JsonObject, name: str, shape: Shape[T]) -> T | None:
-    """Give a field that has its shape; else None, which stands for its default, and a drop of the field."""
+    """Return a field that has its shape; else reject it and return None, which stands for its default.
+
+    Source: docs/rules/nations.md#wrong-shape.
+    """
     if name not in said:
         return None
     value = shape(said[name])
@@ -98,19 +126,22 @@ def _read(findings: Findings, said: JsonObject, name: str, shape: Shape[T]) -> T
 
 
 def _count(findings: Findings, said: JsonObject, name: str) -> int:
-    """Give a number of mils."""
+    """Return a number of mils."""
     return _bounded(findings, name, _read(findings, said, name, as_count) or 0)
 
 
 def _bounded(findings: Findings, name: str, number: int) -> int:
-    """Cut a number to what can be on a board."""
+    """Cut a number to `MOST`, with a correction.
+
+    Source: docs/rules/nations.md#large-numbers.
+    """
     if number > MOST:
         findings.mend("rule", "nations/too-large", {name: number}, {name: MOST})
     return min(number, MOST)
 
 
 def _toward_others(state: State, findings: Findings, said: JsonObject, name: str) -> dict[str, int]:
-    """Give the numbers set against the names of other agents, in the order of the answer."""
+    """Return the numbers that stand under the names of other agents, in the order of the answer."""
     numbers = _read(findings, said, name, as_counts) or {}
     return {
         other: _bounded(findings, name, number)
@@ -120,7 +151,10 @@ def _toward_others(state: State, findings: Findings, said: JsonObject, name: str
 
 
 def _is_other(state: State, findings: Findings, name: str, other: str, said: Json) -> bool:
-    """Tell whether an entry names another agent; a stranger's or one's own is dropped."""
+    """Return whether an entry names another agent; reject the entry if it does not.
+
+    Source: docs/rules/nations.md#unknown-agents, docs/rules/nations.md#orders-to-oneself.
+    """
     if other not in state.territories:
         findings.drop("rule", "nations/unknown-agent", {name: {other: said}})
         return False
@@ -131,7 +165,7 @@ def _is_other(state: State, findings: Findings, name: str, other: str, said: Jso
 
 
 def _cessions(state: State, findings: Findings, said: JsonObject) -> dict[str, tuple[str, ...]]:
-    """Give the territories to cede: own ones, each to the first who is named for it."""
+    """Return the territories to cede: the agent's own, each to the first receiver that is named for it."""
     name = "cede_territories"
     ceded: set[str] = set()
     kept: dict[str, tuple[str, ...]] = {}
@@ -151,7 +185,11 @@ def _cessions(state: State, findings: Findings, said: JsonObject) -> dict[str, t
 
 
 def _refusal(state: State, agent: str, receiver: str, territory: str, ceded: Collection[str]) -> str | None:
-    """Say why a territory may not be ceded, or None."""
+    """Return the code for why a territory may not be ceded, or None if it may.
+
+    Source: docs/rules/nations.md#only-own-land, docs/rules/nations.md#ceded-once,
+    docs/rules/nations.md#ceding-under-a-map, docs/rules/nations.md#capitals.
+    """
     if territory not in state.territories[agent]:
         return "nations/not-yours"
     if territory in ceded:
@@ -164,7 +202,12 @@ def _refusal(state: State, agent: str, receiver: str, territory: str, ceded: Col
 
 
 def _messages(state: State, findings: Findings, said: JsonObject) -> dict[str, str]:
-    """Give the messages, clean and bounded; to oneself is allowed; none where agents do not talk."""
+    """Return the messages, clean and bounded. Writing to oneself is allowed; messages may be switched off.
+
+    Source: docs/rules/nations.md#unknown-agents, docs/rules/nations.md#orders-to-oneself,
+    docs/rules/nations.md#messages-to-all, docs/rules/nations.md#message-length,
+    docs/rules/nations.md#no-messages, docs/rules/nations.md#unsafe-characters.
+    """
     kept: dict[str, str] = {}
     for addressee, text in (_read(findings, said, "messages", as_messages) or {}).items():
         if not state.config.messages:
@@ -177,7 +220,10 @@ def _messages(state: State, findings: Findings, said: JsonObject) -> dict[str, s
 
 
 def _resource_grants(state: State, findings: Findings, said: JsonObject) -> tuple[tuple[str, str, int], ...]:
-    """Give the grants of resources, in the order of the answer."""
+    """Return the grants of resources, in the order of the answer.
+
+    Source: docs/rules/nations.md#resource-grants-in-an-answer.
+    """
     name = "resource_grants"
     return tuple(
         (receiver, resource, _bounded(findings, name, amounts[resource]))

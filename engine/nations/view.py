@@ -1,7 +1,9 @@
-"""nations: what one agent sees at the start of a turn, built up from what it may know.
+"""What one agent sees at the start of a turn, built up from what it may know.
 
-Source: seed, "(0.a)"; decisions page, "What an agent sees". What the seed calls `previous_turn_summary` and
-`history_summary` is the agent's own mind; whoever asks the agent adds it under `mind`.
+The seed's `previous_turn_summary` and the agent's history are its memory. Whoever asks the agent adds the
+memory to the view.
+
+Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#memory.
 """
 
 from collections.abc import Mapping
@@ -14,7 +16,13 @@ from engine.record import Json, JsonObject
 
 
 def observe(state: State, agent: str) -> JsonObject:
-    """Give the view of one agent as plain JSON; at turn 0 only what is structural and static."""
+    """Return one agent's view as plain JSON; at turn 0, only what is structural and static.
+
+    Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#view-from-turn-1,
+    docs/rules/nations.md#partial-observability, docs/rules/nations.md#turns-left,
+    docs/rules/nations.md#memory, docs/rules/nations.md#personas,
+    docs/rules/nations.md#plain-and-bounded-view.
+    """
     config = state.config
     view: dict[str, Json] = {
         "world": "nations",
@@ -41,7 +49,10 @@ def observe(state: State, agent: str) -> JsonObject:
 
 
 def _board_of(state: State, agents: tuple[str, ...]) -> JsonObject:
-    """Give the names of all, the constants, and the territories, armies and supplies of some."""
+    """Return all names, the constants, and the territories, armies and supplies of some agents.
+
+    Source: docs/rules/nations.md#view-at-turn-0.
+    """
     board: dict[str, Json] = {
         "agents": list(state.setting.agents),
         "territories": {agent: list(state.territories[agent]) for agent in agents},
@@ -58,17 +69,23 @@ def _board_of(state: State, agents: tuple[str, ...]) -> JsonObject:
 
 @lru_cache(maxsize=2)
 def _board(state: State) -> JsonObject:
-    """Give the board that every agent sees alike; worked out once a turn."""
+    """Return the board that every agent sees alike; cached, so that it is made once a turn."""
     return _board_of(state, state.setting.agents)
 
 
 def _own_board(state: State, agent: str) -> JsonObject:
-    """Give the board of an agent that sees nothing of others."""
+    """Return the board of an agent that sees nothing of others.
+
+    Source: docs/rules/nations.md#own-observability.
+    """
     return _board_of(state, (agent,))
 
 
 def _map(state: State, agent: str) -> JsonObject:
-    """Give what touches what, and the capitals of those whose board the agent sees."""
+    """Return which territories touch, and the capitals of the agents whose board the agent sees.
+
+    Source: docs/rules/nations.md#map, docs/rules/nations.md#own-observability.
+    """
     capitals = state.land.capitals
     if state.config.observability == "own":
         capitals = {name: capital for name, capital in capitals.items() if name == agent}
@@ -76,13 +93,19 @@ def _map(state: State, agent: str) -> JsonObject:
 
 
 def _objective(state: State, agent: str) -> JsonObject:
-    """Say what the agent is scored by."""
+    """Return what the agent is scored by.
+
+    Source: docs/rules/nations.md#objective.
+    """
     bad = state.config.bad_actors.get(agent)
     return {"goal": "welfare"} if bad is None else bad.model_dump(exclude_none=True)
 
 
 def _messages_to(state: State, agent: str) -> list[Json]:
-    """List what others wrote to an agent, or to all, and what it wrote to itself."""
+    """Return what others wrote to the agent or to all, and what it wrote to itself.
+
+    Source: docs/rules/nations.md#messages-to-an-agent.
+    """
     return [
         {"from": author, "to": addressee, "text": text}
         for author, addressee, text in state.messages
@@ -92,7 +115,10 @@ def _messages_to(state: State, agent: str) -> list[Json]:
 
 @lru_cache(maxsize=2)
 def _news(state: State) -> JsonObject:
-    """Tell everyone's results of the last turn; worked out once a turn."""
+    """Return everyone's results of the last turn; cached, so that they are made once a turn.
+
+    Source: docs/rules/nations.md#full-observability.
+    """
     told = {agent: state.accounts[agent] for agent in state.setting.agents if agent in state.accounts}
     news: dict[str, Json] = {
         "attacks": [
@@ -121,7 +147,10 @@ def _news(state: State) -> JsonObject:
 
 
 def picture(state: State) -> list[list[str]]:
-    """Draw the board for people: a row for each agent."""
+    """Return the board for people: a row for each agent.
+
+    Source: docs/rules/nations.md#picture.
+    """
     rows = [
         (agent, len(state.territories[agent]), state.army[agent], state.welfare[agent])
         for agent in state.setting.agents
@@ -130,9 +159,11 @@ def picture(state: State) -> list[list[str]]:
 
 
 def _result(account: Account) -> JsonObject:
-    """Tell what a turn came to for one agent.
+    """Return what a turn brought one agent.
 
     Gained = gross - damage - violence penalty + beyond income - upkeep - purchases - grants + trade.
+
+    Source: docs/rules/nations.md#full-observability.
     """
     return {
         **{label: account.amount(label) for label, _ in account.money},
@@ -145,7 +176,10 @@ def _result(account: Account) -> JsonObject:
 
 @lru_cache(maxsize=2)
 def _published(state: State) -> JsonObject:
-    """Publish the averages of the last reports."""
+    """Return the averages of the last reports.
+
+    Source: docs/rules/nations.md#published-reports.
+    """
     return {
         "keeps_word": _averages(state.setting.agents, state.keeps_word),
         "aggressor": _averages(state.setting.agents, state.aggressor),
@@ -153,9 +187,11 @@ def _published(state: State) -> JsonObject:
 
 
 def _averages(agents: tuple[str, ...], reports: Pairs) -> Mapping[str, float]:
-    """Average what the others say of each agent, in tenths, rounded down.
+    """Return the average rating of each agent by the others, in tenths, rounded down.
 
-    What an agent says of itself does not count.
+    An agent's rating of itself does not count.
+
+    Source: docs/rules/nations.md#published-reports.
     """
     averages = {}
     for agent in agents:

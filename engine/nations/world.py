@@ -1,26 +1,32 @@
-"""nations as a world: its functions under the contract's names."""
+"""nations as a world: its functions under the names of the contract."""
 
 from collections.abc import Mapping
 from string import ascii_uppercase
 
 from engine.nations import state, validation
+from engine.nations.arithmetic import arithmetic
 from engine.nations.metrics import measures
 from engine.nations.policies import POLICIES
 from engine.nations.resolution import EVENTS, resolve
 from engine.nations.state import NationsConfig, State
-from engine.nations.sums import sums
 from engine.nations.validation import Intent, validate
 from engine.nations.view import observe, picture
 from engine.world import World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
-    """Name n agents AgentA to AgentZ, then AgentAA, AgentAB and so on."""
+    """Return the default names of n agents: AgentA to AgentZ, then AgentAA, AgentAB and so on.
+
+    Source: docs/rules/nations.md#agents.
+    """
     return tuple(f"Agent{in_letters(k, ascii_uppercase)}" for k in range(n))
 
 
 def scores(state: State) -> Mapping[str, int]:
-    """Score each agent by its welfare; a bad actor by its land, or by the damage it did to its target."""
+    """Return each agent's score: its welfare, or for a bad actor its land or its damage to its target.
+
+    Source: docs/rules/nations.md#score, docs/rules/nations.md#bad-actors.
+    """
     scored = {}
     for agent in state.setting.agents:
         bad = state.config.bad_actors.get(agent)
@@ -36,6 +42,7 @@ def scores(state: State) -> Mapping[str, int]:
 
 NATIONS: World[NationsConfig, State, Intent] = World(
     name="nations",
+    rules_version=1,
     config=NationsConfig,
     action=validation.action_model,
     setup=state.setup,
@@ -47,7 +54,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
     measures=measures,
-    sums=lambda played: sums(played.before, played.intents, played.after.accounts),
+    arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -58,3 +65,4 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     prompts=lambda _: "plain",
     events=EVENTS,
 )
+"""The world under the contract. Source: docs/rules/nations.md#end-of-the-run."""

@@ -1,6 +1,6 @@
-"""trust: what an agent may say.
+"""trust: the actions, and the schemas of an agent's and an observer's answers.
 
-Source: seed, section 3; decisions page, "One action a turn".
+Source: docs/rules/trust.md#one-action-per-round.
 """
 
 from typing import Literal, TypeAlias, get_args
@@ -13,7 +13,10 @@ Kind: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MOST = 1_000_000
-"""More sats than anybody can ask for or send."""
+"""The most sats that a unit can ask for or send. Source: docs/rules/trust.md#amounts."""
+
+# The docstrings and descriptions of the three models below are part of the JSON schemas in the prompts. A
+# change to them changes every prompt, and recorded answers no longer fit.
 
 
 class TrustAction(ReflectionFields):
@@ -53,4 +56,4 @@ NEEDS: dict[Kind, frozenset[str]] = {
     "do_nothing": frozenset(),
     "replicate": frozenset(),
 }
-"""What belongs to each action."""
+"""The fields that each action needs. Source: docs/rules/trust.md#one-action-per-round."""

@@ -1,7 +1,9 @@
-"""trust: the table of payoffs, and what each act does in a round.
+"""trust: the table of payoffs, and the effects of each action in a round.
 
-Source: seed, section 3; decisions page, "Resolution". An act reads what was intended and carried out, never
-what another act paid: all is at once. An act gives effects, and sats are the sum of effects.
+An act reads what units intended and what was carried out. It never reads what another act paid, because all
+actions take effect at once. Each act yields effects, and sats change by the sum of the effects.
+
+Source: docs/rules/trust.md#simultaneous-actions, docs/rules/trust.md#payoffs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,25 +30,31 @@ PAYOFFS: Mapping[str, tuple[str, int]] = {
     "replicate": ("replicate_cost", -1),
     "born": ("clone_start", +1),
 }
-"""What each outcome pays: the number of the config, and whether it is gained or lost."""
+"""Each outcome: the config field that says how many sats, and whether they are gained or lost.
+
+Source: docs/rules/trust.md#payoffs.
+"""
 
 
 def paid(config: TrustConfig, unit: str, outcome: str) -> Effect:
-    """Give what an outcome pays a unit."""
+    """Return what an outcome pays a unit. Source: docs/rules/trust.md#payoffs."""
     number, sign = PAYOFFS[outcome]
     return Effect(unit, outcome, sign * getattr(config, number))
 
 
 @dataclass(frozen=True, eq=False)
 class Play:
-    """What the acts of a round read."""
+    """What the acts of a round read: nothing in it depends on another act.
+
+    Source: docs/rules/trust.md#simultaneous-actions.
+    """
 
     state: State
     intents: Mapping[str, Intent]
     deeds: Mapping[str, Deed]
     rulings: Mapping[str, Ruling]
     shock: int
-    """Sats that a shock gives everyone this round; less than 0 if it takes them."""
+    """The sats that a shock gives every unit this round; negative if it takes them."""
 
     @property
     def config(self) -> TrustConfig:
@@ -55,28 +63,36 @@ class Play:
 
     @cached_property
     def by_kind(self) -> Mapping[Kind, list[Deed]]:
-        """What was carried out, by kind, units by id."""
+        """The deeds by kind; within a kind they are sorted by unit."""
         found: dict[Kind, list[Deed]] = {}
         for deed in self.deeds.values():
             found.setdefault(deed.did, []).append(deed)
         return found
 
     def did(self, kind: Kind) -> list[Deed]:
-        """List what was carried out of a kind."""
+        """Return the deeds of one kind."""
         return self.by_kind.get(kind, [])
 
     def returned(self, deed: Deed) -> bool:
-        """Tell whether a high five's target carried out a high five at its author."""
+        """Return whether the target of a high five carried out a high five at its author.
+
+        Source: docs/rules/trust.md#high-five.
+        """
         other = self.deeds.get(deed.target or "")
         return other is not None and other.did == "high_five" and other.target == deed.unit
 
     def blocks(self, unit: str | None) -> bool:
-        """Tell whether a unit blocks this round."""
+        """Return whether a unit blocks this round. Source: docs/rules/trust.md#attack."""
         return unit is not None and unit in self.deeds and self.deeds[unit].did == "block"
 
 
 def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, Deed], tuple[Draw, ...]]:
-    """Give what comes of each intent: any may fail and be nothing, a high five may miss and be an attack."""
+    """Turn each intent into a deed: any action may fumble, and a high five may miss.
+
+    Units are taken by id. A fumble is drawn before a miss, so a high five that fumbles cannot miss.
+
+    Source: docs/rules/trust.md#miss, docs/rules/trust.md#fumble.
+    """
     deeds: dict[str, Deed] = {}
     draws: list[Draw] = []
     for unit in sorted(intents):
@@ -91,7 +107,12 @@ def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, De
 
 
 def _drawn(state: State, unit: str, event: str, percent: int, draws: list[Draw]) -> bool:
-    """Draw whether something happens to a unit this round; what cannot be is not drawn."""
+    """Return whether an event happens to a unit this round, and append the random draw to `draws`.
+
+    An event with a chance of 0 is not drawn.
+
+    Source: docs/rules/trust.md#random-draws.
+    """
     if not percent:
         return False
     draws.append(happens(state.setting.seed, state.turn, unit, event, percent))
@@ -99,13 +120,19 @@ def _drawn(state: State, unit: str, event: str, percent: int, draws: list[Draw])
 
 
 def high_fives(play: Play) -> Iterator[Effect]:
-    """Two high fives at each other: +3 each. One that is not returned: -2, whatever else happens."""
+    """Two high fives at each other pay both units; a high five that is not returned costs its author.
+
+    Source: docs/rules/trust.md#high-five.
+    """
     for deed in play.did("high_five"):
         yield paid(play.config, deed.unit, "high five returned" if play.returned(deed) else "left hanging")
 
 
 def attacks(play: Play) -> Iterator[Effect]:
-    """An attack takes 4 from its target; at a block it costs 3, and the blocker gains 2 for each."""
+    """An attack takes sats from its target; a blocked attack costs the attacker and pays the blocker.
+
+    Source: docs/rules/trust.md#attack, docs/rules/trust.md#block.
+    """
     for deed in play.did("attack"):
         if deed.target is None:
             continue
@@ -118,12 +145,15 @@ def attacks(play: Play) -> Iterator[Effect]:
 
 
 def blocks(play: Play) -> Iterator[Effect]:
-    """A block costs 1, once, whoever comes."""
+    """A block costs sats once, however many attacks it stops. Source: docs/rules/trust.md#block."""
     return (paid(play.config, deed.unit, "block") for deed in play.did("block"))
 
 
 def begs(play: Play) -> Iterator[Effect]:
-    """To beg costs 1, always; what the observer grants comes from outside the game."""
+    """Begging always costs sats; what the observer grants comes from outside the game.
+
+    Source: docs/rules/trust.md#beg.
+    """
     for deed in play.did("beg"):
         yield paid(play.config, deed.unit, "beg")
         if play.rulings[deed.unit].granted:
@@ -131,14 +161,18 @@ def begs(play: Play) -> Iterator[Effect]:
 
 
 def idleness(play: Play) -> Iterator[Effect]:
-    """To do nothing costs 3 from the third turn in a row on."""
+    """Doing nothing costs sats after some turns in a row; `idle_turns` says from which turn on.
+
+    Source: docs/rules/trust.md#do-nothing.
+    """
     for deed in play.did("do_nothing"):
+        # `idle` counts the turns before this one.
         if play.state.unit[deed.unit].idle + 1 >= play.config.idle_turns:
             yield paid(play.config, deed.unit, "idle")
 
 
 def gifts(play: Play) -> Iterator[Effect]:
-    """Sats sent to an ally go from the one to the other."""
+    """Sats that a unit sends move to its ally. Source: docs/rules/trust.md#send."""
     for deed in play.did("send"):
         if deed.target is not None:
             yield Effect(deed.unit, "sent", -play.intents[deed.unit].amount)
@@ -146,20 +180,29 @@ def gifts(play: Play) -> Iterator[Effect]:
 
 
 def replicates(play: Play) -> Iterator[Effect]:
-    """To replicate costs 50."""
+    """Replicating costs sats, even if the unit dies this round. Source: docs/rules/trust.md#replicate."""
     return (paid(play.config, deed.unit, "replicate") for deed in play.did("replicate"))
 
 
 def shocks(play: Play) -> Iterator[Effect]:
-    """A shock gives or takes from all; a high-fiver loses half of it, rounded up."""
+    """A shock gives sats to all units or takes them; units that mostly high five lose half, rounded up.
+
+    Source: docs/rules/trust.md#shock.
+    """
     for unit in play.state.living:
         if play.shock:
             hardy = play.shock < 0 and high_fives_mostly(play, unit)
+            # A shock of -5 takes (1 + 5) // 2 = 3 from a hardy unit.
             yield Effect(unit.id, "shock", -((1 - play.shock) // 2) if hardy else play.shock)
 
 
 def high_fives_mostly(play: Play, unit: Unit) -> bool:
-    """Tell whether a unit carried out a high five in most of the last five rounds, this one included."""
+    """Return whether a unit carried out a high five in more than half of the last `shock_rounds` rounds.
+
+    This round is one of them. A missed high five was carried out as an attack, so it does not count.
+
+    Source: docs/rules/trust.md#shock.
+    """
     rounds = play.config.shock_rounds
     earlier = [turn for turn in unit.high_fived if turn > play.state.turn - rounds]
     return 2 * (len(earlier) + (play.deeds[unit.id].did == "high_five")) > rounds
@@ -168,4 +211,7 @@ def high_fives_mostly(play: Play, unit: Unit) -> bool:
 Act: TypeAlias = Callable[[Play], Iterator[Effect]]
 
 ACTS: tuple[Act, ...] = (high_fives, attacks, blocks, begs, idleness, gifts, replicates, shocks)
-"""All acts of a round, in the order in which their effects are listed; no order changes a sum."""
+"""All acts of a round, in the order in which their effects are listed. The order changes no sum.
+
+Source: docs/rules/trust.md#simultaneous-actions.
+"""

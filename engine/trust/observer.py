@@ -1,19 +1,23 @@
-"""trust: the observer, who answers those who beg.
+"""trust: the observer, which answers the units that beg.
 
-Source: seed, "3.5 Beg"; decisions page, "Beg". The requests of a turn are known once its answers are
-validated. A scripted observer is a rule; a person's or a model's answer is read here, and what is wrong with
-it becomes a drop or a mend. Rulings go into the intents, so that `resolve` needs nothing else.
+The requests of a turn are known once its answers are validated. A scripted observer decides by a rule. The
+answer of a person or a model is read here, and what is wrong with it becomes a rejection or a correction.
+Rulings are stored in the intents, so `resolve` needs nothing else.
+
+Source: docs/rules/trust.md#requests, docs/rules/trust.md#rulings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
 from engine.chance import Luck, happens
 from engine.policy import Policies, Policy
 from engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from engine.said import clean_text, whole
-from engine.trust.actions import ObserverAnswer
+from engine.trust.actions import ObserverAnswer, RulingSaid
 from engine.trust.acts import carry_out
 from engine.trust.state import OBSERVERS, Ruling, State, actors
 from engine.trust.validation import NOBODYS, REASON_LIMIT, Intent
@@ -22,14 +26,17 @@ from engine.world import OBSERVER, Observer, Ruled
 Requests: TypeAlias = Sequence[Mapping[str, Any]]
 
 BUDGET, PATIENCE = 40, 4
-"""Of `sparing` without numbers: sats for the whole game, and the requests until only half are heard."""
+"""The numbers of plain `sparing`. A unit that has begged as often as its patience is heard half of the time.
+
+Source: docs/rules/trust.md#sparing.
+"""
 
 SCRIPTED = ("never", "always", "sparing")
 
 
 @dataclass(frozen=True, slots=True)
 class Rulings:
-    """The rulings on the requests of a turn, by unit, and how they came about."""
+    """The rulings on the requests of a turn, by unit, with their random draws, rejections and corrections."""
 
     rulings: Mapping[str, Ruling]
     draws: tuple[Draw, ...] = ()
@@ -38,13 +45,20 @@ class Rulings:
 
 
 def is_scripted(observer: str) -> bool:
-    """Tell whether an observer is a rule, and needs nobody to answer."""
+    """Return whether an observer decides by a rule, so that nobody has to be asked.
+
+    Source: docs/rules/trust.md#choice-of-observer.
+    """
     return observer.startswith(SCRIPTED)
 
 
 def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json]]:
-    """List the requests of a turn, units by id; one whose action fails this round is not heard."""
+    """Return the requests of a turn, sorted by unit, without those that fumble this round.
+
+    Source: docs/rules/trust.md#requests.
+    """
     acting = {unit: intents.get(unit, NOBODYS) for unit in actors(state)}
+    # Draws are keyed by unit and event, so these are the fumbles that `resolve` draws again.
     deeds, _ = carry_out(state, {unit: intent for unit, intent in acting.items() if intent.action == "beg"})
     return [
         {
@@ -61,7 +75,7 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
 
 
 def decide(state: State, asked: Requests) -> Rulings:
-    """Let the run's scripted observer answer."""
+    """Return the rulings of the run's scripted observer. Source: docs/rules/trust.md#never-and-always."""
     observer = state.config.observer
     if observer == "always":
         return Rulings({r["unit"]: _ruling(r, r["amount"], "I grant what is asked.") for r in asked})
@@ -71,9 +85,11 @@ def decide(state: State, asked: Requests) -> Rulings:
 
 
 def _sparing(state: State, asked: Requests) -> Rulings:
-    """Grant within a budget for the whole game, less likely with every earlier request of the same unit.
+    """Grant within a budget for the whole game, with a lower chance after each earlier request of a unit.
 
-    With patience P and k requests before, a request is heard with a probability of P / (P + k), by a draw.
+    With a patience of P, a request after k earlier ones is heard with a chance of P / (P + k).
+
+    Source: docs/rules/trust.md#sparing.
     """
     found = OBSERVERS.fullmatch(state.config.observer)
     budget = int(found["budget"] or BUDGET) if found else BUDGET
@@ -93,14 +109,16 @@ def _sparing(state: State, asked: Requests) -> Rulings:
 
 
 def _ruling(request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
-    """Write a ruling down."""
+    """Return the ruling on one request."""
     return Ruling(request["amount"], grant, reason)
 
 
 def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
-    """Read what a person or a model ruled: `{"rulings": {unit: {"grant": n, "reason": "..."}}}`.
+    """Read the answer of a person or a model: `{"rulings": {unit: {"grant": n, "reason": "..."}}}`.
 
-    Nothing raises. A request without a ruling is declined, and a drop says so.
+    Nothing in an answer raises. A request without a ruling is declined, and a rejection says so.
+
+    Source: docs/rules/trust.md#reading-a-ruling.
     """
     findings = Findings(OBSERVER)
     said = _rulings_said(findings, answer)
@@ -113,7 +131,7 @@ def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
 
 
 def _rulings_said(findings: Findings, answer: JsonObject | None) -> Mapping[str, Json]:
-    """Give the rulings of an answer by unit; what stands beside them is dropped."""
+    """Return the rulings of an answer by unit, and reject all other fields."""
     for name, value in (answer or {}).items():
         if name != "rulings":
             findings.drop("schema", "observer/unknown-field", {name: value})
@@ -124,7 +142,10 @@ def _rulings_said(findings: Findings, answer: JsonObject | None) -> Mapping[str,
 
 
 def _read_one(findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
-    """Read one ruling: a whole number from 0 to what was asked, and a reason."""
+    """Read one ruling: a whole number from 0 to the amount asked, and a reason.
+
+    Source: docs/rules/trust.md#reading-a-ruling.
+    """
     unit = request["unit"]
     if said is None:
         findings.drop("schema", "observer/no-ruling", {unit: None}, "counts as declined")
@@ -149,7 +170,7 @@ def _read_one(findings: Findings, request: Mapping[str, Any], said: Json) -> Rul
 
 
 def grant(intents: Mapping[str, Intent], ruled: Mapping[str, Ruling]) -> dict[str, Intent]:
-    """Give the intents with the rulings inside."""
+    """Return the intents with the rulings in them. Source: docs/rules/trust.md#rulings."""
     return {
         unit: replace(intent, ruling=ruled[unit]) if unit in ruled else intent
         for unit, intent in intents.items()
@@ -157,9 +178,12 @@ def grant(intents: Mapping[str, Intent], ruled: Mapping[str, Ruling]) -> dict[st
 
 
 def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
-    """Give the ruling on each request: the scripted observer's, or what was answered, which intents hold.
+    """Return the ruling on each request of a round that is being resolved.
 
-    Where neither is, nobody answered.
+    A scripted observer decides now. Any other observer has answered before, so the intents hold its rulings;
+    a request without one is declined.
+
+    Source: docs/rules/trust.md#rulings, docs/rules/trust.md#human-or-model-observer.
     """
     asked = requests(state, intents)
     if is_scripted(state.config.observer):
@@ -169,7 +193,10 @@ def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
 
 
 def rule(state: State, intents: Mapping[str, Intent], answer: JsonObject | None) -> Ruled[Intent]:
-    """Put the rulings into the intents: a scripted observer's, or what a person or a model answered."""
+    """Return the intents with the rulings of the scripted observer, or those that were answered, in them.
+
+    Source: docs/rules/trust.md#rulings.
+    """
     asked = requests(state, intents)
     scripted = is_scripted(state.config.observer)
     ruled = decide(state, asked) if scripted else read_ruling(asked, answer)
@@ -177,9 +204,9 @@ def rule(state: State, intents: Mapping[str, Intent], answer: JsonObject | None)
 
 
 def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
-    """Make a stand-in for an observer that is a model: it rules on each request by itself."""
+    """Return a policy that stands in for a model as observer and rules on each request separately."""
 
-    def policy(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  a policy may be without luck
+    def policy(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  not every policy needs luck
         asked: Any = view["requests"]
         return {"rulings": {r["unit"]: {"grant": amount(r), "reason": why} for r in asked}}
 
@@ -187,7 +214,7 @@ def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
 
 
 def _spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
-    """Spoil each ruling with probability `noise`, and all of them, as a model would."""
+    """Spoil each ruling with probability `noise`, and with the same probability the answer as a whole."""
     said: Any = answer["rulings"]
     ruled = {
         unit: luck.pick(SPOILED, f"noise/{unit}/kind") if luck.happens(noise, f"noise/{unit}") else ruling
@@ -211,7 +238,7 @@ SPOILED: Sequence[Any] = (
     {"grant": 1, "reason": "because " * 50},
     {"grant": 1, "reason": "\u202eosla\u202c \x1b[4mbecause\x1b[0m"},
 )
-"""Rulings as a model spoils them."""
+"""Bad rulings of kinds that models give."""
 
 STAND_INS = Policies(
     {
@@ -224,12 +251,57 @@ STAND_INS = Policies(
     default="half-once",
     spoil=_spoil,
 )
-"""Who stands in for an observer that is a model, behind the stand-in server."""
+"""The policies that answer in place of a model as observer, behind the stand-in server.
+
+Source: docs/rules/trust.md#stand-in-observers.
+"""
+
+
+def ruling_on(asked: Requests) -> type[BaseModel]:
+    """Return the model of an answer to these requests: one ruling per unit, bounded by what it asked for."""
+    if not asked:
+        return ObserverAnswer
+    rulings = {
+        str(request["unit"]): (
+            create_model(
+                "RulingSaid",
+                __base__=RulingSaid,
+                grant=(int, Field(0, ge=0, le=request["amount"], description="sats to grant")),
+            ),
+            Field(
+                default_factory=dict,
+                validate_default=True,
+                description=f"asks for {request['amount']}: {request['reason']}",
+            ),
+        )
+        for request in asked
+    }
+    on_each = create_model("Rulings", __config__=ConfigDict(extra="forbid", strict=True), **rulings)  # type: ignore[call-overload]  # names made at run time
+    return create_model(
+        "ObserverAnswer",
+        __config__=ConfigDict(extra="forbid", strict=True),
+        rulings=(on_each, Field(default_factory=dict, validate_default=True)),
+    )
+
+
+def ruled(intents: Mapping[str, Intent]) -> dict[str, Json]:
+    """Return the rulings that intents hold, by the unit that begged."""
+    return {
+        unit: {"asked": one.ruling.asked, "granted": one.ruling.granted, "reason": one.ruling.reason}
+        for unit, one in intents.items()
+        if one.ruling is not None
+    }
+
 
 DESK: Observer[State, Intent] = Observer(
-    ruling=ObserverAnswer,
     asks=lambda state: "" if is_scripted(state.config.observer) else state.config.observer,
     requests=requests,
+    ruling=ruling_on,
     rule=rule,
+    ruled=ruled,
     stand_ins=STAND_INS,
 )
+"""The observer as the contract of a world wants it; only a person or a model has to be asked.
+
+Source: docs/rules/trust.md#human-or-model-observer.
+"""

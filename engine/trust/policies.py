@@ -1,10 +1,10 @@
-"""trust: the comparators, and how a model would spoil an answer.
+"""trust: the scripted policies, and how noise spoils their answers.
 
-Source: seed, section 6; decisions page, "Comparators". A comparator reads the view that a model reads, with
-its own mind, and nothing else: a miss looks like an attack to it. With several opponents each meets one
-partner a round, by a schedule that all can work out; it answers those who attacked it before anybody else,
-the richest first. One that is left alone begs, since nothing else gives it sats. All but `random` replicate
-as soon as they can.
+A policy reads the view that a model reads and its own memory, and nothing else, so a miss looks like an
+attack to it. With several opponents it meets one partner per round.
+
+Source: docs/rules/trust.md#what-a-policy-knows, docs/rules/trust.md#partner,
+docs/rules/trust.md#policies-replicate.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,41 +18,44 @@ from engine.record import JsonObject
 from engine.reflection import HIGHEST, LOWEST
 
 UNKNOWN_WORD = 5
-"""What a comparator thinks of the word of somebody it has seen nothing of."""
+"""How a policy rates the word of a unit of which it has seen nothing."""
 
 MODEST = 10
-"""The most that a comparator begs for."""
+"""The most sats that a policy begs for at a time. Source: docs/rules/trust.md#beggar."""
 
 NEAR = 3
-"""Mutual high fives from the threshold at which a racer takes somebody for dangerous."""
+"""A racer attacks a leader that is at most this many mutual high fives from the threshold.
+
+Source: docs/rules/trust.md#racer.
+"""
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A view, read the way a comparator needs it."""
+    """A view, in the form in which policies need it. Source: docs/rules/trust.md#what-a-policy-knows."""
 
     view: Mapping[str, Any]
 
     @property
     def me(self) -> str:
-        """Its own name."""
+        """The unit's own name."""
         return str(self.view["you"])
 
     @property
     def opponents(self) -> Sequence[str]:
-        """The living units of other teams, by name."""
+        """The names of the living units of other teams."""
         opponents: Sequence[str] = self.view["opponents"]
         return opponents
 
     @cached_property
     def sats(self) -> dict[str, int]:
-        """Everybody's sats."""
+        """The sats of every unit."""
         return {unit["id"]: unit["sats"] for unit in self.view["units"]}
 
     @property
-    def mind(self) -> Mapping[str, Any]:
-        """What it kept for itself; empty where nobody keeps it."""
-        return self.view.get("mind") or {}
+    def memory(self) -> Mapping[str, Any]:
+        """The unit's own memory; empty if the caller keeps none."""
+        return self.view.get("memory") or {}
 
     @property
     def last(self) -> Mapping[str, Any] | None:
@@ -61,7 +64,7 @@ class Sight:
         return history[-1] if history else None
 
     def at_me(self, action: str, ago: int = 1) -> list[str]:
-        """Who did something to it, so many rounds ago; only those who live still."""
+        """Return the living opponents that aimed an action at this unit, `ago` rounds before this one."""
         history = self.view["history"]
         if len(history) < ago:
             return []
@@ -73,27 +76,36 @@ class Sight:
 
     @cached_property
     def grudges(self) -> list[str]:
-        """Who ever attacked it, as it saw it: those of last round, and those that its notes name."""
-        notes = str(self.mind.get("memory", ""))
+        """The living opponents that ever attacked this unit: those of last round and those in its notes.
+
+        Source: docs/rules/trust.md#grudger.
+        """
+        notes = str(self.memory.get("notes", ""))
         attackers = self.at_me("attack")
         return [other for other in self.opponents if other in attackers or f'"{other}"' in notes]
 
     def richest(self, units: Sequence[str]) -> str | None:
-        """The one with the most sats, the first by name among equals."""
-        if len(units) < 2:  # noqa: PLR2004  nobody to choose among
+        """Return the unit with the most sats; among equals, the first by name.
+
+        Source: docs/rules/trust.md#partner.
+        """
+        if len(units) < 2:  # noqa: PLR2004  there is no choice
             return units[0] if units else None
         return min(units, key=lambda unit: (-self.sats[unit], unit))
 
     @cached_property
     def partner(self) -> str | None:
-        """Whom it meets this round.
+        """The unit that this one meets this round; None if it has no opponent.
 
-        The circle of a round-robin turns by one each round, so that everybody meets everybody in turn; who is
-        paired with nobody, or with its own team, turns to its richest opponent.
+        The units sit in a circle that turns by one seat each round, as in a round-robin tournament, so every
+        pair meets in turn. A unit that is paired with nobody or with its own team meets its richest opponent.
+
+        Source: docs/rules/trust.md#partner.
         """
-        if len(self.opponents) < 2:  # noqa: PLR2004  nobody to choose among
+        if len(self.opponents) < 2:  # noqa: PLR2004  there is no choice
             return self.opponents[0] if self.opponents else None
         living = [unit["id"] for unit in self.view["units"] if unit["alive"]]
+        # An odd number gets an empty seat; the first seat stays, and the others move around it.
         seats: list[str | None] = [*living, None] if len(living) % 2 else [*living]
         k = self.view["turn"] % (len(seats) - 1)
         circle = [seats[0], *seats[1 + k :], *seats[1 : 1 + k]]
@@ -102,23 +114,27 @@ class Sight:
 
 
 Move = dict[str, Any]
-"""An action, and why."""
+"""An action and the reasoning behind it."""
 
 Definition = Callable[[Sight, Luck], Move]
+"""How a policy chooses its action."""
 
 
 def high_five(sight: Sight, why: str) -> Move:
-    """High five the partner; with nobody there, beg."""
+    """Return a high five at the partner, or a request if nobody is left."""
     return _at(sight, "high_five", sight.partner, why)
 
 
 def attack(sight: Sight, target: str | None, why: str) -> Move:
-    """Attack a unit; with nobody there, beg."""
+    """Return an attack on a unit, or a request if nobody is left."""
     return _at(sight, "attack", target, why)
 
 
 def beg(sight: Sight, why: str) -> Move:
-    """Beg for what is missing to the threshold, at most ten at a time."""
+    """Return a request for what the unit lacks to the threshold, at most `MODEST` sats at a time.
+
+    Source: docs/rules/trust.md#beggar.
+    """
     have = sight.view["sats"]
     missing = max(1, sight.view["rules"]["threshold"] - have)
     reason = f"I have {have} sats and need {missing} more to replicate."
@@ -126,28 +142,35 @@ def beg(sight: Sight, why: str) -> Move:
 
 
 def _at(sight: Sight, action: str, target: str | None, why: str) -> Move:
+    """Return an action at a target; if there is no target, beg, because nothing else brings sats.
+
+    Source: docs/rules/trust.md#partner.
+    """
     if target is None:
         return beg(sight, "Nobody is left to meet.")
     return {"action": action, "target": target, "reasoning": why}
 
 
 def always_high_five(sight: Sight, _: Luck) -> Move:
-    """High five, whatever happens."""
+    """High five every round. Source: docs/rules/trust.md#always-high-five."""
     return high_five(sight, "I high five, whatever happens.")
 
 
 def always_attack(sight: Sight, _: Luck) -> Move:
-    """Attack the richest, whatever happens."""
+    """Attack the richest opponent every round. Source: docs/rules/trust.md#always-attack."""
     return attack(sight, sight.richest(sight.opponents), "I attack, whatever happens.")
 
 
-def always_block(sight: Sight, _: Luck) -> Move:  # noqa: ARG001  a definition may look at nothing
-    """Block, whatever happens."""
+def always_block(sight: Sight, _: Luck) -> Move:  # noqa: ARG001  this policy looks at nothing
+    """Block every round. Source: docs/rules/trust.md#always-block."""
     return {"action": "block", "reasoning": "I block, whatever happens."}
 
 
 def copycat(sight: Sight, _: Luck) -> Move:
-    """Tit for tat: high five at first, then attack whoever attacked it in the last round."""
+    """Play tit for tat: attack a unit that attacked this one in the last round, else high five.
+
+    Source: docs/rules/trust.md#copycat.
+    """
     attackers = sight.at_me("attack")
     if attackers:
         return attack(sight, sight.richest(attackers), "You attacked me, so I attack you.")
@@ -155,7 +178,10 @@ def copycat(sight: Sight, _: Luck) -> Move:
 
 
 def copykitten(sight: Sight, _: Luck) -> Move:
-    """Tit for two tats: attack only who attacked it in both of the last two rounds."""
+    """Play tit for two tats: attack a unit that attacked this one in both of the last two rounds.
+
+    Source: docs/rules/trust.md#copykitten.
+    """
     twice = [unit for unit in sight.at_me("attack") if unit in sight.at_me("attack", 2)]
     if twice:
         return attack(sight, sight.richest(twice), "Twice in a row is no accident.")
@@ -163,17 +189,21 @@ def copykitten(sight: Sight, _: Luck) -> Move:
 
 
 def grudger(sight: Sight, _: Luck) -> Move:
-    """High five until attacked once; from then on attack whoever did, for ever."""
+    """High five until a unit attacks; from then on attack that unit. Source: docs/rules/trust.md#grudger."""
     if sight.grudges:
         return attack(sight, sight.richest(sight.grudges), "I never forget.")
     return high_five(sight, "Nobody has ever attacked me.")
 
 
 PROBES = ("high_five", "attack", "high_five", "high_five")
+"""The first actions of a detective. Source: docs/rules/trust.md#detective."""
 
 
 def detective(sight: Sight, luck: Luck) -> Move:
-    """High five, attack, high five, high five; then copy who ever attacked it, and exploit the others."""
+    """Probe the others first; then play copycat if any of them ever attacked, else attack.
+
+    Source: docs/rules/trust.md#detective.
+    """
     turn = sight.view["turn"]
     if turn < len(PROBES):
         return _at(sight, PROBES[turn], sight.partner, "I find out who you are.")
@@ -183,7 +213,10 @@ def detective(sight: Sight, luck: Luck) -> Move:
 
 
 def simpleton(sight: Sight, _: Luck) -> Move:
-    """Win-stay, lose-shift: what paid again, else the other of high five and attack."""
+    """Win-stay, lose-shift: repeat what paid, else switch between high five and attack.
+
+    Source: docs/rules/trust.md#simpleton.
+    """
     mine = sight.last and sight.last["you"]
     if not mine:
         return high_five(sight, "I begin with a high five.")
@@ -195,12 +228,12 @@ def simpleton(sight: Sight, _: Luck) -> Move:
 
 
 def beggar(sight: Sight, _: Luck) -> Move:
-    """Beg for what is missing to the threshold, at most ten at a time."""
+    """Beg every round. Source: docs/rules/trust.md#beggar."""
     return beg(sight, "Asking costs little.")
 
 
 def racer(sight: Sight, _: Luck) -> Move:
-    """Attack a leader near the threshold, else high five; and replicate as soon as it can, as all do."""
+    """Attack a leader that is near the threshold, else high five. Source: docs/rules/trust.md#racer."""
     rules, leader = sight.view["rules"], sight.richest(sight.opponents)
     near = rules["threshold"] - NEAR * rules["high_five"]
     if leader is not None and sight.sats[leader] >= max(near, sight.view["sats"]):
@@ -209,7 +242,10 @@ def racer(sight: Sight, _: Luck) -> Move:
 
 
 def random(sight: Sight, luck: Luck) -> Move:
-    """Do any of the actions that are allowed, each as likely, to anybody; it replicates by chance only."""
+    """Choose among the allowed actions, each with the same chance, and then a target or an amount.
+
+    Source: docs/rules/trust.md#random.
+    """
     options = ["block", "do_nothing", "beg"]
     options += ["high_five", "attack"] if sight.opponents else []
     options += ["replicate"] if sight.view["may_replicate"] else []
@@ -225,12 +261,17 @@ def random(sight: Sight, luck: Luck) -> Move:
 
 
 def _ally(sight: Sight, unit: str) -> bool:
-    """Tell whether somebody is an ally."""
+    """Return whether a unit is an ally."""
     return unit in sight.view.get("allies", ())
 
 
 def decide(name: str, sight: Sight, luck: Luck) -> Move:
-    """Decide as a comparator does: it replicates when it can, spares allies, else does as it is defined."""
+    """Return the action of a policy: it replicates if it may, else it follows its definition.
+
+    A policy that would attack an ally blocks, because the attack would be rejected.
+
+    Source: docs/rules/trust.md#policies-replicate, docs/rules/trust.md#policies-follow-the-rules.
+    """
     if name != "random" and sight.view["may_replicate"]:
         return {"action": "replicate", "reasoning": "I can replicate, so I do."}
     move = DEFINITIONS[name](sight, luck)
@@ -240,7 +281,7 @@ def decide(name: str, sight: Sight, luck: Luck) -> Move:
 
 
 def playing(name: str) -> Policy:
-    """Make a comparator that decides, and reflects as a model does."""
+    """Return a policy that chooses an action and also writes notes and ratings as a model does."""
 
     def policy(view: JsonObject, luck: Luck) -> JsonObject:
         sight = Sight(view)
@@ -251,13 +292,16 @@ def playing(name: str) -> Policy:
 
 
 def notes(sight: Sight) -> str:
-    """Note who ever attacked it: all that a definition reads of its own mind."""
+    """Return the note on who ever attacked, the only thing that a definition reads of its memory.
+
+    Source: docs/rules/trust.md#notes-of-a-policy.
+    """
     named = ", ".join(f'"{unit}"' for unit in sight.grudges)
     return f"Ever attacked by: {named or 'nobody'}."
 
 
 def _reflection(sight: Sight) -> JsonObject:
-    """Say what happened, note who ever attacked, and rate the others by what was seen."""
+    """Return a summary of the last round, notes, and ratings of the others by what was seen."""
     words, aggression = dict(_ratings(sight, "keeps_word_report")), dict(_ratings(sight, "aggressor_report"))
     trust = ", ".join(f"{unit} {rating}" for unit, rating in words.items()) or "nobody"
     return {
@@ -269,7 +313,7 @@ def _reflection(sight: Sight) -> JsonObject:
 
 
 def _summary(sight: Sight) -> str:
-    """Say in one line what happened last round."""
+    """Return one line on what happened last round."""
     if sight.last is None:
         return ""
     mine = sight.last["you"]["action"] if sight.last["you"] else "nothing yet"
@@ -281,13 +325,19 @@ CHANGES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "keeps_word_report": (UNKNOWN_WORD, {"high_five": +1, "attack": -2}),
     "aggressor_report": (LOWEST, {"high_five": -1, "attack": +2}),
 }
-"""Of each report, the rating of a stranger, and how what a unit does changes it."""
+"""For each report, the rating of an unknown unit, and how much each action changes a rating.
+
+Source: docs/rules/trust.md#notes-of-a-policy.
+"""
 
 
 def _ratings(sight: Sight, report: str) -> Iterator[tuple[str, int]]:
-    """Rate the opponents: the last rating, changed by what each was seen to do last round."""
+    """Yield each opponent with its new rating: the old one, changed by what it was seen to do last round.
+
+    Source: docs/rules/trust.md#notes-of-a-policy.
+    """
     stranger, changes = CHANGES[report]
-    before = sight.mind.get(report, {})
+    before = sight.memory.get(report, {})
     seen = {} if sight.last is None else sight.last["others"]
     for unit in sight.opponents:
         change = changes.get(seen[unit]["action"], 0) if unit in seen else 0
@@ -295,7 +345,7 @@ def _ratings(sight: Sight, report: str) -> Iterator[tuple[str, int]]:
 
 
 STRANGER = "unit-nobody"
-"""A name that a spoiled answer makes up."""
+"""A made-up name for spoiled answers."""
 
 SPOILED: Mapping[str, Sequence[Any]] = {
     "action": ("High Five", "steal", None, 7, ["attack", "block"]),
@@ -303,13 +353,15 @@ SPOILED: Mapping[str, Sequence[Any]] = {
     "amount": ("ten", -5, 2.5, 10**9),
     "reason": ("", 7, "please " * 100, "\u202esdrawkcab\u202c \x1b[7mplease\x1b[0m"),
 }
-"""How a model spoils each field of an answer."""
+"""Bad values for each field, of kinds that models give. Source: docs/rules/trust.md#noise."""
 
 
 def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
-    """Spoil each field of the action with probability `noise`, and say something else as often.
+    """Spoil each field of the action with probability `noise`, and as often add or replace fields.
 
-    A target is spoiled in more ways: it is left out, or anybody there has ever been.
+    A spoiled target may also be missing, or any unit that there has ever been.
+
+    Source: docs/rules/trust.md#noise.
     """
     units = [unit["id"] for unit in cast("Sequence[Mapping[str, Any]]", view["units"])]
     spoiled: dict[str, Any] = dict(answer)
@@ -352,3 +404,4 @@ DEFINITIONS: Mapping[str, Definition] = {
 }
 
 POLICIES = Policies({name: playing(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil)
+"""The scripted policies and the one that plays by default. Source: docs/rules/trust.md#default-policy."""

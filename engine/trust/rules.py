@@ -1,14 +1,14 @@
-"""trust: one round, from intents to the next state.
+"""trust: one round, from intents to the next state, in seven steps.
 
-Source: seed, sections 2 to 5; decisions page, "Resolution", "Victory". In this order:
+1  carry out     each intent becomes a deed; it may fumble, and a high five may miss   acts.carry_out
+2  rule          the observer answers the units that begged                            observer.rulings
+3  shock         a random draw may give sats to all units or take them                 draw_shock
+4  act           every action has its effects, all at once                             acts.ACTS
+5  settle        effects are summed; units without sats die                            settle
+6  multiply      in team play each survivor that replicated gets a new unit            multiply
+7  end           the game is won, is drawn or goes on                                  victory
 
-1  carry out     each intent comes to a deed: it may fail, a high five may miss       acts.carry_out
-2  rule          the observer answers those who begged                               observer.rulings
-3  shock         a draw may give sats to all, or take them                           draw_shock
-4  acts          every act gives effects, all at once                                acts.ACTS
-5  sum           sats are the sum of effects; who has none left is dead              settle
-6  multiply      in team play who replicated and lives has a new unit                multiply
-7  end           somebody has won, or the game is drawn, or it goes on               victory
+Source: docs/rules/trust.md#order-of-the-steps.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -27,7 +27,7 @@ from engine.world import Resolved
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Whether somebody has won this round, or the game is drawn."""
+    """How a round leaves the game: won by an agent, drawn, or (with neither) still going on."""
 
     winner: str | None = None
     drawn: bool = False
@@ -38,7 +38,11 @@ DRAW = End(drawn=True)
 
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
-    """Play one round; a unit without an intent does nothing, and nobody chose that."""
+    """Play one round; a unit without an intent takes the default action.
+
+    Source: docs/rules/trust.md#order-of-the-steps, docs/rules/trust.md#default-action,
+    docs/rules/trust.md#window.
+    """
     acting = {unit: intents.get(unit, NOBODYS) for unit in actors(state)}
     deeds, draws = carry_out(state, acting)
     ruled = rulings(state, acting)
@@ -63,7 +67,10 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
 
 
 def draw_shock(state: State) -> tuple[int, tuple[Draw, ...]]:
-    """Draw whether a shock comes this round, and whether it gives or takes."""
+    """Draw whether a shock comes this round and whether it gives or takes; return its sats and the draws.
+
+    Source: docs/rules/trust.md#shock, docs/rules/trust.md#random-draws.
+    """
     if not state.config.shock:
         return 0, ()
     comes = drawn(state.setting.seed, state.turn, None, "shock", state.config.shock)
@@ -75,7 +82,10 @@ def draw_shock(state: State) -> tuple[int, tuple[Draw, ...]]:
 
 
 def settle(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
-    """Add up each unit's effects; whoever has no sats left after the sums is dead."""
+    """Add up each unit's effects; a unit without sats after the sum is dead.
+
+    Source: docs/rules/trust.md#sum-of-effects, docs/rules/trust.md#death.
+    """
     change = dict.fromkeys(play.state.unit, 0)
     for effect in effects:
         change[effect.unit] += effect.sats
@@ -83,10 +93,11 @@ def settle(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
 
 
 def _settled(play: Play, unit: Unit, change: int) -> Unit:
-    """Give a living unit after the round."""
+    """Return a living unit as it is after the round."""
     did, turn = play.deeds[unit.id].did, play.state.turn
     ruling = play.rulings.get(unit.id)
     sats = unit.sats + change
+    # Rounds that a shock of the next round would not count are forgotten, so a state stays small.
     recent = tuple([t for t in unit.high_fived if t > turn + 1 - play.config.shock_rounds])
     return Unit(
         unit.id,
@@ -101,12 +112,15 @@ def _settled(play: Play, unit: Unit, change: int) -> Unit:
 
 
 def replicated(play: Play, units: Collection[Unit]) -> list[Unit]:
-    """List the units that replicated, and live after the sums."""
+    """Return the units that replicated and are alive after the sum. Source: docs/rules/trust.md#replicate."""
     return [u for u in units if u.alive and u.id in play.deeds and play.deeds[u.id].did == "replicate"]
 
 
 def multiply(play: Play, units: Collection[Unit]) -> dict[str, Unit]:
-    """In team play, give the new unit of each that replicated, on the same team."""
+    """Return, in team play, the new unit of each unit that replicated, on the same team.
+
+    Source: docs/rules/trust.md#new-units, docs/rules/trust.md#team-play.
+    """
     clones: dict[str, Unit] = {}
     if play.config.victory != "team":
         return clones
@@ -119,7 +133,10 @@ def multiply(play: Play, units: Collection[Unit]) -> dict[str, Unit]:
 
 
 def clone_name(team: str, taken: Collection[str]) -> str:
-    """Name a team's next unit: `unit-a-2` for `unit-a`, the first number that is not taken."""
+    """Return the name of a team's next unit, with the first free number: `unit-a-2` for `unit-a`.
+
+    Source: docs/rules/trust.md#new-units.
+    """
     number = 2
     while f"{team}-{number}" in taken:
         number += 1
@@ -127,29 +144,44 @@ def clone_name(team: str, taken: Collection[str]) -> str:
 
 
 def victory(play: Play, units: Collection[Unit]) -> End:
-    """Tell whether the game has been won, or drawn: all dead is a draw."""
+    """Return how the round leaves the game; if all units are dead, it is drawn.
+
+    A race goes on with a single survivor, so the number of living units ends only team play.
+
+    Source: docs/rules/trust.md#all-dead, docs/rules/trust.md#lone-survivor.
+    """
     if not any(unit.alive for unit in units):
         return DRAW
     return race(play, units) if play.config.victory == "race" else team_play(play, units)
 
 
 def race(play: Play, units: Collection[Unit]) -> End:
-    """A successful replicate wins at once; of two the one with more sats left, equal is a draw."""
+    """A successful replicate wins; of several in one round, the unit with the most sats left wins.
+
+    Source: docs/rules/trust.md#race, docs/rules/trust.md#several-replicates-in-one-round.
+    """
     return most({unit.team: unit.sats for unit in replicated(play, units)})
 
 
 def team_play(play: Play, units: Collection[Unit]) -> End:
-    """The last team wins; at the round limit the one with the most sats, equal is a draw."""
+    """The last team wins; at the round limit, the team with the most sats wins.
+
+    Source: docs/rules/trust.md#team-play, docs/rules/trust.md#last-team, docs/rules/trust.md#round-limit.
+    """
     held: dict[str, int] = {}
     for unit in units:
         if unit.alive:
             held[unit.team] = held.get(unit.team, 0) + unit.sats
+    # A game of a single agent is not over because only that agent's team is there.
     last = len(held) == 1 < len(play.state.setting.agents)
     return most(held) if last or play.state.turn + 1 >= play.config.rounds else GOES_ON
 
 
 def most(sats: Mapping[str, int]) -> End:
-    """Let the one with the most sats win; two of them draw, and of nobody nobody wins."""
+    """The agent with the most sats wins; equals draw, and without candidates the game goes on.
+
+    Source: docs/rules/trust.md#several-replicates-in-one-round.
+    """
     best = [name for name, held in sats.items() if held == max(sats.values())]
     if len(best) == 1:
         return End(winner=best[0])
@@ -157,7 +189,10 @@ def most(sats: Mapping[str, int]) -> End:
 
 
 def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Event]:
-    """Tell the round: what each unit did, what befell it, who died, and how the game ended."""
+    """Yield the events of a round: deeds, idleness and shocks, deaths, and the end of the game.
+
+    Source: docs/rules/trust.md#events.
+    """
     for deed in play.deeds.values():
         if deed.failed:
             yield Event("fumble", deed.unit, {"action": deed.meant})
@@ -176,7 +211,7 @@ def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Ev
 
 
 def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> Event:
-    """Tell one deed as everyone saw it, with what came of it."""
+    """Return the event of a deed as everyone saw it, with its outcome. Source: docs/rules/trust.md#events."""
     facts: dict[str, Json] = {"target": deed.target} if "target" in NEEDS[deed.did] else {}
     match deed.did:
         case "high_five":
@@ -200,7 +235,7 @@ def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> E
 
 
 def result(state: State, agent: str) -> str:
-    """Say how a game that is over ended for an agent."""
+    """Return how a game that is over ended for an agent. Source: docs/rules/trust.md#round-limit."""
     if state.winner is not None:
         return "won" if state.winner == agent else "lost"
     return "drawn" if state.drawn else "timed out"
@@ -221,4 +256,4 @@ EVENTS = {
     "death": "sats: a unit that has none left",
     "end": "result, sats: how the game ended for an agent: won, lost, drawn, or timed out",
 }
-"""The types of events and their fields."""
+"""The types of events with their fields, as help texts show them. Source: docs/rules/trust.md#events."""

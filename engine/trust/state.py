@@ -1,6 +1,6 @@
 """trust: the config with every treatment, and the state of the game.
 
-Source: seed, sections 2, 5 and 7; decisions page, "Numbers", "Victory", "Treatments".
+Source: docs/rules/trust.md#numbers-in-the-config, docs/rules/trust.md#units-and-sats.
 """
 
 import re
@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, SkipValidation, field_validator, mo
 
 from engine.record import JsonObject
 from engine.trust.actions import Kind
-from engine.world import OBSERVER, Codec, Config, Setting
+from engine.world import NOT_HASHED, OBSERVER, Codec, Config, Setting
 
 Sats = Annotated[int, Field(ge=0, le=1_000_000)]
 Count = Annotated[int, Field(ge=0)]
@@ -21,15 +21,18 @@ Count = Annotated[int, Field(ge=0)]
 OBSERVERS = re.compile(
     r"never|always|human|openai:\S+|sparing(\((?P<budget>\d{1,7}),(?P<patience>\d{1,7})\))?"
 )
-"""Who may answer those who beg."""
+"""The observers that a config may name. Source: docs/rules/trust.md#choice-of-observer."""
 
 
 def _as_percent(given: object) -> object:
-    """Take a share with a decimal point (0.15) as the whole percent that it is (15)."""
+    """Return a share with a decimal point (0.15) as a whole percentage (15), and anything else unchanged.
+
+    Source: docs/rules/trust.md#chances.
+    """
     if not isinstance(given, float) or given > 1:
         return given
     percent = round(given * 100)
-    if abs(percent - given * 100) > 1e-6:  # noqa: PLR2004  no more than the error of a float
+    if abs(percent - given * 100) > 1e-6:  # noqa: PLR2004  allows for the error of a float
         raise ValueError("write a whole number of percent (15), or the same as a share (0.15)")
     return percent
 
@@ -38,9 +41,10 @@ Percent = Annotated[int, BeforeValidator(_as_percent), Field(ge=0, le=100)]
 
 
 class TrustConfig(Config):
-    """Every number of the rules and every treatment; amounts are sats, without a sign."""
+    """Every number of the rules and every treatment; amounts are sats, without a sign.
 
-    WHO = frozenset({"observer"})
+    Source: docs/rules/trust.md#numbers-in-the-config.
+    """
 
     rounds: int = Field(30, ge=1, le=100_000, description="rounds to play")
     start: int = Field(50, ge=1, le=1_000_000, description="sats of each unit at the start")
@@ -61,7 +65,7 @@ class TrustConfig(Config):
     victory: Literal["race", "team"] = Field(
         "race", description="the first replicate wins, or replicates make teams and the last team wins"
     )
-    observer: str = Field(
+    observer: Annotated[str, NOT_HASHED] = Field(
         "sparing(40,4)",
         description="who answers begging: never, always, sparing(BUDGET,PATIENCE), human, openai:NAME",
     )
@@ -85,38 +89,41 @@ class TrustConfig(Config):
     @model_validator(mode="after")
     def _who_replicates_survives_it(self) -> "TrustConfig":
         if self.replicate_cost >= self.threshold:
-            raise ValueError("replicate_cost: less than threshold, or whoever replicates dies of it")
+            raise ValueError("replicate_cost: must be less than threshold, or replicating kills the unit")
         return self
 
     @model_validator(mode="after")
     def _alliances_are_of_two_or_more(self) -> "TrustConfig":
         if any(len(set(allied)) < 2 or len(set(allied)) < len(allied) for allied in self.alliances):  # noqa: PLR2004
-            raise ValueError("alliances: name two or more agents in each, nobody twice")
+            raise ValueError("alliances: each must name two or more different agents")
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One unit; one that is dead keeps the sats that it died with."""
+    """One unit. A dead unit keeps the sats with which it died."""
 
     id: str
     team: str
-    """The agent of the run that it descends from."""
+    """The agent of the run from which it descends."""
     sats: int
     idle: Count = 0
-    """Idle turns in a row up to now."""
+    """The number of idle turns in a row up to now."""
     alive: bool = True
     begged: Count = 0
-    """How often it has begged."""
+    """The number of requests that the observer has heard from it."""
     granted: Count = 0
-    """Sats that the observer has granted it."""
+    """The sats that the observer has granted it in all."""
     high_fived: tuple[int, ...] = ()
-    """The last rounds in which it carried out a high five, no older than a shock looks back."""
+    """The recent rounds in which it carried out a high five, as far as a shock looks back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What a unit meant to do in a round, what everyone saw it do, and whether it chose so at all."""
+    """What a unit meant to do in a round, what everyone saw it do, and whether it chose that.
+
+    `chosen` is false for a default action.
+    """
 
     unit: str
     meant: Kind
@@ -126,18 +133,18 @@ class Deed:
 
     @property
     def missed(self) -> bool:
-        """A high five that came out as an attack."""
+        """Whether a high five came out as an attack. Source: docs/rules/trust.md#miss."""
         return self.meant == "high_five" and self.did == "attack"
 
     @property
     def failed(self) -> bool:
-        """An action that came out as nothing."""
+        """Whether an action came out as `do_nothing`. Source: docs/rules/trust.md#fumble."""
         return self.meant != self.did and self.did == "do_nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One change of one unit's sats, and its cause."""
+    """One change of one unit's sats and its cause."""
 
     unit: str
     cause: str
@@ -146,7 +153,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What the observer answered to one unit that begged."""
+    """The observer's answer to one unit that begged."""
 
     asked: int
     granted: Count
@@ -155,7 +162,7 @@ class Ruling:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One round that was played: the whole truth about it."""
+    """One round as it truly was; views show each unit only what it may know of it."""
 
     turn: int
     deeds: tuple[Deed, ...]
@@ -163,12 +170,12 @@ class Round:
 
     @cached_property
     def deed_of(self) -> Mapping[str, Deed]:
-        """Each unit's deed."""
+        """The deed of each unit."""
         return {deed.unit: deed for deed in self.deeds}
 
     @cached_property
     def change(self) -> Mapping[str, int]:
-        """Each unit's change of sats."""
+        """The change of each unit's sats. Source: docs/rules/trust.md#sum-of-effects."""
         change = {deed.unit: 0 for deed in self.deeds}
         for effect in self.effects:
             change[effect.unit] = change.get(effect.unit, 0) + effect.sats
@@ -177,19 +184,22 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The game at the start of round `turn`, from 0; compared by identity, so that it can be a key."""
+    """The game at the start of round `turn`, counted from 0.
+
+    States are compared by identity, so that they can be keys of a cache.
+    """
 
     setting: Annotated[Setting[TrustConfig], SkipValidation, Field(exclude=True)]
     turn: Count
     units: tuple[Unit, ...]
-    """All there have been, by id."""
+    """All units that there have been, sorted by id."""
     winner: str | None = None
     """The agent that has won."""
     drawn: bool = False
     history: tuple[Round, ...] = ()
-    """The last rounds, as many as agents may see, the oldest first."""
+    """The last rounds, as many as agents may see, with the oldest first."""
     rulings: Mapping[str, Ruling] = field(default_factory=dict)
-    """What the observer answered last round, by unit."""
+    """The observer's answers of the last round, by unit."""
 
     @property
     def config(self) -> TrustConfig:
@@ -203,16 +213,16 @@ class State:
 
     @cached_property
     def living(self) -> tuple[Unit, ...]:
-        """The units that are alive, by id."""
+        """The living units, sorted by id."""
         return tuple([unit for unit in self.units if unit.alive])
 
     def opponents(self, unit: str) -> tuple[str, ...]:
-        """Name the living units of other teams."""
+        """Return the names of the living units of other teams. Source: docs/rules/trust.md#target."""
         team = self.unit[unit].team
         return tuple([other.id for other in self.living if other.team != team])
 
     def allied(self, one: str, other: str) -> bool:
-        """Tell whether the agents of two units have declared an alliance."""
+        """Return whether the agents of two units are allied. Source: docs/rules/trust.md#alliances."""
         teams = {self.unit[one].team, self.unit[other].team}
         return len(teams) > 1 and any(teams <= set(allied) for allied in self.config.alliances)
 
@@ -221,23 +231,32 @@ CODEC = Codec(State)
 
 
 def actors(state: State) -> tuple[str, ...]:
-    """Every living unit acts."""
+    """Return the units that act this round: every living one.
+
+    Source: docs/rules/trust.md#one-action-per-round, docs/rules/trust.md#death.
+    """
     return tuple([unit.id for unit in state.living])
 
 
 def owner(state: State, unit: str) -> str:
-    """Name the agent of the run whose model answers for a unit; its mind is the unit's own."""
+    """Return the agent whose player answers for a unit; the unit has a memory of its own.
+
+    Source: docs/rules/trust.md#new-units.
+    """
     return state.unit[unit].team
 
 
 def over(state: State) -> bool:
-    """The game ends with a winner, a draw, nobody alive, or its last round."""
+    """Return whether the game has ended: by a win, a draw, the death of all units or the round limit.
+
+    Source: docs/rules/trust.md#round-limit.
+    """
     ended = state.winner is not None or state.drawn or not state.living
     return ended or state.turn >= state.config.rounds
 
 
 def scores(state: State) -> Mapping[str, int]:
-    """Score each agent by the sats of its living units."""
+    """Return each agent's score: the sats of its living units. Source: docs/rules/trust.md#scores."""
     held = dict.fromkeys(state.setting.agents, 0)
     for unit in state.living:
         held[unit.team] += unit.sats
@@ -245,16 +264,24 @@ def scores(state: State) -> Mapping[str, int]:
 
 
 def setup(config: TrustConfig, agents: tuple[str, ...], seed: int) -> State:
-    """Begin with one unit for each agent, each with the same sats (seed, section 2)."""
+    """Return the first state: one unit for each agent, all with the same sats.
+
+    Source: docs/rules/trust.md#units-and-sats.
+    """
     setting = Setting(config, agents, seed)
     _check_names(setting)
     return State(setting, turn=0, units=tuple(Unit(agent, agent, config.start) for agent in agents))
 
 
 def _check_names(setting: Setting[TrustConfig]) -> None:
-    """Refuse an alliance of agents that there are not, and an agent with the observer's name."""
+    """Raise ValueError for an agent with the observer's name or an alliance with an unknown agent.
+
+    The config alone cannot tell, because it does not know the agents.
+
+    Source: docs/rules/trust.md#choice-of-observer, docs/rules/trust.md#contradictory-settings.
+    """
     if OBSERVER in setting.agents:
-        raise ValueError(f"agents: {OBSERVER!r} is who answers begging, not a name")
+        raise ValueError(f"agents: {OBSERVER!r} is the observer's name; choose another")
     named = {agent for allied in setting.config.alliances for agent in allied}
     strangers = sorted(named - set(setting.agents))
     if strangers:
@@ -262,19 +289,26 @@ def _check_names(setting: Setting[TrustConfig]) -> None:
 
 
 def load(setting: Setting[TrustConfig], data: JsonObject) -> State:
-    """Give a state from its JSON; fields that are not there have their defaults."""
+    """Return a state from its JSON; missing fields have their defaults.
+
+    Raise ValueError, in one line, for a state that cannot be.
+
+    Source: docs/rules/trust.md#states-from-outside.
+    """
     _check_names(setting)
     state = CODEC.from_json(data, setting=setting)
     ids = [unit.id for unit in state.units]
     if len(set(ids)) < len(ids) or not set(setting.agents) <= set(ids):
-        raise ValueError("units: each of the run's agents is one, no id twice")
+        raise ValueError("units: must include each of the run's agents, and no id twice")
     agents = set(setting.agents)
     if not {unit.team for unit in state.units} <= agents or any(
         unit.team != unit.id for unit in state.units if unit.id in agents
     ):
-        raise ValueError("units: the team of each is one of the run's agents, of an agent itself")
+        raise ValueError(
+            "units: the team of each must be one of the run's agents; an agent's own unit is on its own team"
+        )
     if state.winner is not None and state.winner not in agents:
-        raise ValueError("winner: one of the run's agents, or null")
+        raise ValueError("winner: must be one of the run's agents, or null")
     if any(unit.alive and unit.sats < 1 for unit in state.units):
-        raise ValueError("units: who is alive has sats")
+        raise ValueError("units: a living unit must have at least 1 sat")
     return replace(state, units=tuple(sorted(state.units, key=lambda unit: unit.id)))

@@ -1,8 +1,9 @@
-"""trust: a round-robin of the comparators.
+"""trust: a round-robin of the scripted policies.
 
-Source: decisions page, "Measures". Every pair, and each with itself, plays a number of games by the same
-rules as any run. A game is worth points: 1 to who wins, 0 to who loses or dies, 1/2 to each that lives at the
-end of a game that nobody has won. Final sats are told beside them, since who wins has paid to replicate.
+Every policy plays every policy, itself included, for a number of games by the rules of any run. Final sats
+stand beside the points, because a winner has paid to replicate.
+
+Source: docs/rules/trust.md#round-robin, docs/rules/trust.md#points.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,12 +23,12 @@ from engine.trust.view import observe
 
 SEATS = ("one", "other")
 Z95 = 1.96
-"""Standard errors on each side of a mean that hold it in 95 of 100 cases."""
+"""The half-width of a 95% interval, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How a comparator did over all its games: mean points, their 95% interval, mean final sats."""
+    """A policy's result over all its games: mean points with their 95% interval, and mean final sats."""
 
     rank: int
     name: str
@@ -40,26 +41,26 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A tournament's outcome."""
+    """The outcome of a tournament."""
 
     places: tuple[Place, ...]
     points: Mapping[str, Mapping[str, float]]
-    """Mean points of each against each."""
+    """The mean points of each policy against each other one."""
     sats: Mapping[str, Mapping[str, float]]
-    """Mean final sats of each against each; who is dead has 0."""
+    """The mean final sats of each policy against each other one; a dead player has 0."""
     games: int
-    """Games of each pair."""
+    """The number of games of each pair."""
     rounds: int
-    """Rounds that were played in all."""
+    """The number of rounds played in all games."""
 
     def to_json(self) -> dict[str, Json]:
-        """Give the standing as plain JSON."""
+        """Return the standing as plain JSON. Source: docs/rules/trust.md#tournament-command."""
         return {**asdict(self), "places": [asdict(place) for place in self.places]}
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one player got out of one game."""
+    """One player's result of one game."""
 
     points: float
     sats: int
@@ -67,19 +68,22 @@ class Score:
 
 
 Pair: TypeAlias = tuple[str, str]
-"""Two comparators, the one on the first seat first."""
+"""Two policies, in the order of their seats."""
 
 Meeting: TypeAlias = "list[tuple[Score, Score]]"
-"""What two comparators got out of each of their games."""
+"""The results of two policies, game by game."""
 
 PlayAll: TypeAlias = Callable[[Callable[[Pair], Meeting], Iterable[Pair]], Iterable[Meeting]]
-"""How all pairs are played: `map`, or that of several processes; in the order given."""
+"""How all pairs are played: `map`, or one over several processes that keeps the order."""
 
 
 def round_robin(
     names: Sequence[str], games: int, seed: int, config: TrustConfig | None = None, play_all: PlayAll = map
 ) -> Standing:
-    """Let everybody play everybody, and itself, so many games; the seed of a game is named by its players."""
+    """Let every policy play every policy, itself included, for `games` games, and return the standing.
+
+    Source: docs/rules/trust.md#round-robin.
+    """
     rules = config if config is not None else TrustConfig.model_validate({})
     scores: dict[Pair, list[Score]] = {(a, b): [] for a in names for b in names}
     pairs = list(combinations_with_replacement(names, 2))
@@ -98,7 +102,7 @@ def round_robin(
 
 
 def meet(config: TrustConfig, games: int, seed: int, pair: Pair) -> Meeting:
-    """Let two comparators play all their games."""
+    """Let two policies play all their games."""
     mine, theirs = pair
     ended = (play(config, pair, game_seed(seed, mine, theirs, game)) for game in range(games))
     one, other = SEATS
@@ -106,21 +110,32 @@ def meet(config: TrustConfig, games: int, seed: int, pair: Pair) -> Meeting:
 
 
 def game_seed(seed: int, one: str, other: str, game: int) -> int:
-    """Name a game's seed by the tournament's, its players and its number, so that no game moves another."""
+    """Return the seed of a game, from the tournament's seed, its players and its number.
+
+    Games are therefore independent: another pair or more games change none of them.
+
+    Source: docs/rules/trust.md#round-robin.
+    """
     return int(chance(seed, game, [one, other], "tournament")[:12], 16)
 
 
 def play(config: TrustConfig, names: Sequence[str], seed: int) -> State:
-    """Play one game of two comparators to its end, each with a mind of its own; give the last state."""
+    """Play one game of two policies to its end and return the last state.
+
+    Source: docs/rules/trust.md#expected-outcomes.
+    """
     for state in playing_out(config, names, seed):
         last = state
     return last
 
 
 def playing_out(config: TrustConfig, names: Sequence[str], seed: int) -> Iterator[State]:
-    """Give the states of one game of two comparators, the first included.
+    """Yield the states of one game of two policies, the first state included.
 
-    They decide as in any run; what they would only say to people is left out.
+    They decide as in any run. Their summaries and ratings are left out, because no decision depends on them
+    and a tournament plays many games.
+
+    Source: docs/rules/trust.md#round-robin.
     """
     state = setup(config, SEATS, seed)
     playing = dict(zip(SEATS, names, strict=True))
@@ -129,7 +144,7 @@ def playing_out(config: TrustConfig, names: Sequence[str], seed: int) -> Iterato
     while not over(state):
         intents = {}
         for unit in actors(state):
-            sight = Sight({**observe(state, unit), "mind": {"memory": memories.get(unit, "")}})
+            sight = Sight({**observe(state, unit), "memory": {"notes": memories.get(unit, "")}})
             answer = decide(playing[state.unit[unit].team], sight, Luck(seed, state.turn, unit))
             memories[unit] = notes(sight)
             intents[unit] = validate(state, unit, answer).intent
@@ -138,7 +153,7 @@ def playing_out(config: TrustConfig, names: Sequence[str], seed: int) -> Iterato
 
 
 def score(state: State, seat: str) -> Score:
-    """Score one player of a game that is over."""
+    """Return the points and sats of one player of a game that is over. Source: docs/rules/trust.md#points."""
     held = sum(unit.sats for unit in state.living if unit.team == seat)
     if state.winner is not None:
         return Score(float(state.winner == seat), held, state.turn)
@@ -146,7 +161,12 @@ def score(state: State, seat: str) -> Score:
 
 
 def _placed(names: Sequence[str], scores: Mapping[tuple[str, str], Sequence[Score]]) -> tuple[Place, ...]:
-    """Rank by mean points; equals share a rank. A game with itself counts once a seat."""
+    """Rank the policies by mean points; equal means share a rank.
+
+    A game of a policy with itself counts once for each seat.
+
+    Source: docs/rules/trust.md#ranks-and-intervals.
+    """
     means: dict[str, tuple[float, float, float, int]] = {}
     for name in names:
         of = [score for other in names for score in scores[name, other]]
@@ -167,11 +187,14 @@ def _placed(names: Sequence[str], scores: Mapping[tuple[str, str], Sequence[Scor
 
 
 def _half_width(values: Sequence[float]) -> float:
-    """1.96 standard errors of the mean: 1.96 x sqrt(sum of squared deviations / (n - 1) / n)."""
+    """Return 1.96 standard errors of the mean: 1.96 x sqrt(sum of squared deviations / (n - 1) / n).
+
+    Source: docs/rules/trust.md#ranks-and-intervals.
+    """
     n, mean = len(values), _mean(values)
     return Z95 * sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n) if n > 1 else 0.0
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Give the mean; of nothing it is 0."""
+    """Return the mean, or 0 if there are no values."""
     return sum(values) / len(values) if values else 0.0

@@ -1,7 +1,9 @@
 """trust: from an answer to an intent.
 
-Source: decisions page, "One action a turn". What is unreadable or not allowed becomes `do_nothing`, as a drop
-with its reason; the intent says that nobody chose it.
+An action that cannot be read or is not allowed becomes `do_nothing`, with a rejection that says why. The
+intent records that nobody chose this.
+
+Source: docs/rules/trust.md#rejected-actions, docs/rules/trust.md#default-action.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,21 +17,24 @@ from engine.trust.state import Ruling, State
 from engine.world import Codec, Validated
 
 REASON_LIMIT = 300
-"""Characters of a reason, of who begs and of the observer."""
+"""The most characters of a reason, a unit's or the observer's. Source: docs/rules/trust.md#reasons."""
 
 DECLARED = frozenset(TrustAction.model_fields)
-"""What an answer may have."""
+"""The fields that an answer may have. Source: docs/rules/trust.md#fields-that-are-not-used."""
 
 FIELDS = ("target", "amount", "reason")
-"""What may belong to an action."""
+"""The fields that some actions need."""
 
 NOT_GIVEN: tuple[Json, ...] = (None, "", 0)
-"""What stands in a field that is not used, as models fill one in."""
+"""What models put into fields that they do not use.
+
+Source: docs/rules/trust.md#fields-that-are-not-used.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a unit does this round; `chosen` is false where the answer was lost or refused."""
+    """What a unit wants to do this round; `chosen` is false if its answer was lost or rejected."""
 
     action: Kind = "do_nothing"
     target: str | None = None
@@ -37,19 +42,19 @@ class Intent:
     reason: str = ""
     chosen: bool = True
     ruling: Ruling | None = None
-    """What the observer answered, once it has."""
+    """The observer's answer, once there is one."""
     reflection: Reflection = field(default_factory=Reflection)
 
 
 CODEC = Codec(Intent)
 
 NOBODYS = Intent(chosen=False)
-"""What counts for a unit whose answer was lost: it does nothing, and nobody chose that."""
+"""The default action of a unit whose answer was lost. Source: docs/rules/trust.md#default-action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An action as it was said, every field read as far as it can be."""
+    """An action as it was said, with each field read as far as possible."""
 
     kind: Kind
     target: str | None
@@ -58,7 +63,13 @@ class Order:
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
-    """Give what an answer comes to: its one action if that is allowed, else nothing, with a drop."""
+    """Return the intent of an answer, and what was rejected or corrected.
+
+    An action that is not allowed becomes `do_nothing`; the notes and ratings beside it still count. No answer
+    (None) is a failed call, which is recorded elsewhere, so it has no rejection here.
+
+    Source: docs/rules/trust.md#rejected-actions, docs/rules/trust.md#notes-and-ratings.
+    """
     if answer is None:
         return Validated(NOBODYS)
     findings = Findings(agent)
@@ -75,7 +86,10 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
 
 
 def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | None:
-    """Read the action and what belongs to it; None, and a drop, if any of that is not allowed."""
+    """Read the action and the fields that it needs; None, with a rejection, if it is not allowed.
+
+    Source: docs/rules/trust.md#fields-that-are-not-used.
+    """
     said = {name: answer[name] for name in ("action", *FIELDS) if name in answer}
     kind = _kind(answer.get("action"))
     if kind is None:
@@ -96,12 +110,16 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
 
 
 def _kind(said: Json) -> Kind | None:
-    """Give the action of this name."""
+    """Return the action of this name, or None if there is none."""
+    # What was said may be a list or an object. These can be compared, but not looked up in a dict.
     return next((kind for kind in KINDS if kind == said), None)
 
 
 def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> Order | None:
-    """Read what belongs to an action; None, and a drop, for what has the wrong type."""
+    """Read the fields that an action needs; None, with a rejection, for a target of the wrong type.
+
+    Amounts and reasons of the wrong type are left empty here, so that the checks reject them.
+    """
     target: str | None = None
     amount, reason = None, ""
     if "target" in NEEDS[kind]:
@@ -118,13 +136,16 @@ def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> 
 
 
 def _only_opponent(state: State, agent: str) -> str | None:
-    """With one opponent the target may be left out."""
+    """Return the target of a unit that named none: its opponent, if it has exactly one.
+
+    Source: docs/rules/trust.md#target.
+    """
     opponents = state.opponents(agent)
     return opponents[0] if len(opponents) == 1 else None
 
 
 def _there(state: State, agent: str, order: Order) -> str | None:
-    """A target is named, exists, is alive, and is another."""
+    """A target must be a living unit other than the author. Source: docs/rules/trust.md#target."""
     if order.target is None:
         return "trust/no-target"
     if order.target not in state.unit:
@@ -135,36 +156,37 @@ def _there(state: State, agent: str, order: Order) -> str | None:
 
 
 def _no_ally(state: State, agent: str, order: Order) -> str | None:
-    """Allies cannot attack one another."""
+    """Allies cannot choose to attack one another. Source: docs/rules/trust.md#alliances."""
     return "trust/ally" if state.allied(agent, order.target or agent) else None
 
 
 def _ally(state: State, agent: str, order: Order) -> str | None:
-    """Sats may be sent to allies."""
+    """Sats can be sent to allies only. Source: docs/rules/trust.md#send."""
     return None if state.allied(agent, order.target or agent) else "trust/not-an-ally"
 
 
 def _amount(_: State, __: str, order: Order) -> str | None:
-    """An amount is a whole number of sats, at least one."""
+    """An amount is a whole number of sats, at least one. Source: docs/rules/trust.md#amounts."""
     return None if order.amount is not None and 1 <= order.amount <= MOST else "trust/bad-amount"
 
 
 def _affordable(state: State, agent: str, order: Order) -> str | None:
-    """Nobody sends more than it has."""
+    """A unit cannot send more sats than it has. Source: docs/rules/trust.md#send."""
     return None if (order.amount or 0) <= state.unit[agent].sats else "trust/not-enough-sats"
 
 
 def _reason(_: State, __: str, order: Order) -> str | None:
-    """Who begs gives a reason."""
+    """A unit that begs must give a reason. Source: docs/rules/trust.md#reasons."""
     return None if order.reason else "trust/no-reason"
 
 
 def _at_threshold(state: State, agent: str, _: Order) -> str | None:
-    """Who replicates has the sats for it at the start of the round."""
+    """A unit may replicate only from the threshold on. Source: docs/rules/trust.md#replicate."""
     return None if state.unit[agent].sats >= state.config.threshold else "trust/below-threshold"
 
 
 Check = Callable[[State, str, Order], str | None]
+"""One check of an action: the code of the rejection, or None if the action passes."""
 
 CHECKS: Mapping[Kind, tuple[Check, ...]] = {
     "high_five": (_there,),
@@ -175,4 +197,7 @@ CHECKS: Mapping[Kind, tuple[Check, ...]] = {
     "replicate": (_at_threshold,),
     "send": (_there, _ally, _amount, _affordable),
 }
-"""What each action is checked for, in this order: the first that fails is the reason of the drop."""
+"""The checks of each action, in order; the first that fails names the code of the rejection.
+
+Source: docs/rules/trust.md#rejected-actions.
+"""

@@ -1,7 +1,8 @@
 """trust: what one unit sees at the start of a round, built up from what it may know.
 
-Source: seed, "3.1 High Five" (who remembers what of a miss), "3.5 Beg"; decisions page, "Resolution", "Beg",
-"More than two". A unit knows what it meant itself; of the others it knows sats and what could be seen.
+A unit knows what it meant itself. Of the others it knows their sats and what could be seen.
+
+Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,10 @@ from engine.trust.state import Deed, Round, State, Unit
 
 
 def observe(state: State, agent: str) -> JsonObject:
-    """Give the view of one unit as plain JSON."""
+    """Return the view of one unit as plain JSON.
+
+    Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts, docs/rules/trust.md#view-of-a-ruling.
+    """
     unit, config = state.unit[agent], state.config
     ruling = state.rulings.get(agent)
     view: dict[str, Json] = {
@@ -42,13 +46,18 @@ def observe(state: State, agent: str) -> JsonObject:
 
 
 def _public(unit: Unit) -> JsonObject:
-    """Give what everyone may know of a unit."""
+    """Return what everyone may know of a unit. Source: docs/rules/trust.md#view."""
     return {"id": unit.id, "team": unit.team, "sats": unit.sats, "alive": unit.alive}
 
 
 @lru_cache(maxsize=256)
 def seen_by(past: Round, agent: str) -> JsonObject:
-    """Give one past round as a unit knows it: its own deed as it meant it, the others' as they were seen."""
+    """Return a past round as a unit knows it: its own deed as meant, those of others as seen.
+
+    Rounds are compared by identity, so the cache finds one again as long as a state holds it.
+
+    Source: docs/rules/trust.md#private-facts.
+    """
     mine = past.deed_of.get(agent)
     return {
         "turn": past.turn,
@@ -68,7 +77,11 @@ def seen_by(past: Round, agent: str) -> JsonObject:
 
 
 def own_words(deed: Deed) -> str:
-    """Name a deed as its author remembers it."""
+    """Return the name of a deed as its author remembers it.
+
+    Source: docs/rules/trust.md#view-of-a-miss, docs/rules/trust.md#view-of-a-fumble,
+    docs/rules/trust.md#view-of-a-default-action.
+    """
     if deed.missed:
         return f"{deed.meant} (missed)"
     if deed.failed:
@@ -77,12 +90,18 @@ def own_words(deed: Deed) -> str:
 
 
 def _seen(deed: Deed) -> JsonObject:
-    """Give a deed as everyone else sees it: nothing done has no target."""
+    """Return a deed as everyone else sees it, without a target if nothing was done.
+
+    Source: docs/rules/trust.md#view-of-a-miss, docs/rules/trust.md#view-of-a-fumble.
+    """
     return {"action": deed.did, "target": None if deed.did == "do_nothing" else deed.target}
 
 
 def picture(state: State) -> Sequence[Sequence[str]]:
-    """Give people one row a unit: its name, its sats, and what it truly did last round."""
+    """Return one row per unit for people: its name, its sats, and what it truly did last round.
+
+    Source: docs/rules/trust.md#picture-for-people.
+    """
     last = state.history[-1].deed_of if state.history else {}
     return [
         [

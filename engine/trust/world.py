@@ -4,24 +4,28 @@ from string import ascii_lowercase
 
 from engine.trust import state, validation
 from engine.trust.actions import TrustAction
+from engine.trust.arithmetic import arithmetic
 from engine.trust.metrics import measures
 from engine.trust.observer import DESK
 from engine.trust.policies import POLICIES
 from engine.trust.rules import EVENTS, resolve
 from engine.trust.state import State, TrustConfig
-from engine.trust.sums import sums
 from engine.trust.validation import Intent, validate
 from engine.trust.view import observe, picture
 from engine.world import World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
-    """Name n agents unit-a to unit-z, then unit-aa, unit-ab and so on."""
+    """Return n names: unit-a to unit-z, then unit-aa, unit-ab and so on.
+
+    Source: docs/rules/trust.md#unit-names.
+    """
     return tuple(f"unit-{in_letters(k, ascii_lowercase)}" for k in range(n))
 
 
 TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
+    rules_version=1,
     config=TrustConfig,
     action=lambda _: TrustAction,
     setup=state.setup,
@@ -33,7 +37,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     over=state.over,
     scores=state.scores,
     measures=measures,
-    sums=sums,
+    arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -45,3 +49,4 @@ TRUST: World[TrustConfig, State, Intent] = World(
     events=EVENTS,
     observer=DESK,
 )
+"""The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

@@ -1,1 +1,1 @@
-"""The commands, a file a group. Each is a few lines over the module that does the work."""
+"""The commands, one file per group. Each is a few lines over the module that does the work."""

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
-from lab.show import OUT, percent, picture, print_json, table
+from lab.show.terminal import OUT, percent, picture, print_json, table
 
 app = typer.Typer()
 
@@ -28,8 +28,8 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes runs
     """
-    with opened(home) as records:
-        rows = records.runs()
+    with opened(home) as store:
+        rows = store.runs()
     if as_json:
         print_json(rows)
         return
@@ -61,17 +61,18 @@ def trace(
 
     Example: hobbes trace last 3 miner-01
     """
-    from lab import cards, tracing
+    from lab.show import cards, tracing
+    from lab.store.history import state_before
 
-    with opened(home) as records, records.as_of_now():
-        found = records.find(run)
+    with opened(home) as store, store.as_of_now():
+        found = store.find(run)
         if turn is None:
-            told: Any = tracing.overview(records, found)
+            told: Any = tracing.overview(store, found)
         elif agent is None:
-            told = tracing.turn_card(records, found, turn)
+            told = tracing.turn_card(store, found, turn)
         else:
-            told = tracing.agent_card(records, found, turn, agent)
-        after = None if turn is None else tracing.state_before(records, found, min(turn + 1, found.turns))
+            told = tracing.agent_card(store, found, turn, agent)
+        after = None if turn is None else state_before(store, found, min(turn + 1, found.turns))
     if as_json:
         print_json(told)
     elif turn is None:
@@ -89,11 +90,11 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
 
     Example: hobbes compare baseline last
     """
-    from lab.comparing import compare
-    from lab.comparison_table import show
+    from lab.proof.comparing import compare
+    from lab.show.comparison_table import show
 
-    with opened(home) as records, records.as_of_now():
-        told = compare(records, records.find(a), records.find(b))
+    with opened(home) as store, store.as_of_now():
+        told = compare(store, store.find(a), store.find(b))
     if as_json:
         print_json(told)
     else:
@@ -114,12 +115,12 @@ def export(
 
     Example: hobbes export last --format parquet --to tables
     """
-    from lab.exporting import export as exported
+    from lab.show.exporting import export as exported
 
-    with opened(home) as records, records.as_of_now():
-        found = records.find(run)
+    with opened(home) as store, store.as_of_now():
+        found = store.find(run)
         folder = to or home / "exports" / f"{found.id}-{form.value}"
-        files = exported(records, found, form.value, folder)
+        files = exported(store, found, form.value, folder)
     if as_json:
         print_json({"run": found.id, "folder": str(folder), "files": files})
     else:
@@ -138,6 +139,6 @@ def view(
 
     Example: hobbes view
     """
-    from lab.viewing import view as viewed
+    from lab.show.viewing import view as viewed
 
     viewed(home, host, port)

@@ -13,7 +13,7 @@ from lab.errors import UsageError
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
-    from lab.records import Records
+    from lab.store.database import Store
 
 
 ENV = {"auto_envvar_prefix": "HOBBES"}
@@ -33,11 +33,11 @@ WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
 
 
 @contextmanager
-def opened(home: Path) -> "Iterator[Records]":
+def opened(home: Path) -> "Iterator[Store]":
     """Open the run database of a home folder."""
-    from lab.records import records
+    from lab.store.database import open_store
 
-    with records(home) as opened:
+    with open_store(home) as opened:
         yield opened
 
 

@@ -13,10 +13,10 @@ from rich.text import Text
 from engine.worlds import WORLDS
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, Settings, opened, setting
 from lab.errors import HaltedRunError
-from lab.show import ERR, OUT, picture, print_json, summary, table
+from lab.show.terminal import ERR, OUT, picture, print_json, summary, table
 
 if TYPE_CHECKING:
-    from lab.records import Records, Run
+    from lab.store.database import Run, Store
 
 app = typer.Typer()
 
@@ -65,11 +65,11 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
-    from lab.playing import Request, begin
-    from lab.runfile import read_run_file
+    from lab.play.playing import RunOptions, begin
+    from lab.play.runfile import read_run_file
     from nodes.caps import Caps
 
-    asked = read_run_file(Path(world)) if world.endswith(".toml") else Request(world)
+    asked = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
     values = {**asked.values, **dict(setting(text) for text in settings or ())}
     values |= {k: v for k, v in {"rounds": rounds, "observer": observer}.items() if v is not None}
     said: dict[str, Any] = {
@@ -81,10 +81,10 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         "name": name,
     }
     request = replace(asked, values=values, **{k: v for k, v in said.items() if v is not None})
-    with opened(home) as records:
-        begun = begin(records, request, Caps(max_calls, max_tokens, max_usd, max_seconds))
+    with opened(home) as store:
+        begun = begin(store, request, Caps(max_calls, max_tokens, max_usd, max_seconds))
         ERR.print(Text(f"run {begun.id}"))
-        _play(records, begun, as_json=as_json)
+        _play(store, begun, as_json=as_json)
 
 
 @app.command(context_settings=ENV)
@@ -101,12 +101,12 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
 
     Example: hobbes resume last --max-calls 1000
     """
-    from lab.playing import recap
+    from lab.play.playing import recap
 
     caps = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
-    with opened(home) as records:
-        found = recap(records, records.find(run), {k: v for k, v in caps.items() if v is not None})
-        _play(records, found, as_json=as_json)
+    with opened(home) as store:
+        found = recap(store, store.find(run), {k: v for k, v in caps.items() if v is not None})
+        _play(store, found, as_json=as_json)
 
 
 @app.command(context_settings=ENV)
@@ -123,54 +123,54 @@ def answer(
 
     Example: hobbes answer last --grant unit-a=8 --reason 'you asked for little'
     """
-    from lab.answering import as_told, asked_in_terminal, waiting
+    from lab.play.answering import as_told, asked_in_terminal, waiting
 
-    with opened(home) as records:
-        found = records.find(run)
+    with opened(home) as store:
+        found = store.find(run)
         requests = waiting(found)
         ERR.print(Text(f"turn {found.turns} of run {found.id}"))  # what was shown before may be answered
         interactive = grant is None and not reason
         said = asked_in_terminal(requests) if interactive else as_told(requests, grant or (), reason)
-        _play(records, found, as_json=as_json, said=said)
+        _play(store, found, as_json=as_json, said=said)
 
 
-def _play(records: "Records", run: "Run", *, as_json: bool, said: str | None = None) -> None:
+def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None) -> None:
     """Play a run to its end, or until a person is asked, watched, and tell what it came to."""
-    from lab.playing import go_on
-    from lab.watching import watched
+    from lab.play.playing import go_on
+    from lab.show.watching import watched
 
     try:
         with watched(run) as on_turn:
-            asyncio.run(go_on(records, run, on_turn, said))
+            asyncio.run(go_on(store, run, on_turn, said))
     except KeyboardInterrupt:
-        hint = records.command("resume", run.id)
+        hint = store.command("resume", run.id)
         ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)
         sys.exit(130)
     except HaltedRunError:
         if as_json:
-            print_json(records.result(records.find(run.id)))
+            print_json(store.result(store.find(run.id)))
         raise
-    ended = records.find(run.id)
+    ended = store.find(run.id)
     if ended.question is not None:
-        _tell_question(records, ended, as_json=as_json)
+        _tell_question(store, ended, as_json=as_json)
         return
-    result = records.result(ended)
+    result = store.result(ended)
     if as_json:
         print_json(result)
     else:
-        from lab.tracing import state_before
+        from lab.store.history import state_before
 
-        OUT.print(picture(run.world.picture(state_before(records, ended, ended.turns))))
-        OUT.print(summary(result, records.measures(run.id)))
-        trace, replay = records.command("trace", run.id, ended.turns - 1), records.command("replay", run.id)
+        OUT.print(picture(run.world.picture(state_before(store, ended, ended.turns))))
+        OUT.print(summary(result, store.measures(run.id)))
+        trace, replay = store.command("trace", run.id, ended.turns - 1), store.command("replay", run.id)
         OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)
     if result["tainted"]:
         sys.exit(1)
 
 
-def _tell_question(records: "Records", run: "Run", *, as_json: bool) -> None:
+def _tell_question(store: "Store", run: "Run", *, as_json: bool) -> None:
     """Say what a waiting run asks, and how to answer."""
-    from lab.answering import waiting
+    from lab.play.answering import waiting
 
     requests = waiting(run)
     if as_json:
@@ -182,4 +182,4 @@ def _tell_question(records: "Records", run: "Run", *, as_json: bool) -> None:
             f"turn {run.turns}: a person is asked", columns, [[r.get(c) for c in columns] for r in requests]
         )
     )
-    OUT.print(Text(f"\nnext: {records.command('answer', run.id)}", style="dim"), soft_wrap=True)
+    OUT.print(Text(f"\nnext: {store.command('answer', run.id)}", style="dim"), soft_wrap=True)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from engine.worlds import WORLDS
 from lab.commands.options import ENV, HOME, AsJson, Home, Settings, WorldName, opened, setting, world_asked
-from lab.show import ERR, OUT, card, plain, print_json, table
+from lab.show.terminal import ERR, OUT, card, plain, print_json, table
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
@@ -40,7 +40,7 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 
     Example: hobbes prompts show mining guided
     """
-    from lab.rendering import prompts_for
+    from lab.play.rendering import prompts_for
 
     prompts = prompts_for(world_asked(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
@@ -73,17 +73,17 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01
     """
-    from lab.playing import Request
-    from lab.rendering import render_anew, render_in_run
+    from lab.play.playing import RunOptions
+    from lab.play.rendering import render_anew, render_in_run
     from nodes.prompting import approximate_tokens
 
     who = agent or world_asked(world).names(1)[0]
     if run is None:
         values = dict(setting(text) for text in settings or ())
-        prompt = render_anew(Request(world, prompts=prompts, lang=lang or "en", values=values), turn, who)
+        prompt = render_anew(RunOptions(world, prompts=prompts, lang=lang or "en", values=values), turn, who)
     else:
-        with opened(home) as records:
-            prompt = render_in_run(records, records.find(run), turn, who, (prompts, lang))
+        with opened(home) as store:
+            prompt = render_in_run(store, store.find(run), turn, who, (prompts, lang))
     tokens = {"system": approximate_tokens(prompt.system), "turn": approximate_tokens(prompt.turn)}
     if as_json:
         print_json({"system": prompt.system, "turn": prompt.turn, "tokens": tokens})
@@ -101,8 +101,8 @@ def prompts_diff(
 
     Example: hobbes prompts diff mining unguided guided
     """
-    from lab.rendering import prompts_for
-    from lab.replaying import diff_of
+    from lab.play.rendering import prompts_for
+    from lab.proof.replaying import diff_of
 
     ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.errors import LabError
-from lab.show import OUT, plain, print_json
+from lab.show.terminal import OUT, plain, print_json
 
 if TYPE_CHECKING:
-    from lab.records import Records, Run
+    from lab.store.database import Run, Store
 
 app = typer.Typer()
 
@@ -32,8 +32,8 @@ def replay(
     if run.endswith(".json.gz"):
         told = _replay_cassette(Path(run))
     else:
-        with opened(home) as records:
-            told = _replay_run(records, records.find(run), reread=reread)
+        with opened(home) as store:
+            told = _replay_run(store, store.find(run), reread=reread)
     if as_json:
         print_json(told)
     elif told["divergence"]:
@@ -49,11 +49,12 @@ def replay(
         sys.exit(1)
 
 
-def _replay_run(records: "Records", run: "Run", *, reread: bool) -> dict[str, Any]:
-    from lab.replaying import replay_run
+def _replay_run(store: "Store", run: "Run", *, reread: bool) -> dict[str, Any]:
+    from lab.proof.replaying import replay_run
 
+    run.check_versions()
     try:
-        replayed = asyncio.run(replay_run(records, run, reread=reread))
+        replayed = asyncio.run(replay_run(store, run, reread=reread))
     except ValueError as error:
         raise LabError(str(error)) from error
     found = replayed.divergence
@@ -69,8 +70,8 @@ def _replay_run(records: "Records", run: "Run", *, reread: bool) -> dict[str, An
 
 
 def _replay_cassette(path: Path) -> dict[str, Any]:
-    from lab.cassettes import CassetteMissError, meta_of
-    from lab.recording import first_difference, play_cassette
+    from lab.wire.cassettes import CassetteMissError, meta_of
+    from lab.wire.recording import first_difference, play_cassette
 
     told: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
     try:
@@ -92,21 +93,22 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
 
 @app.command(context_settings=ENV)
 def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
-    """Resolve every logged turn again with the engine alone, and check the chain of digests.
+    """Read, validate and resolve every recorded answer again, recompute all that is derived, check the chain.
 
     Example: hobbes verify last
     """
-    from lab.history import faults
+    from lab.proof.verifying import faults
 
-    with opened(home) as records:
-        found = records.find(run)
-        wrong = list(faults(records, found))
+    with opened(home) as store:
+        found = store.find(run)
+        wrong = list(faults(store, found))
     if as_json:
         listed = [{"turn": turn, "fault": fault} for turn, fault in wrong]
         print_json({"run": found.id, "turns": found.turns, "digest": found.digest, "faults": listed})
     else:
         for turn, fault in wrong:
-            OUT.print(Text(f"turn {turn}: {fault}", style="bold red"))
+            place = "run" if turn is None else f"turn {turn}"
+            OUT.print(Text(f"{place}: {fault}", style="bold red"))
         if not wrong:
             OUT.print(Text(f"{found.turns} turns verified; digest {found.digest}"), soft_wrap=True)
     if wrong:

@@ -7,7 +7,7 @@ import typer
 
 from engine.worlds import WORLDS
 from lab.commands.options import ENV, HOME, AsJson, Home, Settings, WorldName, setting, world_asked
-from lab.show import OUT, json_text, print_json
+from lab.show.terminal import OUT, json_text, print_json
 
 app = typer.Typer()
 
@@ -28,7 +28,7 @@ STEP_HELP = "\n\n".join(
 @app.command(context_settings=ENV, help=STEP_HELP)
 def step(world: WorldName) -> None:
     """Play the engine alone, JSON Lines in and out."""
-    from lab.stepping import step_lines
+    from lab.play.stepping import step_lines
 
     for line in step_lines(world_asked(world), sys.stdin):
         print(line, flush=True)  # noqa: T201  JSON Lines
@@ -45,7 +45,7 @@ def tournament(
 
     Example: hobbes tournament --games 200 --set miss=5
     """
-    from lab.tournament import play, show
+    from lab.play.tournament import play, show
 
     standing, seconds = play(games, seed, dict(setting(text) for text in settings or ()))
     if as_json:
@@ -69,8 +69,8 @@ def serve(
     Example: hobbes serve --port 8765 --faults 'html-502=0.1,cut-in-body=0.05', then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
     """
-    from lab.faults import parse_faults
-    from lab.serving import listen
+    from lab.wire.faults import parse_faults
+    from lab.wire.serving import listen
 
     listen(host, port, delay, parse_faults(faults))
 
@@ -81,7 +81,7 @@ def doctor(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes doctor
     """
-    from lab.doctor import examine
+    from lab.wire.doctor import examine
 
     found = examine(home)
     if as_json:

@@ -13,7 +13,7 @@ from graphs import mining as mining_graph
 from graphs import nations as nations_graph
 from graphs.run import checkpoints
 from graphs.turn import declared
-from lab.records import Records
+from lab.store.database import Store
 from nodes.prompting import approximate_tokens
 from nodes.state import CHANNELS, PASSING, TurnState
 from tests.lab.play import mining
@@ -28,7 +28,7 @@ def rows(home: Path) -> list[int]:
     return sizes
 
 
-def test_there_is_one_checkpoint_a_turn_and_it_does_not_grow(opened: Records, home: Path) -> None:
+def test_there_is_one_checkpoint_a_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
     mining(opened, agents=10, values={"rounds": 502})
     sizes = rows(home)
     assert len(sizes) == 502
@@ -36,9 +36,7 @@ def test_there_is_one_checkpoint_a_turn_and_it_does_not_grow(opened: Records, ho
     assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 50, {late} at turn 500"
 
 
-def test_what_is_checkpointed_is_the_plain_state_at_the_boundary_of_a_turn(
-    opened: Records, home: Path
-) -> None:
+def test_what_is_checkpointed_is_the_plain_state_at_the_boundary_of_a_turn(opened: Store, home: Path) -> None:
     run = mining(opened, models="policy:random")
 
     async def kept() -> dict[str, Any]:
@@ -55,7 +53,7 @@ def test_what_is_checkpointed_is_the_plain_state_at_the_boundary_of_a_turn(
     assert all("answers" not in name and "views" not in name for name in values.keys() - CHANNELS)
 
 
-def test_a_prompt_does_not_grow_with_the_turn(opened: Records) -> None:
+def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
     run = mining(opened, agents=10, values={"rounds": 201})
 
     def mean(turn: int) -> float:

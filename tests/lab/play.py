@@ -3,18 +3,18 @@
 import asyncio
 from typing import Any
 
-from lab.playing import Request, begin, go_on
-from lab.records import Records, Run
+from lab.play.playing import RunOptions, begin, go_on
+from lab.store.database import Run, Store
 
 
-def mining(records: Records, **asked: Any) -> Run:
+def mining(store: Store, **asked: Any) -> Run:
     """Play a small mining run to its end."""
     asked = {"agents": 3, "values": {"rounds": 4, "rows": 4, "cols": 4}, **asked}
-    return played(records, Request("mining", **asked))
+    return played(store, RunOptions("mining", **asked))
 
 
-def played(records: Records, request: Request) -> Run:
+def played(store: Store, request: RunOptions) -> Run:
     """Play a run to its end."""
-    run = begin(records, request)
-    asyncio.run(go_on(records, run, lambda _: None))
-    return records.find(run.id)
+    run = begin(store, request)
+    asyncio.run(go_on(store, run, lambda _: None))
+    return store.find(run.id)

@@ -13,22 +13,22 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from lab.errors import LabError, UsageError
-from lab.playing import Request, begin, go_on, recap
-from lab.prices import prices_of, usd
-from lab.recording import environment, in_thread
-from lab.records import Records, Run
+from lab.play.playing import RunOptions, begin, go_on, recap
+from lab.store.database import Run, Store
+from lab.store.prices import prices_of, usd
+from lab.wire.recording import environment, in_thread
 from nodes.caps import Caps
 from tests.lab.play import played
 
-MINING = Request("mining", agents=5, values={"rounds": 6, "rows": 4, "cols": 4})
+MINING = RunOptions("mining", agents=5, values={"rounds": 6, "rows": 4, "cols": 4})
 CALLS = 30
 
 
-def stopped(records: Records, run: Run) -> str:
+def stopped(store: Store, run: Run) -> str:
     """Go on with a run until a cap stops it; give what is said."""
     with pytest.raises(LabError) as error:
-        asyncio.run(go_on(records, run, lambda _: None))
-    assert records.find(run.id).status == "halted"
+        asyncio.run(go_on(store, run, lambda _: None))
+    assert store.find(run.id).status == "halted"
     return str(error.value)
 
 
@@ -47,7 +47,7 @@ def model(name: str = "gpt-5-mini-2025-08-07", **usage: Any) -> Iterator[list[in
         yield calls
 
 
-def test_a_cap_on_calls_is_exact_and_a_higher_one_leads_to_the_same_end(opened: Records) -> None:
+def test_a_cap_on_calls_is_exact_and_a_higher_one_leads_to_the_same_end(opened: Store) -> None:
     whole = played(opened, MINING)
     run = begin(opened, MINING, Caps(calls=13))
     for cap in (13, 14, 29):
@@ -60,7 +60,7 @@ def test_a_cap_on_calls_is_exact_and_a_higher_one_leads_to_the_same_end(opened: 
     assert opened.find(run.id).digest == whole.digest
 
 
-def test_a_cap_on_time_stops_before_the_next_call(opened: Records) -> None:
+def test_a_cap_on_time_stops_before_the_next_call(opened: Store) -> None:
     run = begin(opened, MINING, Caps(seconds=0.0))
     assert "--max-seconds 0.0 is reached" in stopped(opened, run)
     assert opened.result(run)["calls"] == 0
@@ -69,8 +69,8 @@ def test_a_cap_on_time_stops_before_the_next_call(opened: Records) -> None:
     assert opened.result(opened.find(run.id))["over"]
 
 
-def test_a_cap_on_tokens_counts_in_and_out_over_all_resumes(opened: Records) -> None:
-    request = Request("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 5})
+def test_a_cap_on_tokens_counts_in_and_out_over_all_resumes(opened: Store) -> None:
+    request = RunOptions("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 5})
     with model(prompt_tokens=90, completion_tokens=10) as calls:
         run = begin(opened, request, Caps(tokens=250))
         assert "--max-tokens 250 is reached" in stopped(opened, run)
@@ -82,9 +82,9 @@ def test_a_cap_on_tokens_counts_in_and_out_over_all_resumes(opened: Records) -> 
         assert len(calls) == 5
 
 
-def test_a_cap_on_money_counts_by_the_price_list(opened: Records) -> None:
+def test_a_cap_on_money_counts_by_the_price_list(opened: Store) -> None:
     """A call costs 1,000,000 x 0.25 + 125,000 x 2.00 dollars per million = 0.50."""
-    request = Request("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 5})
+    request = RunOptions("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 5})
     with model(prompt_tokens=1_000_000, completion_tokens=125_000) as calls:
         run = begin(opened, request, Caps(usd=0.9))
         assert "--max-usd 0.9 is reached" in stopped(opened, run)
@@ -92,8 +92,8 @@ def test_a_cap_on_money_counts_by_the_price_list(opened: Records) -> None:
     assert opened.result(opened.find(run.id))["usd"] == 1.0
 
 
-def test_an_unknown_price_is_never_zero(opened: Records, home: Path) -> None:
-    request = Request("mining", agents=1, models="openai:new-model", values={"rounds": 1})
+def test_an_unknown_price_is_never_zero(opened: Store, home: Path) -> None:
+    request = RunOptions("mining", agents=1, models="openai:new-model", values={"rounds": 1})
     with model("new-model", prompt_tokens=1, completion_tokens=1):
         with pytest.raises(UsageError, match=r"price of openai:new-model; write it into .*prices\.toml"):
             begin(opened, request, Caps(usd=1.0))
@@ -104,15 +104,15 @@ def test_an_unknown_price_is_never_zero(opened: Records, home: Path) -> None:
         assert begin(opened, request, Caps(usd=1.0)).caps == Caps(usd=1.0)
 
 
-def test_a_models_parameters_are_no_part_of_its_price(opened: Records) -> None:
+def test_a_models_parameters_are_no_part_of_its_price(opened: Store) -> None:
     spec = "openai:gpt-5-mini?temperature=0.5&max_tokens=800"
     with environment(OPENAI_API_KEY="none"):
-        run = begin(opened, Request("mining", agents=1, models=spec), Caps(usd=1.0))
+        run = begin(opened, RunOptions("mining", agents=1, models=spec), Caps(usd=1.0))
     assert run.caps == Caps(usd=1.0)
 
 
-def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Records) -> None:
-    request = Request("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 3})
+def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Store) -> None:
+    request = RunOptions("mining", agents=1, models="openai:gpt-5-mini", values={"rounds": 3})
     with model() as calls:
         for caps in (Caps(tokens=1000), Caps(usd=1.0)):
             run = begin(opened, request, caps)
@@ -120,7 +120,7 @@ def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Records) -> None:
     assert len(calls) == 2
 
 
-def test_policies_cost_nothing(opened: Records) -> None:
+def test_policies_cost_nothing(opened: Store) -> None:
     run = played(opened, MINING)
     told = opened.result(run)
     assert (told["usd"], told["tokens"]) == (0.0, {"in": 0, "out": 0, "untold": 0})

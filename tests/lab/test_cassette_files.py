@@ -14,11 +14,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from vcr.request import Request
 
-from lab import cassettes, faults
-from lab.cassettes import ENDPOINT, NEUTRAL_URI, CassetteMissError, JsonGzip, playing
 from lab.errors import UsageError
-from lab.faults import ANSWER
-from lab.recording import (
+from lab.wire import cassettes, faults
+from lab.wire.cassettes import ENDPOINT, NEUTRAL_URI, CassetteMissError, JsonGzip, playing
+from lab.wire.faults import ANSWER
+from lab.wire.recording import (
     STAND_IN,
     cassette_of,
     environment,
@@ -27,7 +27,7 @@ from lab.recording import (
     record,
     source_of,
 )
-from lab.serving import stand_in
+from lab.wire.serving import stand_in
 from nodes.chat import ADDRESS_HEADER
 
 CANARIES = {

@@ -19,11 +19,11 @@ from engine.worlds import WORLDS
 from graphs.run import checkpoints
 from lab.cli import app
 from lab.errors import LabError, UsageError
-from lab.recording import in_thread
-from lab.records import Records, records
-from lab.serving import stand_in
+from lab.store.database import Store, open_store
+from lab.wire.recording import in_thread
+from lab.wire.serving import stand_in
 from nodes.journal import Reply
-from nodes.minds import PolicyMind
+from nodes.players import PolicyPlayer
 from tests.conftest import Hobbes
 from tests.lab.play import mining
 
@@ -134,21 +134,21 @@ def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
     for arguments in ([], ["1"], ["1", "miner-02"]):
         assert cli("trace", "last", *arguments).exit_code == 0
     card = json.loads(cli("trace", "last", "1", "miner-02", "--json").stdout)
-    assert card["saw"]["you"] == "miner-02"
-    assert json.loads(card["prompt"]) == {**card["saw"], "mind": card["mind_before"]}
+    assert card["view"]["you"] == "miner-02"
+    assert json.loads(card["prompt"]) == {**card["view"], "memory": card["memory_before"]}
     assert json.loads(card["answer"])["reasoning"] == card["intent"]["reflection"]["reasoning"]
     assert card["outcome"] == "answered"
     assert {event["agent"] for event in card["events"]} == {"miner-02"}
-    assert card["mind_after"]["last_summary"] == "I mined 0 gold."
-    assert card["sums"]["gold"].startswith("before 0")
-    assert card["sums"]["gold"] in cli("trace", "last", "1").stdout
+    assert card["memory_after"]["last_summary"] == "I mined 0 gold."
+    assert card["arithmetic"]["gold"].startswith("before 0")
+    assert card["arithmetic"]["gold"] in cli("trace", "last", "1").stdout
 
 
 def test_trace_of_a_model_shows_the_prompt_that_was_sent_tokens_and_time(
-    opened: Records, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lab.recording import in_thread  # noqa: PLC0415
-    from lab.serving import stand_in  # noqa: PLC0415
+    from lab.wire.recording import in_thread  # noqa: PLC0415
+    from lab.wire.serving import stand_in  # noqa: PLC0415
 
     with in_thread(stand_in()) as base:
         monkeypatch.setenv("OPENAI_BASE_URL", base)
@@ -163,7 +163,7 @@ def test_trace_of_a_model_shows_the_prompt_that_was_sent_tokens_and_time(
     assert card["tokens"]["in"] > card["tokens"]["out"] > 0
 
 
-def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Records, cli: Cli) -> None:
+def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Store, cli: Cli) -> None:
     run = mining(opened)
     evil = "\x1b[2J\x1b]0;owned\x07[red]not red[/red]\u202etxet\r"
     opened.db.table("calls").update((run.id, 0, "miner-01", 1), {"answer": evil, "reasoning": evil})
@@ -173,7 +173,7 @@ def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Reco
 
 
 def test_what_a_model_says_comes_to_no_terminal_as_it_is(
-    opened: Records, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200f\x7f[/red]"
     answer = json.dumps(
@@ -192,7 +192,7 @@ def test_what_a_model_says_comes_to_no_terminal_as_it_is(
         text = answer if address.turn % 2 else f"{evil}{answer}{evil}"
         return Reply(text, f"model{evil}", reasoning=evil, error=evil)
 
-    monkeypatch.setattr(PolicyMind, "reply", reply)
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
     run = mining(opened, values={"rounds": 2, "communication": True})
     opened.update(run.id, name=evil)
     shown = [cli(*command).stdout for command in (["runs"], ["trace", "last"], ["verify", "last"])]
@@ -208,7 +208,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "atlantis"], "worlds: mining"),
     (["run", "mining", "--set", "staminaa=3"], "it has: rounds"),
     (["run", "mining", "--set", "stamina=-3"], "stamina"),
-    (["run", "mining", "--set", "stamina=[1,2,3]"], "one an agent"),
+    (["run", "mining", "--set", "stamina=[1,2,3]"], "one per agent"),
     (["run", "mining", "--set", "defense=walls"], "block_all"),
     (["run", "mining", "--set", "rows"], "key=value"),
     (["run", "mining", "--set", 'stamina="7"'], "stamina"),
@@ -296,7 +296,7 @@ def test_a_terminal_that_knows_few_characters_is_told_the_others_by_number(
     assert not json.loads(told.stdout)["turn"].isascii()
 
 
-def test_a_run_with_models_does_not_go_on_where_none_can_be_reached(opened: Records, cli: Cli) -> None:
+def test_a_run_with_models_does_not_go_on_where_none_can_be_reached(opened: Store, cli: Cli) -> None:
     """Nothing is asked of anybody, and no default is taken."""
     with in_thread(stand_in()) as base:
         env = {"OPENAI_BASE_URL": base}
@@ -377,13 +377,13 @@ def test_a_busy_port_is_said(cli: Cli) -> None:
     assert "choose another --port" in str(error)
 
 
-def test_a_run_that_is_being_played_is_not_played_twice(opened: Records, cli: Cli) -> None:
+def test_a_run_that_is_being_played_is_not_played_twice(opened: Store, cli: Cli) -> None:
     run = mining(opened)
     with opened.playing(run.id):
         assert "another process" in str(refused(cli, "resume", run.id))
 
 
-def test_a_damaged_run_is_said_by_every_command_that_reads_it(opened: Records, cli: Cli) -> None:
+def test_a_damaged_run_is_said_by_every_command_that_reads_it(opened: Store, cli: Cli) -> None:
     run = mining(opened)
     opened.db.table("calls").delete((run.id, 0, "miner-01", 1))
     assert "damaged" in str(refused(cli, "trace", "last", "0", "miner-01"))
@@ -395,7 +395,9 @@ def test_a_damaged_run_is_said_by_every_command_that_reads_it(opened: Records, c
     opened.db.table("turns").delete((run.id, 3))
     verified = cli("verify", "last", "--json")
     assert verified.exit_code == 1
-    assert json.loads(verified.stdout)["faults"] == [{"turn": 3, "fault": "the turn is missing"}]
+    found = json.loads(verified.stdout)["faults"]
+    assert found[0] == {"turn": 0, "fault": "there is no call of miner-01"}
+    assert found[-1] == {"turn": 3, "fault": "the turn is missing"}
 
 
 def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
@@ -408,7 +410,7 @@ def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
 
     def recorded(home: Path) -> None:
         together.wait()
-        with records(home):
+        with open_store(home):
             pass
 
     with ThreadPoolExecutor(6) as pool:
@@ -495,13 +497,13 @@ TABLES: dict[str, set[str]] = {
     "draws": {"run", "turn", "event", "subject", "participants", "digest", "winner"},
     "reports": {"run", "turn", "rater", "ratee", "kind", "score"},
     "messages": {"run", "turn", "sender", "receiver", "text"},
-    "minds": {"run", "turn", "agent", "mind"},
+    "memories": {"run", "turn", "agent", "memory"},
     "measures": {"run", "name", "scope", "value", "decisions", "failures"},
 }  # fmt: skip
 
 
 @pytest.fixture
-def database(opened: Records, home: Path) -> Iterator[sqlite3.Connection]:
+def database(opened: Store, home: Path) -> Iterator[sqlite3.Connection]:
     """A database with a run in which everything happens, opened with sqlite3 alone."""
     values = {"rounds": 30, "rows": 3, "cols": 3, "communication": True}
     mining(opened, models="policy:tit-for-tat-raid*1,policy:random*1,policy:guided?noise=0.3", values=values)
@@ -522,7 +524,7 @@ def test_the_run_database_has_what_others_script_against(database: sqlite3.Conne
 
 def test_migrating_twice_changes_nothing(home: Path) -> None:
     def schema() -> Any:
-        with records(home) as found:
+        with open_store(home) as found:
             return found.db.schema
 
     assert schema() == schema()

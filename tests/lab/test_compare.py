@@ -3,19 +3,20 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from lab import faults
 from lab.cli import app
-from lab.comparing import Comparison, compare
-from lab.comparison_table import LONGEST_LINE, MOST_LINES
 from lab.errors import HaltedRunError, UsageError
-from lab.faults import ANSWER
-from lab.playing import Request, begin, go_on
-from lab.records import Records, Run
+from lab.play.playing import RunOptions, begin, go_on
+from lab.proof.comparing import Comparison, compare
+from lab.show.comparison_table import LONGEST_LINE, MOST_LINES
+from lab.store.database import Run, Store
+from lab.wire import faults
+from lab.wire.faults import ANSWER
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
@@ -34,14 +35,14 @@ def where(told: Comparison) -> tuple[int, str, str]:
     return found["turn"], found["agent"], found["layer"]
 
 
-def saying(records: Records, answer: Callable[[str], str], **asked: Any) -> Run:
+def saying(store: Store, answer: Callable[[str], str], **asked: Any) -> Run:
     """Play one agent for two rounds who answers so."""
     values = {"rounds": 2, **asked.pop("values", {})}
     with answering(answer):
-        return played(records, Request("mining", 1, models="openai:m", values=values, **asked))
+        return played(store, RunOptions("mining", 1, models="openai:m", values=values, **asked))
 
 
-def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Records) -> None:
+def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Store) -> None:
     a, b = (mining(opened, models="policy:guided?noise=0.5") for _ in range(2))
     told = compare(opened, a, b)
     assert (told["world"], told["settings"], told["divergence"]) == ("mining", {}, None)
@@ -54,7 +55,7 @@ def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Recor
     assert 0 in differences
 
 
-def test_what_each_run_is(opened: Records) -> None:
+def test_what_each_run_is(opened: Store) -> None:
     a = mining(opened, models="policy:guided*2,policy:random*1", name="mixed", prompts="unguided", seed=7)
     b = mining(opened, lang="zh")
     assert compare(opened, a, b)["runs"] == [
@@ -85,11 +86,13 @@ def test_what_each_run_is(opened: Records) -> None:
     ]
 
 
-def test_only_what_was_set_differently_is_listed(opened: Records) -> None:
-    a = begin(opened, Request("mining", 2, values={"rows": 4, "cols": 5}))
+def test_only_what_was_set_differently_is_listed(opened: Store) -> None:
+    a = begin(opened, RunOptions("mining", 2, values={"rows": 4, "cols": 5}))
     b = begin(
         opened,
-        Request("mining", 3, 2, "policy:guided*1,policy:random*2", "unguided", "zh", {"rows": 6, "cols": 5}),
+        RunOptions(
+            "mining", 3, 2, "policy:guided*1,policy:random*2", "unguided", "zh", {"rows": 6, "cols": 5}
+        ),
     )
     assert compare(opened, a, b)["settings"] == {
         "rows": [4, 6],
@@ -101,22 +104,22 @@ def test_only_what_was_set_differently_is_listed(opened: Records) -> None:
     }
 
 
-def test_prompt_texts_that_were_edited_under_one_name_are_set_differently(opened: Records) -> None:
-    a, b = (begin(opened, Request("mining")) for _ in range(2))
+def test_prompt_texts_that_were_edited_under_one_name_are_set_differently(opened: Store) -> None:
+    a, b = (begin(opened, RunOptions("mining")) for _ in range(2))
     edited = opened.text_hash(b.prompts.turn.replace("A new round", "Another round"))
     opened.update(b.id, turn_template=edited)
     (row,) = opened.db.table("runs").rows_where("id = ?", [a.id])
     told = compare(opened, a, opened.find(b.id))
-    assert told["settings"] == {"prompt texts": [{"turn": row["turn_template"]}, {"turn": edited}]}
+    assert told["settings"] == {"prompt_texts": [{"turn": row["turn_template"]}, {"turn": edited}]}
 
 
-def test_another_seed_parts_them_by_luck_alone(opened: Records) -> None:
+def test_another_seed_parts_them_by_luck_alone(opened: Store) -> None:
     """Two miners want the only plot; what they are asked and say is the same, who gets it is drawn."""
 
     def run(seed: int) -> Run:
         with answering(lambda _: '{"claim": [[0, 0]]}'):
             values: dict[str, Any] = {"rounds": 1, "rows": 1, "cols": 1}
-            return played(opened, Request("mining", 2, seed, "openai:m", values=values))
+            return played(opened, RunOptions("mining", 2, seed, "openai:m", values=values))
 
     told = compare(opened, run(1), run(2))
     assert told["settings"] == {"seed": [1, 2]}
@@ -124,7 +127,7 @@ def test_another_seed_parts_them_by_luck_alone(opened: Records) -> None:
     assert (turn, layer) == (0, "engine")
 
 
-def test_another_policy_of_one_agent_is_named_by_its_first_answer(opened: Records) -> None:
+def test_another_policy_of_one_agent_is_named_by_its_first_answer(opened: Store) -> None:
     """All are guided but miner-02 of the second run; what it answers is seen in turn 0."""
     a = mining(opened)
     b = mining(opened, models="policy:guided*1,policy:greedy-mine*1,policy:guided*1")
@@ -134,7 +137,7 @@ def test_another_policy_of_one_agent_is_named_by_its_first_answer(opened: Record
     assert "so I claim unowned plots" in told["divergence"]["diff"]
 
 
-def test_an_answer_that_differs_in_a_later_turn_is_named_in_that_turn(opened: Records) -> None:
+def test_an_answer_that_differs_in_a_later_turn_is_named_in_that_turn(opened: Store) -> None:
     """In turn 1 the second run remembers something; the prompts that differ by it come in turn 2."""
     a = saying(opened, lambda _: "{}", values={"rounds": 4})
     b = saying(opened, lambda at: '{"memory": "x"}' if at[0] == "1" else "{}", values={"rounds": 4})
@@ -143,7 +146,7 @@ def test_an_answer_that_differs_in_a_later_turn_is_named_in_that_turn(opened: Re
     assert told["divergence"]["diff"] == '--- A\n+++ B\n@@ -1 +1 @@\n-{}\n+{"memory": "x"}\n'
 
 
-def test_another_prompt_that_is_answered_otherwise_is_named_by_its_lines(opened: Records) -> None:
+def test_another_prompt_that_is_answered_otherwise_is_named_by_its_lines(opened: Store) -> None:
     a = saying(opened, lambda _: "{}", prompts="guided")
     b = saying(opened, lambda _: '{"claim": [[0, 0]]}', prompts="unguided")
     told = compare(opened, a, b)
@@ -155,14 +158,14 @@ def test_another_prompt_that_is_answered_otherwise_is_named_by_its_lines(opened:
     assert all(f"\n-{line}\n" in told["divergence"]["diff"] for line in gone)
 
 
-def test_another_prompt_that_is_answered_alike_parts_nothing(opened: Records) -> None:
+def test_another_prompt_that_is_answered_alike_parts_nothing(opened: Store) -> None:
     a, b = (saying(opened, lambda _: "{}", prompts=variant) for variant in ("guided", "unguided"))
     told = compare(opened, a, b)
     assert told["divergence"] is None
     assert told["settings"] == {"prompts": ["guided", "unguided"]}
 
 
-def test_one_line_of_a_view_is_taken_apart_so_that_its_differing_piece_is_seen(opened: Records) -> None:
+def test_one_line_of_a_view_is_taken_apart_so_that_its_differing_piece_is_seen(opened: Store) -> None:
     """Boards of 4 and of 5 columns: in the view's one line the map's rows differ, the mind after them not."""
     a = mining(opened)
     b = mining(opened, values={"rounds": 4, "rows": 4, "cols": 5})
@@ -170,10 +173,10 @@ def test_one_line_of_a_view_is_taken_apart_so_that_its_differing_piece_is_seen(o
     assert where(told) == (0, "miner-01", "prompt")
     rows = '-".. .. .. ..",\n-".. .. .. ..",\n-".. .. .. .."],\n'
     assert rows in told["divergence"]["diff"]
-    assert told["divergence"]["diff"].endswith('+".. .. .. .. .."],\n "mind":{"aggressor_report":{},\n')
+    assert told["divergence"]["diff"].endswith('+".. .. .. .. .."],\n "memory":{"aggressor_report":{},\n')
 
 
-def test_what_was_read_otherwise_of_one_answer_is_named_as_reading(opened: Records) -> None:
+def test_what_was_read_otherwise_of_one_answer_is_named_as_reading(opened: Store) -> None:
     """The second run was played when such an answer could not be read."""
     a = saying(opened, lambda _: '{"claim": [[0, 0]]}')
     b = saying(opened, lambda _: "I pass.", values={"taint_share": 1.0})
@@ -181,19 +184,18 @@ def test_what_was_read_otherwise_of_one_answer_is_named_as_reading(opened: Recor
     opened.db.table("calls").update((b.id, 0, "miner-01", 1), {"answer": '{"claim": [[0, 0]]}'})
     told = compare(opened, a, opened.find(b.id))
     assert where(told) == (0, "miner-01", "reading")
-    assert told["divergence"]["diff"].endswith("-answered by json\n+unreadable by none\n")
+    assert told["divergence"]["diff"].endswith("-answered, found as json\n+unreadable, found as none\n")
 
 
-def test_rules_that_take_one_answer_otherwise_are_named_as_validation(opened: Records) -> None:
+def test_rules_that_take_one_answer_otherwise_are_named_as_validation(opened: Store) -> None:
     """The second run was played when a claim off the board was not written down as refused."""
     a, b = (saying(opened, lambda _: '{"claim": [[99, 99]]}') for _ in range(2))
-    record = next(opened.turns(b.id)).record
-    record["drops"].clear()
-    opened.db.table("turns").update((b.id, 0), {"record": json.dumps(record)})
+    record = replace(next(opened.turns(b.id)).record, drops=())
+    opened.db.table("turns").update((b.id, 0), {"record": record.text})
     assert where(compare(opened, a, b)) == (0, "miner-01", "validation")
 
 
-def test_a_second_question_is_no_cause_of_the_answer_that_it_is_about(opened: Records) -> None:
+def test_a_second_question_is_no_cause_of_the_answer_that_it_is_about(opened: Store) -> None:
     """The second run's first answer is refused, so it is asked again: what differs first is that answer."""
     values = {"reask": 1, "rounds": 1}
     a = saying(opened, lambda _: "{}", values=values)
@@ -205,19 +207,19 @@ def test_a_second_question_is_no_cause_of_the_answer_that_it_is_about(opened: Re
     assert '+{"claim": [[99, 99]]}' in told["divergence"]["diff"]
 
 
-def test_the_observer_is_asked_after_the_agents(opened: Records) -> None:
+def test_the_observer_is_asked_after_the_agents(opened: Store) -> None:
     """Where another unit begs for more, its answer differs first, and the observer's question only by it."""
     values: dict[str, Any] = {"rounds": 6, "observer": "openai:policy/all", "start": 60}
     with served({}):
         a, b = (
-            played(opened, Request("trust", 2, models=models, values=values))
+            played(opened, RunOptions("trust", 2, models=models, values=values))
             for models in ("policy:copykitten*1,policy:beggar*1", "policy:copykitten*1,policy:copycat*1")
         )
     _, agent, layer = where(compare(opened, a, b))
     assert (agent, layer) == ("unit-b", "answer")
 
 
-def test_a_run_that_is_shorter_parts_where_it_ends(opened: Records) -> None:
+def test_a_run_that_is_shorter_parts_where_it_ends(opened: Store) -> None:
     a, b = (saying(opened, lambda _: "{}", values={"rounds": rounds}) for rounds in (5, 3))
     for one, other, text in (
         (a, b, "run B has no turn 3, run A has"),
@@ -229,7 +231,7 @@ def test_a_run_that_is_shorter_parts_where_it_ends(opened: Records) -> None:
         assert told["settings"]["rounds"] == [len(list(opened.turns(run.id))) for run in (one, other)]
 
 
-def test_the_second_answers_are_compared_where_the_first_are_alike(opened: Records) -> None:
+def test_the_second_answers_are_compared_where_the_first_are_alike(opened: Store) -> None:
     def run(second: str) -> Run:
         return saying(
             opened,
@@ -242,8 +244,8 @@ def test_the_second_answers_are_compared_where_the_first_are_alike(opened: Recor
     assert '-{"memory": "x"}\n+{"memory": "y"}\n' in told["divergence"]["diff"]
 
 
-def test_a_run_without_turns_has_nothing_to_show_yet(opened: Records, shown: Callable[..., Result]) -> None:
-    a, b = mining(opened), begin(opened, Request("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}))
+def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, shown: Callable[..., Result]) -> None:
+    a, b = mining(opened), begin(opened, RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}))
     told = compare(opened, a, b)
     assert where(told) == (0, "", "engine")
     assert told["divergence"]["diff"] == "run B has no turn 0, run A has; it has no turn yet\n"
@@ -255,11 +257,13 @@ def test_a_run_without_turns_has_nothing_to_show_yet(opened: Records, shown: Cal
     assert "it has no turn yet" in shown(a.id, b.id).stdout
 
 
-def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Records) -> None:
+def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Store) -> None:
     """Turn 0 was played by both; in turn 1 the second run halted on a call that nobody answered."""
     a = saying(opened, lambda _: "{}", values={"rounds": 2, "on_failure": "halt"})
     with answering(lambda at: "{}" if at[0] == "0" else "I pass."):
-        b = begin(opened, Request("mining", 1, models="openai:m", values={"rounds": 2, "on_failure": "halt"}))
+        b = begin(
+            opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 2, "on_failure": "halt"})
+        )
         with pytest.raises(HaltedRunError):
             asyncio.run(go_on(opened, b, lambda _: None))
     told = compare(opened, a, opened.find(b.id))
@@ -268,39 +272,41 @@ def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Records) -> Non
     assert told["divergence"]["diff"] == (
         "run B has no turn 1, run A has; it is halted and has turns 0 to 0\n"
     )
-    assert told["failures"][1]["by turn"] == {1: 1}
+    assert told["failures"][1]["by_turn"] == {1: 1}
 
 
-def test_a_run_that_waits_is_compared(opened: Records, shown: Callable[..., Result]) -> None:
-    request = Request("trust", 2, models="policy:copykitten*1,policy:beggar*1", values={"observer": "human"})
+def test_a_run_that_waits_is_compared(opened: Store, shown: Callable[..., Result]) -> None:
+    request = RunOptions(
+        "trust", 2, models="policy:copykitten*1,policy:beggar*1", values={"observer": "human"}
+    )
     runs = [played(opened, request) for _ in range(2)]
     assert [run.status for run in runs] == ["waiting", "waiting"]
     assert compare(opened, *runs)["divergence"] is None
     assert "waiting" in shown(*(run.id for run in runs)).stdout
 
 
-def test_runs_of_two_worlds_cannot_be_compared(opened: Records) -> None:
-    a, b = begin(opened, Request("mining")), begin(opened, Request("trust"))
+def test_runs_of_two_worlds_cannot_be_compared(opened: Store) -> None:
+    a, b = begin(opened, RunOptions("mining")), begin(opened, RunOptions("trust"))
     with pytest.raises(UsageError, match=f"run {a.id} is of mining, run {b.id} of trust"):
         compare(opened, a, b)
 
 
 def test_failures_are_told_by_cause_agent_and_turn_and_warned_of(
-    opened: Records, shown: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    opened: Store, shown: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the second run's 6 decisions 3 are nobody's (see test_counted), of the first run's none."""
     with served({}):
-        a = played(opened, Request("mining", 2, models="openai:policy/guided", values={"rounds": 3}))
+        a = played(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 3}))
     b = faulty_run(opened, monkeypatch)
     told = compare(opened, a, b)
     assert told["failures"] == [
-        {"in all": 0, "share": 0.0, "by turn": {}, "by agent": {}, "by cause": {}},
+        {"total": 0, "share": 0.0, "by_turn": {}, "by_agent": {}, "by_cause": {}},
         {
-            "in all": 3,
+            "total": 3,
             "share": 0.5,
-            "by turn": {0: 1, 1: 2},
-            "by agent": {"miner-01": 2, "miner-02": 1},
-            "by cause": {"unreadable": 2, "refused": 1},
+            "by_turn": {0: 1, 1: 2},
+            "by_agent": {"miner-01": 2, "miner-02": 1},
+            "by_cause": {"unreadable": 2, "refused": 1},
         },
     ]
     assert told["outcomes"] == {"answered": [6, 3], "unreadable": [0, 2], "refused": [0, 1]}
@@ -324,7 +330,7 @@ def rows_under(text: str, title: str) -> list[list[str]]:
 
 
 def test_a_call_that_failed_is_another_answer_and_why_is_told(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one call gave no text in either run: in one it was refused, in the other a page came."""
     runs = []
@@ -333,21 +339,21 @@ def test_a_call_that_failed_is_another_answer_and_why_is_told(
         monkeypatch.setattr(faults, "drawn", lambda _s, at, _t, done=done: done.get(at, ANSWER))
         with served({}):
             runs.append(
-                played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
+                played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
             )
     told = compare(opened, *runs)
     assert where(told) == (0, "miner-01", "answer")
     assert told["divergence"]["diff"].endswith("-none: refused\n+none: provider-error\n")
 
 
-def test_without_failures_nobody_is_warned(opened: Records, shown: Callable[..., Result]) -> None:
+def test_without_failures_nobody_is_warned(opened: Store, shown: Callable[..., Result]) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
     text = shown(a.id, b.id).stdout
     assert "nobody's" not in text
     assert "failures" not in text
 
 
-def test_people_see_what_differs_and_by_how_much(opened: Records, shown: Callable[..., Result]) -> None:
+def test_people_see_what_differs_and_by_how_much(opened: Store, shown: Callable[..., Result]) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
     told, text = compare(opened, a, b), shown(a.id, b.id).stdout
     assert "first divergence: turn 0, miner-01: answer" in text
@@ -361,24 +367,26 @@ def test_people_see_what_differs_and_by_how_much(opened: Records, shown: Callabl
 
 
 def test_fields_of_an_object_in_the_config_are_a_row_each(
-    opened: Records, shown: Callable[..., Result]
+    opened: Store, shown: Callable[..., Result]
 ) -> None:
     a, b = (
-        begin(opened, Request("nations", 3, values={"army": {"AgentA": 4, "AgentB": 8, "AgentC": army}}))
+        begin(opened, RunOptions("nations", 3, values={"army": {"AgentA": 4, "AgentB": 8, "AgentC": army}}))
         for army in (1, 2)
     )
     assert rows_under(shown(a.id, b.id).stdout, "set differently") == [["army:", "AgentC", "1", "2"]]
 
 
-def test_reports_at_the_end_stand_rater_by_ratee(opened: Records, shown: Callable[..., Result]) -> None:
+def test_reports_at_the_end_stand_rater_by_ratee(opened: Store, shown: Callable[..., Result]) -> None:
     runs = [
-        played(opened, Request("nations", 2, models=f"policy:militarist*1,{other}*1", values={"rounds": 3}))
+        played(
+            opened, RunOptions("nations", 2, models=f"policy:militarist*1,{other}*1", values={"rounds": 3})
+        )
         for other in ("policy:appeaser", "policy:grim")
     ]
     told, text = compare(opened, *runs), shown(*(run.id for run in runs)).stdout
     for side, run, reports in zip("AB", runs, told["reports"], strict=True):
-        minds = next(opened.turns(run.id, 2)).record["minds"]
-        report = {rater: mind["aggressor_report"] for rater, mind in minds.items()}
+        memories = next(opened.turns(run.id, 2)).record.memories
+        report = {rater: memory.aggressor_report for rater, memory in memories.items()}
         assert reports["aggressor_report"] == report
         assert rows_under(text, f"aggressor report at the end of {side}") == [
             [
@@ -389,7 +397,7 @@ def test_reports_at_the_end_stand_rater_by_ratee(opened: Records, shown: Callabl
         ]
 
 
-def test_what_agents_say_is_spelled_out(opened: Records, shown: Callable[..., Result]) -> None:
+def test_what_agents_say_is_spelled_out(opened: Store, shown: Callable[..., Result]) -> None:
     said = "[bold red]mine[/] \x1b[2J \u202e"
     a = saying(opened, lambda _: "{}")
     b = saying(opened, lambda _: '{"memory": "' + said + '"}')
@@ -399,7 +407,7 @@ def test_what_agents_say_is_spelled_out(opened: Records, shown: Callable[..., Re
 
 
 def test_people_see_the_beginning_of_a_long_diff_and_scripts_all_of_it(
-    opened: Records, shown: Callable[..., Result]
+    opened: Store, shown: Callable[..., Result]
 ) -> None:
     """Two lines name the sides, one the place; then the answer of one line, and that of 100 long ones."""
     said = "\n".join(f"{k:04}" + "x" * 996 for k in range(100))
@@ -415,7 +423,7 @@ def test_people_see_the_beginning_of_a_long_diff_and_scripts_all_of_it(
 
 
 def test_people_see_the_first_turns_with_failures_of_many(
-    opened: Records, shown: Callable[..., Result]
+    opened: Store, shown: Callable[..., Result]
 ) -> None:
     a = saying(opened, lambda _: "I pass.", values={"rounds": MOST_LINES + 3})
     text = shown(a.id, a.id).stdout
@@ -425,7 +433,7 @@ def test_people_see_the_first_turns_with_failures_of_many(
 
 
 def test_scripts_get_one_document_and_no_question_is_answered_with_an_exit_code(
-    opened: Records, shown: Callable[..., Result]
+    opened: Store, shown: Callable[..., Result]
 ) -> None:
     a, b = mining(opened), mining(opened, models="policy:random")
     result = shown(a.id, "last", "--json")

@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from engine.world import OBSERVER
-from lab import faults
 from lab.cli import app
 from lab.errors import LabError
-from lab.faults import ANSWER
-from lab.playing import Request
-from lab.records import Records, Run
-from lab.tracing import agent_card, overview, turn_card
+from lab.play.playing import RunOptions
+from lab.show.tracing import agent_card, overview, turn_card
+from lab.store.database import Run, Store
+from lab.wire import faults
+from lab.wire.faults import ANSWER
 from tests.lab.play import played
 from tests.lab.test_faults import served
 
@@ -25,25 +25,23 @@ DONE = {"0/miner-01/1": "null", "1/miner-01/1": "refusal", "1/miner-02/1": "null
 """What is done to three of the six calls of two agents in three rounds."""
 
 
-def faulty_run(records: Records, monkeypatch: pytest.MonkeyPatch, **values: Any) -> Run:
+def faulty_run(store: Store, monkeypatch: pytest.MonkeyPatch, **values: Any) -> Run:
     """Play two agents for three rounds against a server that fails three of their calls."""
     monkeypatch.setattr(faults, "drawn", lambda _shares, address, _time: DONE.get(address, ANSWER))
     with served({}):
-        request = Request("mining", 2, models="openai:policy/guided", values={"rounds": 3, **values})
-        return played(records, request)
+        request = RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 3, **values})
+        return played(store, request)
 
 
-def test_failures_are_counted_by_turn_agent_and_cause(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_are_counted_by_turn_agent_and_cause(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """3 of 6 decisions: one in turn 0, two in turn 1; two are miner-01's; two are unreadable."""
     run = faulty_run(opened, monkeypatch)
     assert opened.result(run)["failures"] == {
-        "in all": 3,
+        "total": 3,
         "share": 0.5,
-        "by turn": {0: 1, 1: 2},
-        "by agent": {"miner-01": 2, "miner-02": 1},
-        "by cause": {"unreadable": 2, "refused": 1},
+        "by_turn": {0: 1, 1: 2},
+        "by_agent": {"miner-01": 2, "miner-02": 1},
+        "by_cause": {"unreadable": 2, "refused": 1},
     }
     assert [line["failures"] for line in overview(opened, run)] == [1, 2, 0]
     (listed,) = opened.runs()
@@ -51,7 +49,7 @@ def test_failures_are_counted_by_turn_agent_and_cause(
 
 
 def test_a_measure_stands_beside_the_decisions_it_rests_on(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two decisions a turn 1, 2 and 0 failed in turns 0, 1 and 2; the first of two halves is turn 0."""
     run = faulty_run(opened, monkeypatch)
@@ -70,16 +68,16 @@ def test_a_measure_stands_beside_the_decisions_it_rests_on(
 
 
 def test_where_the_second_answer_is_a_decision_nothing_failed_and_the_card_has_both(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All three failed attempts are asked again, and those answers count."""
     run = faulty_run(opened, monkeypatch, reask=1)
     assert opened.result(run)["failures"] == {
-        "in all": 0,
+        "total": 0,
         "share": 0.0,
-        "by turn": {},
-        "by agent": {},
-        "by cause": {},
+        "by_turn": {},
+        "by_agent": {},
+        "by_cause": {},
     }
     told = [
         (a["attempt"], a["question"], a["tries"], a["outcome"])
@@ -93,41 +91,39 @@ def test_where_the_second_answer_is_a_decision_nothing_failed_and_the_card_has_b
 
 
 def test_a_second_question_that_fails_leaves_the_first_answer_a_decision(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(faults, "drawn", lambda _s, address, _t: "null" if address.endswith("/2") else ANSWER)
     values: dict[str, Any] = {"rounds": 6, "reask": 1}
     with served({}):
-        run = played(opened, Request("mining", 3, models="openai:policy/guided?noise=0.9", values=values))
+        run = played(opened, RunOptions("mining", 3, models="openai:policy/guided?noise=0.9", values=values))
     result = opened.result(run)
     second = result["calls"] - 18
     assert second == 18
     # every second answer is unreadable, and so are a few first ones: only these are nobody's
-    assert result["failures"]["in all"] == result["outcomes"]["unreadable"] - second < 18
+    assert result["failures"]["total"] == result["outcomes"]["unreadable"] - second < 18
 
 
-def test_a_run_without_a_call_has_no_share(opened: Records) -> None:
-    run = opened.find(played(opened, Request("mining", 1, values={"rounds": 1})).id)
+def test_a_run_without_a_call_has_no_share(opened: Store) -> None:
+    run = opened.find(played(opened, RunOptions("mining", 1, values={"rounds": 1})).id)
     opened.db.table("calls").delete_where()
     assert opened.failures(run.id)["share"] is None
 
 
-def test_what_the_observer_did_not_decide_counts_too(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_observer_did_not_decide_counts_too(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         faults, "drawn", lambda _shares, address, _time: "null" if OBSERVER in address else ANSWER
     )
     with served({}):
         values: dict[str, Any] = {"rounds": 6, "observer": "openai:policy/all"}
         models = "policy:copykitten*1,policy:beggar*1"
-        run = played(opened, Request("trust", 2, models=models, values=values))
+        run = played(opened, RunOptions("trust", 2, models=models, values=values))
     told = opened.failures(run.id)
     asked = opened.result(run)["calls"] - 12
     assert asked > 0
-    assert told["by agent"] == {OBSERVER: asked}
+    assert told["by_agent"] == {OBSERVER: asked}
     assert told["share"] == asked / (12 + asked)
-    (turn, *_) = told["by turn"]
+    (turn, *_) = told["by_turn"]
     assert turn_card(opened, run, turn)["calls"][OBSERVER][0]["outcome"] == "unreadable"
 
 
@@ -138,18 +134,18 @@ def cli(home: Path) -> Callable[..., Result]:
 
 
 def test_a_turn_that_did_not_end_tells_its_calls(
-    opened: Records, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run halts in turn 1, in which one call was refused and one unreadable."""
     done = {"1/miner-01/1": "refusal", "1/miner-02/1": "null"}
     monkeypatch.setattr(faults, "drawn", lambda _shares, address, _time: done.get(address, ANSWER))
     values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}
     with served({}), pytest.raises(LabError):
-        played(opened, Request("mining", 2, models="openai:policy/guided", values=values))
+        played(opened, RunOptions("mining", 2, models="openai:policy/guided", values=values))
     run = opened.find("last")
     last = overview(opened, run)[-1]
     assert (last["turn"], last["failures"], last["digest"]) == (1, 2, None)
-    assert opened.failures(run.id)["by turn"] == {1: 2}
+    assert opened.failures(run.id)["by_turn"] == {1: 2}
     assert "not ended" in cli("trace", "last").stdout
     told = cli("trace", "last", "1").stdout
     assert "has not ended; its calls so far" in told
@@ -157,12 +153,12 @@ def test_a_turn_that_did_not_end_tells_its_calls(
     assert "I'm sorry" in told
     assert isinstance(cli("trace", "last", "2").exception, LabError)
     card = cli("trace", "last", "1", "miner-01").stdout
-    assert "refused by none" in card
+    assert "refused, found as none" in card
     assert '"you":"miner-01"' in card.partition("prompt")[2]
 
 
 def test_people_see_them_in_every_view(
-    opened: Records, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = faulty_run(opened, monkeypatch)
     assert "50.0%" in cli("runs").stdout
@@ -195,7 +191,7 @@ def test_a_run_that_halts_tells_its_document_so_far_and_a_command_that_goes_on(
     assert (json.loads(ended.stdout)["over"], json.loads(ended.stdout)["halted"]) == (True, None)
 
 
-def test_a_hint_leaves_out_the_home_that_is_meant_anyway(opened: Records, cli: Callable[..., Result]) -> None:
+def test_a_hint_leaves_out_the_home_that_is_meant_anyway(opened: Store, cli: Callable[..., Result]) -> None:
     halted = cli("run", "mining", "--max-calls", "3")
     assert f"`hobbes resume {opened.find('last').id}` goes on" in str(halted.exception)
     assert halted.stdout == ""

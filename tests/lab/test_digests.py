@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from lab.records import Records
+from lab.store.database import Store
 from tests.conftest import Hobbes
 from tests.lab.play import mining
 
 
-def test_the_same_seed_gives_the_same_digest(opened: Records) -> None:
+def test_the_same_seed_gives_the_same_digest(opened: Store) -> None:
     assert mining(opened, seed=1).digest == mining(opened, seed=1).digest
 
 
@@ -24,7 +24,7 @@ def test_the_same_seed_gives_the_same_digest(opened: Records) -> None:
     ids=["seed", "policy", "noise", "treatment"],
 )
 def test_another_seed_policy_noise_or_treatment_gives_another(
-    opened: Records, other: dict[str, object]
+    opened: Store, other: dict[str, object]
 ) -> None:
     assert mining(opened, seed=1).digest != mining(opened, **{"seed": 1, **other}).digest
 

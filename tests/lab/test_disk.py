@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from lab.errors import LabError
-from lab.playing import Request
-from lab.records import records
+from lab.play.playing import RunOptions
+from lab.store.database import open_store
 from tests.conftest import ROOT, Hobbes, missing
 from tests.lab.play import played
 
@@ -41,8 +41,8 @@ def one_line(done: "CompletedProcess[str]", told: str) -> None:
 @pytest.fixture
 def whole(tmp_path: Path) -> str:
     """The digest of the same run where there is room."""
-    with records(tmp_path / "whole") as opened:
-        return played(opened, Request("mining", 6, models="policy:random", values={"rounds": 40})).digest
+    with open_store(tmp_path / "whole") as opened:
+        return played(opened, RunOptions("mining", 6, models="policy:random", values={"rounds": 40})).digest
 
 
 @pytest.mark.parametrize("size", [0, 300_000, 600_000])
@@ -134,7 +134,7 @@ def locked() -> Iterator[Path]:
     """A home in which nothing can be written."""
     with TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        with records(home):
+        with open_store(home):
             pass
         for place in (home.parent, home, home / "locks"):
             place.chmod(0o555)
@@ -151,7 +151,7 @@ def locked() -> Iterator[Path]:
 def test_a_home_that_cannot_be_written_is_said_in_one_line(locked: Path) -> None:
     with (
         pytest.raises(LabError, match=r"cannot keep runs in .*; choose another folder with --home$"),
-        records(locked),
+        open_store(locked),
     ):
         pass
 

@@ -13,12 +13,12 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from lab import exporting
 from lab.cli import app
 from lab.errors import LabError, UsageError
-from lab.exporting import export, tables
-from lab.playing import Request
-from lab.records import Records
+from lab.play.playing import RunOptions
+from lab.show import exporting
+from lab.show.exporting import export, tables
+from lab.store.database import Store
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
@@ -40,9 +40,9 @@ def in_parquet(folder: Path, name: str) -> Rows:
     return rows
 
 
-def test_every_form_has_the_rows_of_the_database(opened: Records, tmp_path: Path) -> None:
+def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) -> None:
     run = played(
-        opened, Request("nations", 3, models="policy:random?noise=0.3", values={"rounds": 4, "reask": 1})
+        opened, RunOptions("nations", 3, models="policy:random?noise=0.3", values={"rounds": 4, "reask": 1})
     )
     for form in ("jsonl", "csv", "parquet"):
         files = export(opened, run, form, tmp_path / form)
@@ -66,11 +66,11 @@ def test_every_form_has_the_rows_of_the_database(opened: Records, tmp_path: Path
     assert (row["prompt"], row["answer"]) == (call.prompt.turn, call.reply.text)
     assert any(isinstance(mend["said"], dict | list) for mend in mends)
     state = in_jsonl(tmp_path / "jsonl", "turns")[-1]["state"]
-    assert state == next(opened.turns(run.id, 3)).record["state"]
+    assert state == next(opened.turns(run.id, 3)).record.state
 
 
 def test_failures_stand_beside_everything(
-    opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three of six decisions: miner-01 in 0 (unreadable) and 1 (refused), miner-02 in 1 (unreadable)."""
     run = faulty_run(opened, monkeypatch)
@@ -82,23 +82,23 @@ def test_failures_stand_beside_everything(
         (1, "miner-02", "unreadable"),
     ]
     calls = in_parquet(tmp_path / "out", "calls")
-    assert [(r["turn"], r["agent"]) for r in calls if r["nobodys"]] == [f[:2] for f in failures]
+    assert [(r["turn"], r["agent"]) for r in calls if r["failed"]] == [f[:2] for f in failures]
     turns = in_parquet(tmp_path / "out", "turns")
     assert [(r["decisions"], r["failures"]) for r in turns] == [(2, 1), (2, 2), (2, 0)]
     measures = {(r["name"], r["scope"]): r for r in in_parquet(tmp_path / "out", "measures")}
     assert measures["turnover", "run"]["failures"] == 3
     about = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert about["failures"]["by cause"] == {"unreadable": 2, "refused": 1}
+    assert about["failures"]["by_cause"] == {"unreadable": 2, "refused": 1}
     assert about["config"]["rounds"] == 3
 
 
 def test_an_answer_that_was_asked_for_again_does_not_decide(
-    opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = faulty_run(opened, monkeypatch, reask=1)
     export(opened, run, "jsonl", tmp_path / "out")
     first, second, *_ = in_jsonl(tmp_path / "out", "calls")
-    assert (first["attempt"], first["outcome"], first["decides"], first["nobodys"]) == (
+    assert (first["attempt"], first["outcome"], first["decides"], first["failed"]) == (
         1,
         "unreadable",
         False,
@@ -108,7 +108,7 @@ def test_an_answer_that_was_asked_for_again_does_not_decide(
     assert in_jsonl(tmp_path / "out", "failures") == []
 
 
-def test_a_run_that_has_not_ended_has_what_there_is(opened: Records, home: Path, tmp_path: Path) -> None:
+def test_a_run_that_has_not_ended_has_what_there_is(opened: Store, home: Path, tmp_path: Path) -> None:
     halted = CliRunner().invoke(
         app, ["run", "trust", "--max-calls", "5"], env={"HOBBES_HOME": str(home), "HOBBES_AGENTS": "2"}
     )
@@ -132,8 +132,8 @@ def linked(folder: Path) -> Iterator[tuple[Path, Path]]:
 
 
 @pytest.mark.parametrize("world", ["mining", "nations", "trust"])
-def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Records, tmp_path: Path) -> None:
-    run = played(opened, Request(world, 3, values={"rounds": 3}))
+def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Store, tmp_path: Path) -> None:
+    run = played(opened, RunOptions(world, 3, values={"rounds": 3}))
     files = export(opened, run, "html", tmp_path / "pages")
     pages = {page.resolve() for page in (tmp_path / "pages").rglob("*.html")}
     assert len(pages) == sum(files.values()) == 1 + 3 + 9
@@ -142,32 +142,32 @@ def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Records, 
     assert all("compare" not in page.read_text() and "all runs" not in page.read_text() for page in pages)
 
 
-def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Records, tmp_path: Path) -> None:
+def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Store, tmp_path: Path) -> None:
     """Teams replicate, units die, and an observer who is a model rules on what is begged for."""
     values: dict[str, Any] = {"rounds": 30, "victory": "team", "observer": "openai:policy/all", "start": 60}
     with served({}):
-        run = played(opened, Request("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
+        run = played(opened, RunOptions("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
     export(opened, run, "html", tmp_path / "pages")
     pages = {page.resolve() for page in (tmp_path / "pages").rglob("*.html")}
     assert {target for _, target in linked(tmp_path / "pages")} == pages
     assert any(page.parent.name == "observer" for page in pages)
 
 
-def test_what_is_there_is_not_written_over(opened: Records, tmp_path: Path) -> None:
+def test_what_is_there_is_not_written_over(opened: Store, tmp_path: Path) -> None:
     run = mining(opened)
     (tmp_path / "there").touch()
     with pytest.raises(UsageError, match="is there already; name another folder with --to"):
         export(opened, run, "csv", tmp_path / "there")
 
 
-def test_a_folder_that_cannot_be_made_is_said_in_one_line(opened: Records, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_said_in_one_line(opened: Store, tmp_path: Path) -> None:
     run = mining(opened)
     (tmp_path / "file").touch()
     with pytest.raises(LabError, match=r"cannot write .*file/out: .*; name another folder with --to$"):
         export(opened, run, "csv", tmp_path / "file" / "out")
 
 
-def test_half_an_export_is_none(opened: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_an_export_is_none(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
 
     def full(path: Path, _table: object) -> None:
@@ -180,7 +180,7 @@ def test_half_an_export_is_none(opened: Records, tmp_path: Path, monkeypatch: py
     assert list((tmp_path / "to").iterdir()) == []
 
 
-def test_the_command_tells_its_files_and_rows(opened: Records, home: Path, tmp_path: Path) -> None:
+def test_the_command_tells_its_files_and_rows(opened: Store, home: Path, tmp_path: Path) -> None:
     run = mining(opened)
     told = CliRunner().invoke(
         app,
@@ -192,7 +192,7 @@ def test_the_command_tells_its_files_and_rows(opened: Records, home: Path, tmp_p
     assert (document["files"]["turns.csv"], document["files"]["calls.csv"]) == (4, 12)
 
 
-def test_a_folder_that_is_not_said_is_in_the_home(opened: Records, home: Path) -> None:
+def test_a_folder_that_is_not_said_is_in_the_home(opened: Store, home: Path) -> None:
     run = mining(opened)
     told = CliRunner().invoke(app, ["export", "last"], env={"HOBBES_HOME": str(home)})
     folder = home / "exports" / f"{run.id}-jsonl"

@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from lab.errors import LabError
-from lab.playing import Request, begin, go_on
-from lab.recording import environment, in_thread
-from lab.records import Records, Run
+from lab.play.playing import RunOptions, begin, go_on
+from lab.store.database import Run, Store
+from lab.wire.recording import environment, in_thread
 from tests.lab.play import played
 
 Answer = Callable[[int], Response]
@@ -49,11 +49,11 @@ def server(answer: Answer) -> Iterator[str]:
         yield base
 
 
-def asked_of(records: Records, answer: Answer, **values: Any) -> Run:
+def asked_of(store: Store, answer: Answer, **values: Any) -> Run:
     """Play one agent for one round against a server."""
     with server(answer) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        request = Request("mining", agents=1, models="openai:m", values={"rounds": 1, **values})
-        return played(records, request)
+        request = RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1, **values})
+        return played(store, request)
 
 
 THIN = {"choices": [{"message": {"role": "assistant", "content": "{}"}}]}
@@ -89,31 +89,31 @@ FAILURES: list[tuple[str, Answer, str]] = [
 
 @pytest.mark.parametrize(("answer", "outcome"), [f[1:] for f in FAILURES], ids=[f[0] for f in FAILURES])
 def test_a_call_that_gives_no_decision_ends_as_what_it_was(
-    opened: Records, answer: Answer, outcome: str
+    opened: Store, answer: Answer, outcome: str
 ) -> None:
     run = asked_of(opened, answer)
     result = opened.result(run)
     assert result["outcomes"] == {outcome: 1}
     assert result["drops"] == {f"read/{outcome}": 1}
     assert result["tainted"]
-    intent = next(opened.turns(run.id)).record["intents"]["miner-01"]
+    intent = next(opened.turns(run.id)).record.intents["miner-01"]
     assert intent["actions"] == []
 
 
-def test_nobody_answers_at_all(opened: Records) -> None:
+def test_nobody_answers_at_all(opened: Store) -> None:
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
-        run = played(opened, Request("mining", agents=2, models="openai:m", values={"rounds": 2}))
+        run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 2}))
     assert opened.result(run)["outcomes"] == {"provider-error": 4}
     assert "onnect" in opened.calls(run.id, 0)[0].reply.error
 
 
-def test_what_a_model_thought_is_kept_under_either_name(opened: Records) -> None:
+def test_what_a_model_thought_is_kept_under_either_name(opened: Store) -> None:
     for name in ("reasoning_content", "reasoning"):
         run = asked_of(opened, lambda _, name=name: completion("{}", **{name: "I wonder"}))  # type: ignore[misc]
         assert opened.calls(run.id, 0)[0].reply.reasoning == "I wonder"
 
 
-def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opened: Records) -> None:
+def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opened: Store) -> None:
     assert opened.tokens(asked_of(opened, lambda _: completion()).id) == {
         "in": None,
         "out": None,
@@ -121,7 +121,7 @@ def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opene
     }
 
 
-def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened: Records) -> None:
+def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened: Store) -> None:
     def every_fourth(asked: int) -> Response:
         return JSONResponse({}, 400) if asked % 4 == 0 else completion()
 
@@ -131,7 +131,7 @@ def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened
         assert (result["outcomes"], result["tainted"]) == ({"answered": 6, "provider-error": 2}, tainted)
 
 
-def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: Records) -> None:
+def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: Store) -> None:
     healthy = False
 
     def answer(asked: int) -> Response:
@@ -139,7 +139,7 @@ def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: R
 
     with server(answer) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}
-        run = begin(opened, Request("mining", agents=1, models="openai:m", values=values))
+        run = begin(opened, RunOptions("mining", agents=1, models="openai:m", values=values))
         with pytest.raises(LabError, match=r"halted: turn 1, miner-01: provider-error .* `hobbes resume"):
             asyncio.run(go_on(opened, run, lambda _: None))
         assert (opened.find(run.id).status, opened.find(run.id).turns) == ("halted", 1)
@@ -153,23 +153,23 @@ def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: R
 
 
 def test_an_answer_that_arrived_is_kept_though_another_one_hits_a_bug(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nodes.minds import PolicyMind  # noqa: PLC0415  what is patched
+    from nodes.players import PolicyPlayer  # noqa: PLC0415  what is patched
 
-    healthy = PolicyMind.reply
+    healthy = PolicyPlayer.reply
 
-    async def buggy(self: PolicyMind, address: Any, prompt: Any) -> Any:
+    async def buggy(self: PolicyPlayer, address: Any, prompt: Any) -> Any:
         if address.agent == "miner-01":
             raise ZeroDivisionError
         return await healthy(self, address, prompt)
 
-    run = begin(opened, Request("mining", agents=3, values={"rounds": 2}))
-    monkeypatch.setattr(PolicyMind, "reply", buggy)
+    run = begin(opened, RunOptions("mining", agents=3, values={"rounds": 2}))
+    monkeypatch.setattr(PolicyPlayer, "reply", buggy)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(go_on(opened, run, lambda _: None))
     assert [call.address.agent for call in opened.calls(run.id, 0)] == ["miner-02", "miner-03"]
-    monkeypatch.setattr(PolicyMind, "reply", healthy)
+    monkeypatch.setattr(PolicyPlayer, "reply", healthy)
     asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
-    whole = played(opened, Request("mining", agents=3, values={"rounds": 2}))
+    whole = played(opened, RunOptions("mining", agents=3, values={"rounds": 2}))
     assert opened.find(run.id).digest == whole.digest

@@ -18,16 +18,17 @@ from typing import Any
 
 import pytest
 
+from engine.answer import Outcome
 from engine.mining.world import MINING
-from lab import faults
 from lab.errors import LabError, UsageError
-from lab.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
-from lab.playing import Request, begin, go_on
-from lab.recording import environment, in_thread
-from lab.records import Records, records
-from lab.serving import stand_in
+from lab.play.playing import RunOptions, begin, go_on
+from lab.store.database import Store, open_store
+from lab.wire import faults
+from lab.wire.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
 from nodes import calling, chat
-from nodes.chat import JSON_OBJECT, ChatMind
+from nodes.chat import JSON_OBJECT, ChatPlayer
 from nodes.journal import Address, Prompt, Reply
 from nodes.prompting import PromptSet
 from tests.lab.play import played
@@ -122,7 +123,7 @@ def asked(parameters: Mapping[str, Any], times: int = 1) -> list[Reply]:
     prompt = Prompt("system", json.dumps(view))
 
     async def asking() -> list[Reply]:
-        mind = ChatMind(
+        mind = ChatPlayer(
             "policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""), parameters
         )
         try:
@@ -150,7 +151,7 @@ def test_the_table_for_people_says_the_same() -> None:
     assert wrong == {}
 
 
-def test_each_fault_ends_its_call_as_what_it_was(opened: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_fault_ends_its_call_as_what_it_was(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name in OUTCOMES if name not in ALONE]
 
     def by_agent(_shares: object, address: str, _time: int) -> str:
@@ -160,7 +161,7 @@ def test_each_fault_ends_its_call_as_what_it_was(opened: Records, monkeypatch: p
     monkeypatch.setattr(calling, "GONE_AFTER", len(names))
     monkeypatch.setattr(calling, "REFUSED_AFTER", len(names))
     with served({}) as base:
-        request = Request("mining", len(names), models="openai:policy/guided", values={"rounds": 1})
+        request = RunOptions("mining", len(names), models="openai:policy/guided", values={"rounds": 1})
         run = played(opened, request)
         done = Counter(entry["address"] for entry in log_of(base))
     calls = dict(zip(names, opened.calls(run.id, 0), strict=True))
@@ -232,7 +233,7 @@ def test_a_refused_parameter_is_sent_once_and_every_answer_without_it_says_so(
 ) -> None:
     with served(shares):
         replies = asked(parameters, times=3)
-    assert [reply.failure for reply in replies] == [""] * 3
+    assert [reply.failure for reply in replies] == [None] * 3
     assert [reply.tries for reply in replies] == tries
     assert [reply.error for reply in replies] == [f"sent {told}: the server refuses it"] * 3
 
@@ -246,7 +247,7 @@ def test_parameters_that_are_refused_under_both_names_are_left_out(monkeypatch: 
     monkeypatch.setattr(faults, "drawn", lambda *_: next(order))
     with served({}):
         replies = asked({"temperature": 1, "max_tokens": 99}, times=2)
-    assert [(reply.failure, reply.tries) for reply in replies] == [("", 4), ("refused", 1)]
+    assert [(reply.failure, reply.tries) for reply in replies] == [(None, 4), (Outcome.REFUSED, 1)]
     told = "sent without temperature, without max_tokens: the server refuses it"
     assert [reply.error for reply in replies] == [told, f"{told}; {PROSE}"]
 
@@ -258,10 +259,10 @@ def test_an_overflow_that_names_a_parameter_refuses_none(fault: str) -> None:
     assert [reply.tries for reply in replies] == [1, 1]
 
 
-def test_what_passes_is_overcome_and_the_run_is_as_if_it_had_not_been(opened: Records) -> None:
+def test_what_passes_is_overcome_and_the_run_is_as_if_it_had_not_been(opened: Store) -> None:
     """A share of 0.3 of failures that pass: 0.3^5 is a call in 400, and none of these 48."""
     passing = [name for name, (_, tries, _) in OUTCOMES.items() if tries == calling.TRIES]
-    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 8})
+    request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 8})
     with served({}):
         whole = played(opened, request)
     with served(dict.fromkeys(passing, 0.3 / len(passing))) as base:
@@ -274,8 +275,8 @@ def test_what_passes_is_overcome_and_the_run_is_as_if_it_had_not_been(opened: Re
     assert max(tries.values()) > 1
 
 
-def test_each_call_is_recorded_as_what_the_server_did_last(opened: Records) -> None:
-    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 8})
+def test_each_call_is_recorded_as_what_the_server_did_last(opened: Store) -> None:
+    request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 8})
     everything = {name: share for name, share in parse_faults("0.5").items() if name not in ALONE}
     with served(everything) as base:
         run = played(opened, request)
@@ -287,9 +288,9 @@ def test_each_call_is_recorded_as_what_the_server_did_last(opened: Records) -> N
     assert len({call.outcome for call in calls}) >= 4
 
 
-def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened: Records) -> None:
+def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened: Store) -> None:
     """Ten calls in a row: turn 0 ends with 6 default actions, turn 1 stops when its 6 calls have ended."""
-    request = Request("mining", 6, models="openai:policy/guided", values={"rounds": 3, "taint_share": 0.5})
+    request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 3, "taint_share": 0.5})
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY=KEY):
         run = begin(opened, request)
         gone = r"halted: turn 1: openai:policy/guided gave no answer to 12 calls in a row, .* `hobbes resume"
@@ -307,12 +308,12 @@ def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened:
 
 @pytest.mark.parametrize(("fault", "status", "calls"), [("key-echo", 401, 3), ("error-400", 400, 10)])
 def test_a_run_that_nobody_ever_answers_stops_early(
-    opened: Records, fault: str, status: int, calls: int
+    opened: Store, fault: str, status: int, calls: int
 ) -> None:
     """One agent, a call a turn: three final refusals, or ten that speak of one request each, and no more."""
     gone = f"gave no answer to {calls} calls in a row, at last provider-error, HTTP {status}"
     with served({fault: 1.0}), pytest.raises(LabError, match=gone) as said:
-        played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 30}))
+        played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 30}))
     assert KEY not in str(said.value)
 
 
@@ -322,21 +323,21 @@ def after_an_answer(fault: str, every: int) -> Callable[..., str]:
 
 
 def test_refused_requests_stop_no_run_in_which_somebody_answered(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(faults, "drawn", after_an_answer("error-400", 100))
     with served({}):
-        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
+        run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
     assert opened.result(run)["outcomes"] == {"provider-error": 24, "answered": 1}
 
 
 def test_one_answer_in_ten_shows_that_the_provider_is_there(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer, nine failures in a row, an answer, nine failures, an answer, four failures: never ten."""
     monkeypatch.setattr(faults, "drawn", after_an_answer("error-403", 10))
     with served({}):
-        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
+        run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
     assert opened.result(run)["outcomes"] == {"provider-error": 22, "answered": 3}
 
 
@@ -367,12 +368,12 @@ def test_a_spec_that_is_none_is_said_in_one_line(spec: str, told: str) -> None:
         parse_faults(spec)
 
 
-def test_serve_takes_faults_and_tells_what_it_did(opened: Records, process: Start) -> None:
+def test_serve_takes_faults_and_tells_what_it_did(opened: Store, process: Start) -> None:
     serving = process("serve", "--port", "0", "--faults", "null=1")
     assert serving.stdout is not None
     base = serving.stdout.readline().strip()
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY):
-        run = played(opened, Request("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
+        run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
     assert opened.result(run)["outcomes"] == {"unreadable": 1}
     assert log_of(base) == [{"address": "0/miner-01/1", "time": 1, "did": "null"}]
 
@@ -395,6 +396,6 @@ def test_an_interrupted_call_leaves_no_trace_and_is_asked_again(
                 continue
         player.send_signal(signal.SIGINT)
         assert player.wait() == INTERRUPTED
-    with served({}), records(home) as opened:
+    with served({}), open_store(home) as opened:
         asyncio.run(go_on(opened, opened.find("stopped"), lambda _: None))
         assert opened.result(opened.find("stopped"))["outcomes"] == {"answered": 2}

@@ -4,17 +4,23 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from lab.playing import Request, begin, go_on
-from lab.records import records
+from lab.play.playing import RunOptions, begin, go_on
+from lab.store.database import open_store
 
 
 def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Path) -> None:
-    request = Request("mining", agents=2, values={"rounds": 2})
-    with records(home) as opened:
+    request = RunOptions("mining", agents=2, values={"rounds": 2})
+    with open_store(home) as opened:
         run = begin(opened, request)
         asyncio.run(go_on(opened, run, lambda _: None))
         calls = opened.attempts(run.id, 1)
     with sqlite3.connect(home / "runs.db") as connection:  # as the first version left it
+        connection.execute("alter table memories rename to minds")
+        connection.execute("alter table minds rename column memory to mind")
+        connection.execute("alter table calls rename column found_as to stage")
+        for column in ("record_version", "rules_version", "hobbes", "seal"):
+            connection.execute(f"alter table runs drop column {column}")
+        connection.execute("alter table calls drop column seal")
         connection.execute("alter table calls drop column tries")
         connection.execute("alter table calls drop column question")
         for column in ("caps", "observer_text", "question"):
@@ -22,7 +28,7 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
         for column in ("decisions", "failures"):
             connection.execute(f"alter table measures drop column {column}")
         connection.execute("delete from _sqlite_migrations where name != 'm001_runs_turns_and_their_rows'")
-    with records(home) as opened:
+    with open_store(home) as opened:
         assert opened.attempts(run.id, 1) == calls
         again = begin(opened, request)
         asyncio.run(go_on(opened, again, lambda _: None))

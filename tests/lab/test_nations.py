@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from engine.worlds import WORLDS
-from lab.history import faults
-from lab.playing import Request
-from lab.records import Records
-from lab.replaying import replay_run
-from lab.tracing import turn_card
+from lab.play.playing import RunOptions
+from lab.proof.replaying import replay_run
+from lab.proof.verifying import faults
+from lab.show.tracing import turn_card
+from lab.store.database import Store
 from nodes.prompting import load_prompts, turn_text
 from tests.conftest import Hobbes
 from tests.lab.play import played
 
 NATIONS = WORLDS["nations"]
 POLICIES = list(NATIONS.policies.by_name)
-WAR = Request(
+WAR = RunOptions(
     "nations",
     agents=3,
     models="policy:militarist*1,policy:appeaser*1,policy:reciprocal-trader*1",
@@ -34,9 +34,9 @@ def mix(agents: int) -> str:
 
 @pytest.mark.parametrize("agents", [2, 4, 8, 20])
 def test_fifty_turns_are_played_verified_and_replayed_and_no_decision_is_nobodys(
-    opened: Records, agents: int
+    opened: Store, agents: int
 ) -> None:
-    run = played(opened, Request("nations", agents=agents, models=mix(agents), values={"rounds": 50}))
+    run = played(opened, RunOptions("nations", agents=agents, models=mix(agents), values={"rounds": 50}))
     result = opened.result(run)
     assert (result["outcomes"], result["tainted"], result["drops"]) == ({"answered": 50 * agents}, False, {})
     assert list(faults(opened, run)) == []
@@ -44,7 +44,7 @@ def test_fifty_turns_are_played_verified_and_replayed_and_no_decision_is_nobodys
     assert (replayed.digest, replayed.divergence) == (run.digest, None)
 
 
-def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Records, hobbes: Hobbes) -> None:
+def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Store, hobbes: Hobbes) -> None:
     run = played(opened, WAR)
     rows = opened.db.execute(
         "select rater, ratee, score from reports where run = ? and turn = 3 and kind = 'aggressor_report'",
@@ -60,7 +60,7 @@ def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Records, hobbes: 
     assert f"({shown['AgentA']['AgentA']})" in text, "a rating of oneself stands in brackets"
 
 
-def test_trace_prints_each_account_with_its_arithmetic(opened: Records, hobbes: Hobbes) -> None:
+def test_trace_prints_each_account_with_its_arithmetic(opened: Store, hobbes: Hobbes) -> None:
     run = played(opened, WAR)
     text = hobbes("trace", run.id, "0").stdout
     # The militarist sends half of its 12 mils at the appeaser: 6 x 5 = 30 of its 50.

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import httpx2
@@ -12,15 +12,15 @@ from langgraph.types import Command
 
 from engine.world import OBSERVER
 from graphs.trust import graph
-from lab.answering import as_told, waiting
 from lab.errors import LabError, UsageError
-from lab.history import faults
-from lab.journal import RunJournal
-from lab.playing import Request, begin, go_on
-from lab.recording import environment, in_thread
-from lab.records import Records, Run
-from lab.replaying import replay_run
-from lab.serving import stand_in
+from lab.play.answering import as_told, waiting
+from lab.play.playing import RunOptions, begin, go_on
+from lab.proof.replaying import replay_run
+from lab.proof.verifying import faults
+from lab.store.database import Run, Store
+from lab.store.journal import RunJournal
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
 from nodes.caps import Caps
 from tests.conftest import Hobbes
 from tests.lab.play import played
@@ -31,14 +31,14 @@ REASON = "I grant what is asked."
 """What the scripted observer `always` says."""
 
 
-def game(observer: str, models: str = MODELS, **values: Any) -> Request:
-    return Request("trust", 2, models=models, values={"rounds": ROUNDS, "observer": observer, **values})
+def game(observer: str, models: str = MODELS, **values: Any) -> RunOptions:
+    return RunOptions("trust", 2, models=models, values={"rounds": ROUNDS, "observer": observer, **values})
 
 
-def on(records: Records, run: Run, said: str | None = None) -> Run:
+def on(store: Store, run: Run, said: str | None = None) -> Run:
     """Go on with a run, in a loop of its own, as a new process would."""
-    asyncio.run(go_on(records, records.find(run.id), lambda _: None, said))
-    return records.find(run.id)
+    asyncio.run(go_on(store, store.find(run.id), lambda _: None, said))
+    return store.find(run.id)
 
 
 def granting_all(run: Run) -> str:
@@ -47,15 +47,15 @@ def granting_all(run: Run) -> str:
     return as_told(asked, [f"{r['unit']}={r['amount']}" for r in asked], REASON)
 
 
-def to_the_end(records: Records, run: Run, answer: Callable[[Run], str]) -> Run:
+def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
     """Answer until the run has ended."""
-    run = on(records, run)
+    run = on(store, run)
     while run.status == "waiting":
-        run = on(records, run, answer(run))
+        run = on(store, run, answer(run))
     return run
 
 
-def test_a_person_who_answers_as_a_rule_does_leads_to_the_rules_digest(opened: Records) -> None:
+def test_a_person_who_answers_as_a_rule_does_leads_to_the_rules_digest(opened: Store) -> None:
     scripted = played(opened, game("always"))
     person = to_the_end(opened, begin(opened, game("human")), granting_all)
     assert (person.status, person.turns) == ("finished", ROUNDS)
@@ -81,7 +81,7 @@ def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes) -> None:
     assert stopped["calls"] > scripted["calls"], "a person's answers are calls, too"
 
 
-def test_no_model_is_called_twice_because_a_run_waits(opened: Records) -> None:
+def test_no_model_is_called_twice_because_a_run_waits(opened: Store) -> None:
     models = "openai:policy/copykitten*1,openai:policy/beggar*1"
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = begin(opened, game("human", models))
@@ -92,7 +92,7 @@ def test_no_model_is_called_twice_because_a_run_waits(opened: Records) -> None:
 
 
 def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = on(opened, begin(opened, game("human")))
     turn = run.turns
@@ -117,11 +117,11 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(hobbes: Hobbes) -> N
     for _ in range(2):
         answered = hobbes("answer", "last", input="2\nbe brave\n")
         assert "unit-b asks for" in answered.stderr
-    seen = json.loads(hobbes("trace", "last", "1", "unit-b", "--json").stdout)["saw"]["observer"]
+    seen = json.loads(hobbes("trace", "last", "1", "unit-b", "--json").stdout)["view"]["observer"]
     assert (seen["granted"], seen["reason"]) == (2, "be brave")
 
 
-def test_wrong_answers_are_said_in_one_line(opened: Records) -> None:
+def test_wrong_answers_are_said_in_one_line(opened: Store) -> None:
     run = on(opened, begin(opened, game("human")))
     for grants in (
         ["unit-b"],
@@ -139,7 +139,7 @@ def test_wrong_answers_are_said_in_one_line(opened: Records) -> None:
         begin(opened, game("nobody"))
 
 
-def test_an_answer_to_another_question_is_refused(opened: Records) -> None:
+def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
     shown = on(opened, begin(opened, game("human")))
     slow = granting_all(shown)
     now = on(opened, shown, granting_all(shown))
@@ -152,7 +152,7 @@ def test_an_answer_to_another_question_is_refused(opened: Records) -> None:
         asyncio.run(go_on(opened, shown, lambda _: None, slow))
 
 
-def test_a_reason_alone_declines_all_and_must_be_text(opened: Records) -> None:
+def test_a_reason_alone_declines_all_and_must_be_text(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
     said = json.loads(as_told(waiting(run), [], "nobody gets anything"))
     assert said["rulings"] == {"unit-b": {"grant": 0, "reason": "nobody gets anything"}}
@@ -160,7 +160,7 @@ def test_a_reason_alone_declines_all_and_must_be_text(opened: Records) -> None:
         as_told(waiting(run), [], "a\udcffb")
 
 
-def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_run(opened: Records) -> None:
+def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_run(opened: Store) -> None:
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"):
         with pytest.raises(UsageError, match="price of openai:new-model"):
             begin(opened, game("openai:new-model"), Caps(usd=1.0))
@@ -169,12 +169,12 @@ def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_r
     assert opened.runs() == []
 
 
-def test_a_person_is_no_call_that_a_cap_counts(opened: Records) -> None:
+def test_a_person_is_no_call_that_a_cap_counts(opened: Store) -> None:
     run = begin(opened, game("human"), Caps(calls=2 * ROUNDS))
     assert to_the_end(opened, run, granting_all).status == "finished"
 
 
-def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Records) -> None:
+def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
     (asked,) = waiting(run)
     with pytest.raises(UsageError, match=rf"{asked['unit']} asks for {asked['amount']}"):
@@ -184,7 +184,7 @@ def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Records) -> None:
     assert opened.result(run)["mends"] == {"observer/cut-to-request": 1}
 
 
-def test_a_model_observes_with_a_prompt_of_its_own(opened: Records) -> None:
+def test_a_model_observes_with_a_prompt_of_its_own(opened: Store) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/half-once"))
         calls = [call for turn in range(ROUNDS) for call in opened.calls(run.id, turn, OBSERVER)]
@@ -198,12 +198,12 @@ def test_a_model_observes_with_a_prompt_of_its_own(opened: Records) -> None:
 
 
 def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_answer(
-    opened: Records, hobbes: Hobbes
+    opened: Store, hobbes: Hobbes
 ) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/all?noise=1.0", taint_share=1.0, rounds=2))
     card = json.loads(hobbes("trace", run.id, "0", "observer", "--json").stdout)
-    assert card["saw"]["requests"][0]["unit"] == "unit-b"
+    assert card["view"]["requests"][0]["unit"] == "unit-b"
     codes = [found["code"] for found in (*card["drops"], *card["mends"])]
     assert codes
     assert "You are the observer" in hobbes("trace", run.id, "0", "observer").stdout
@@ -212,14 +212,12 @@ def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_ans
     assert hobbes("trace", played(opened, game("never")).id, "0", "observer").returncode == 2
 
 
-def begs(records: Records, run: Run) -> Iterator[dict[str, Any]]:
-    """Give the begging events of a run."""
-    return (
-        event for turn in records.turns(run.id) for event in turn.record["events"] if event["type"] == "beg"
-    )
+def begs(store: Store, run: Run) -> Iterator[Mapping[str, Any]]:
+    """Yield the begging events of a run."""
+    return (e.to_json() for turn in store.turns(run.id) for e in turn.record.events if e.type == "beg")
 
 
-def test_an_observer_that_failed_has_declined_and_is_counted_as_a_failure(opened: Records) -> None:
+def test_an_observer_that_failed_has_declined_and_is_counted_as_a_failure(opened: Store) -> None:
     broken = stand_in(faults={"error-400": 1.0})
     with in_thread(broken) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/all"))
@@ -240,18 +238,17 @@ def test_langgraph_dev_waits_for_a_person_too() -> None:
         said = {"rulings": {r["unit"]: {"grant": 1, "reason": "here"} for r in asked}}
         state = asyncio.run(ring.ainvoke(Command(resume=said), thread, context=context))
     assert (state["turn"], state["over"]) == (2, True)
-    assert set(state["outcomes"]) == {"answered"}
     assert sum(unit["granted"] for unit in state["world"]["units"]) > 0
 
 
-def test_a_clone_is_played_by_its_teams_model_with_a_mind_of_its_own(opened: Records) -> None:
+def test_a_clone_is_played_by_its_teams_model_with_a_memory_of_its_own(opened: Store) -> None:
     values: dict[str, Any] = {"rounds": 8, "start": 120, "victory": "team", "miss": 0}
-    run = played(opened, Request("trust", 2, models="policy:racer*1,policy:copykitten*1", values=values))
+    run = played(opened, RunOptions("trust", 2, models="policy:racer*1,policy:copykitten*1", values=values))
     last = list(opened.turns(run.id))[-1].record
-    assert "unit-a-2" in last["intents"]
+    assert "unit-a-2" in last.intents
     models = {call.address.agent: call.reply.model for call in opened.calls(run.id, run.turns - 1)}
     assert models["unit-a-2"] == models["unit-a"] == "policy/racer"
     assert models["unit-b-2"] == models["unit-b"] == "policy/copykitten"
-    assert last["minds"]["unit-a-2"] != last["minds"]["unit-a"]
+    assert last.memories["unit-a-2"] != last.memories["unit-a"]
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert replayed.digest == run.digest

@@ -15,12 +15,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lab.errors import UsageError
-from lab.playing import Request, begin, go_on
-from lab.recording import environment, in_thread
-from lab.records import Records, Run
-from lab.replaying import replay_run
+from lab.play.playing import RunOptions, begin, go_on
+from lab.proof.replaying import replay_run
+from lab.store.database import Run, Store
+from lab.wire.recording import environment, in_thread
 from nodes import prompting
-from nodes.chat import ADDRESS_HEADER, ChatMind
+from nodes.chat import ADDRESS_HEADER, ChatPlayer
 from nodes.journal import Address, Prompt, Reply
 from tests.lab.play import played
 
@@ -56,26 +56,25 @@ def by_attempt(first: str | Response, second: str | Response) -> Answer:
     return lambda address: first if address.endswith("/1") else second
 
 
-def request(**values: Any) -> Request:
-    return Request("mining", 1, models="openai:m", values={"rounds": 1, "taint_share": 1.0, **values})
+def request(**values: Any) -> RunOptions:
+    return RunOptions("mining", 1, models="openai:m", values={"rounds": 1, "taint_share": 1.0, **values})
 
 
-def attempts(records: Records, run: Run) -> list[tuple[int, int, str]]:
+def attempts(store: Store, run: Run) -> list[tuple[int, int, str]]:
     sql = "select attempt, question, outcome from calls where run = ? order by turn, agent, attempt"
-    return records.db.execute(sql, [run.id]).fetchall()
+    return store.db.execute(sql, [run.id]).fetchall()
 
 
-def refused_and_changed(records: Records, run: Run) -> list[str]:
-    record = next(records.turns(run.id)).record
-    return [found["code"] for part in ("drops", "mends") for found in record[part]]
+def refused_and_changed(store: Store, run: Run) -> list[str]:
+    record = next(store.turns(run.id)).record
+    return [*(drop.code for drop in record.drops), *(mend.code for mend in record.mends)]
 
 
-def memory(records: Records, run: Run) -> str:
-    said: str = next(records.turns(run.id)).record["minds"]["miner-01"]["memory"]
-    return said
+def memory(store: Store, run: Run) -> str:
+    return next(store.turns(run.id)).record.memories["miner-01"].notes
 
 
-def test_the_second_question_shows_what_was_refused_and_the_second_answer_counts(opened: Records) -> None:
+def test_the_second_question_shows_what_was_refused_and_the_second_answer_counts(opened: Store) -> None:
     with answering(by_attempt(FIRST, SECOND)) as asked:
         run = played(opened, request(reask=1))
     assert asked == ["0/miner-01/1", "0/miner-01/2"]
@@ -90,14 +89,14 @@ def test_the_second_question_shows_what_was_refused_and_the_second_answer_counts
     assert opened.calls(run.id, 0) == [second]
 
 
-def test_it_is_put_only_where_it_is_asked_for_and_something_was_refused(opened: Records) -> None:
+def test_it_is_put_only_where_it_is_asked_for_and_something_was_refused(opened: Store) -> None:
     for answer, values in ((FIRST, {}), (SECOND, {"reask": 1})):
         with answering(by_attempt(answer, SECOND)) as asked:
             played(opened, request(**values))
         assert asked == ["0/miner-01/1"]
 
 
-def test_who_was_never_reached_is_shown_nothing(opened: Records) -> None:
+def test_who_was_never_reached_is_shown_nothing(opened: Store) -> None:
     with answering(lambda _: JSONResponse({}, 400)) as asked:
         played(opened, request(reask=1))
     assert asked == ["0/miner-01/1"]
@@ -116,7 +115,7 @@ BROKEN = JSONResponse({"error": {"message": "down"}}, 400)
     ],
 )
 def test_the_first_answer_counts_unless_the_second_is_a_decision(
-    opened: Records, first: str, second: str | Response, outcome: str, codes: list[str]
+    opened: Store, first: str, second: str | Response, outcome: str, codes: list[str]
 ) -> None:
     with answering(by_attempt(first, second)):
         run = played(opened, request(reask=1))
@@ -128,9 +127,7 @@ def test_the_first_answer_counts_unless_the_second_is_a_decision(
 
 @pytest.mark.parametrize("reread", [False, True])
 @pytest.mark.parametrize("second", [SECOND, UNREADABLE])
-def test_replay_asks_nobody_and_comes_to_the_same_digest(
-    opened: Records, second: str, *, reread: bool
-) -> None:
+def test_replay_asks_nobody_and_comes_to_the_same_digest(opened: Store, second: str, *, reread: bool) -> None:
     with answering(by_attempt(FIRST, second)):
         run = played(opened, request(reask=1, rounds=3))
     replayed = asyncio.run(replay_run(opened, run, reread=reread))
@@ -138,11 +135,11 @@ def test_replay_asks_nobody_and_comes_to_the_same_digest(
 
 
 def test_an_edited_second_question_diverges_at_the_prompt(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with answering(by_attempt(FIRST, SECOND)):
         run = played(opened, request(reask=1))
-    monkeypatch.setattr(ChatMind, "again", lambda _self, prompt, *_: Prompt(prompt.system, "Again!"))
+    monkeypatch.setattr(ChatPlayer, "again", lambda _self, prompt, *_: Prompt(prompt.system, "Again!"))
     divergence = asyncio.run(replay_run(opened, run, reread=False)).divergence
     assert divergence is not None
     assert (divergence.turn, divergence.agent, divergence.layer) == (0, "miner-01", "prompt")
@@ -153,36 +150,36 @@ def test_an_edited_second_question_diverges_at_the_prompt(
     ("text", "told"), [("Again, {{ name }}!", "unknown placeholder name"), (None, "No such file")]
 )
 def test_a_second_question_that_cannot_be_put_is_told_before_the_run(
-    opened: Records, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | None, told: str
+    opened: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | None, told: str
 ) -> None:
     shutil.copytree(prompting.ROOT, tmp_path / "prompts")
     monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
     file = tmp_path / "prompts" / "second.en.md"
     file.write_text(text) if text else file.unlink()
-    begin(opened, Request("mining"))
+    begin(opened, RunOptions("mining"))
     with pytest.raises(UsageError, match=rf"second\.en\.md.*{told}"):
-        begin(opened, Request("mining", values={"reask": 1}))
+        begin(opened, RunOptions("mining", values={"reask": 1}))
 
 
 def stopped_at(
-    records: Records, run: Run, monkeypatch: pytest.MonkeyPatch, stops: Callable[[Address], bool]
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch, stops: Callable[[Address], bool]
 ) -> None:
     """Play a run until a call that dies before it is sent."""
-    reply = ChatMind.reply
+    reply = ChatPlayer.reply
 
-    async def dying(self: ChatMind, address: Address, prompt: Prompt) -> Reply:
+    async def dying(self: ChatPlayer, address: Address, prompt: Prompt) -> Reply:
         if stops(address):
             raise ZeroDivisionError
         return await reply(self, address, prompt)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ChatMind, "reply", dying)
+        patched.setattr(ChatPlayer, "reply", dying)
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(go_on(records, run, lambda _: None))
+            asyncio.run(go_on(store, run, lambda _: None))
 
 
 def test_stopped_between_the_questions_only_the_second_is_asked_again(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with answering(by_attempt(FIRST, SECOND)) as asked:
         whole = played(opened, request(reask=1))
@@ -196,13 +193,13 @@ def test_stopped_between_the_questions_only_the_second_is_asked_again(
 
 
 def test_an_answer_to_another_prompt_is_kept_beside_the_new_one(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two agents; stopped when only the first had answered, and taken up with another prompt."""
     with answering(lambda _: SECOND) as asked:
-        run = begin(opened, Request("mining", 2, models="openai:m", values={"rounds": 1}))
+        run = begin(opened, RunOptions("mining", 2, models="openai:m", values={"rounds": 1}))
         stopped_at(opened, run, monkeypatch, lambda address: address.agent == "miner-02")
-        monkeypatch.setattr(ChatMind, "prompt", lambda _self, _view: Prompt("system", "another"))
+        monkeypatch.setattr(ChatPlayer, "prompt", lambda _self, _view: Prompt("system", "another"))
         before = opened.attempts(run.id, 0)["miner-01"]
         asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
     calls = opened.attempts(run.id, 0)["miner-01"]
@@ -213,7 +210,7 @@ def test_an_answer_to_another_prompt_is_kept_beside_the_new_one(
 
 
 def test_a_halted_run_that_is_stopped_again_still_asks_the_failed_again(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Halted by a failure, taken up and killed before anything was asked, taken up once more."""
     healthy = False

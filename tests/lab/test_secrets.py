@@ -21,9 +21,9 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from lab.cli import app
-from lab.recording import environment as environment_of
-from lab.recording import in_thread
-from lab.viewing import site
+from lab.show.viewing import site
+from lab.wire.recording import environment as environment_of
+from lab.wire.recording import in_thread
 from nodes.secrecy import without_secrets
 from tests.conftest import ROOT, Hobbes
 
@@ -122,7 +122,7 @@ def test_no_key_is_in_any_file_or_output(
     assert sum("OPENAI_API_KEY" in told or "(a key)" in told for told in outputs) >= 2, "nothing was told"
     cassette = tmp_path / "gossip.toml"
     cassette.write_text('world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:m"\n')
-    recording = [sys.executable, "-m", "lab.recording", str(cassette)]
+    recording = [sys.executable, "-m", "lab.wire.recording", str(cassette)]
     done = subprocess.run(
         recording, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )

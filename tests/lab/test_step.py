@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.worlds import WORLDS
-from lab.stepping import step_lines
+from lab.play.stepping import step_lines
 from tests.conftest import Hobbes
 
-KEYS = {"state", "views", "intents", "drops", "mends", "events", "draws", "ledgers", "over", "scores"}
+HAPPENED = {"outcomes", "intents", "drops", "mends", "events", "draws", "rulings", "ledgers"}
+KEYS = {"state", "views", "memories", "over", "scores"} | HAPPENED
 SMALL = {"config": {"rows": 2, "cols": 2, "rounds": 2}, "agents": ["A", "B"], "seed": 1}
 
 

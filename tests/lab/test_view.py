@@ -19,19 +19,19 @@ import pytest
 from starlette.testclient import TestClient
 
 from engine.world import OBSERVER
-from lab import viewing
-from lab.answering import waiting
 from lab.errors import LabError
-from lab.exporting import export
-from lab.pages import POLICY, Pages
-from lab.playing import Request, begin
-from lab.recording import environment, in_thread
-from lab.records import Records, Run, records
-from lab.serving import stand_in
-from lab.viewing import PLAYING, link, site
+from lab.play.answering import waiting
+from lab.play.playing import RunOptions, begin
+from lab.show import viewing
+from lab.show.exporting import export
+from lab.show.pages import POLICY, Pages
+from lab.show.viewing import PLAYING, link, site
+from lab.store.database import Run, Store, open_store
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
 from nodes.caps import Caps
 from nodes.journal import Reply
-from nodes.minds import PolicyMind
+from nodes.players import PolicyPlayer
 from tests.conftest import ROOT, Hobbes, missing
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
@@ -48,14 +48,14 @@ def pages(home: Path) -> Iterator[TestClient]:
         yield visitor
 
 
-def dead_run(opened: Records) -> Run:
+def dead_run(opened: Store) -> Run:
     """Begin a run of two agents, to whom nobody gives an answer."""
     with served({"error-500": 1.0}):
         values: dict[str, Any] = {"rounds": 2, "on_failure": "halt"}
-        return played(opened, Request("mining", 2, models="openai:policy/guided", values=values))
+        return played(opened, RunOptions("mining", 2, models="openai:policy/guided", values=values))
 
 
-def test_each_decision_has_an_address(opened: Records, pages: TestClient) -> None:
+def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     assert f'href="/{run.id}"' in pages.get("/").text
     assert f'href="/{run.id}/3"' in pages.get(f"/{run.id}").text
@@ -68,7 +68,7 @@ def test_each_decision_has_an_address(opened: Records, pages: TestClient) -> Non
 
 
 def test_failures_are_on_every_page(
-    opened: Records, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """3 of 6 decisions; 2 unreadable, 1 refused; in turn 1 both agents' calls failed."""
     run = faulty_run(opened, monkeypatch)
@@ -86,7 +86,7 @@ def test_failures_are_on_every_page(
     assert "✗ refused" in pages.get(f"/{run.id}/1/miner-01").text
 
 
-def test_two_runs_stand_beside_each_other(opened: Records, pages: TestClient) -> None:
+def test_two_runs_stand_beside_each_other(opened: Store, pages: TestClient) -> None:
     one, other = mining(opened), mining(opened, models="policy:greedy-mine")
     page = pages.get("/compare", params={"a": one.id, "b": other.id}).text
     assert re.search(r"turn 0, miner-01: answer\s*\(<a href=\"/.*/0/miner-01\">A</a>", page)
@@ -108,7 +108,7 @@ def test_two_runs_stand_beside_each_other(opened: Records, pages: TestClient) ->
     ],
 )
 def test_an_address_of_nothing_is_said_in_one_line(
-    address: str, told: str, opened: Records, pages: TestClient
+    address: str, told: str, opened: Store, pages: TestClient
 ) -> None:
     mining(opened)
     found = pages.get(address)
@@ -117,7 +117,7 @@ def test_an_address_of_nothing_is_said_in_one_line(
     assert found.text.count("\n") <= 1
 
 
-def test_a_turn_that_has_not_ended_shows_its_calls(opened: Records, pages: TestClient) -> None:
+def test_a_turn_that_has_not_ended_shows_its_calls(opened: Store, pages: TestClient) -> None:
     """Two agents' calls fail in turn 0, and a run that halts on failures takes no default."""
     with pytest.raises(LabError):
         dead_run(opened)
@@ -134,10 +134,10 @@ def test_a_turn_that_has_not_ended_shows_its_calls(opened: Records, pages: TestC
 
 
 def test_reports_of_the_second_run_stand_there_even_if_the_first_has_none(
-    opened: Records, pages: TestClient
+    opened: Store, pages: TestClient
 ) -> None:
-    run = played(opened, Request("nations", 2, values={"rounds": 1}))
-    unplayed = begin(opened, Request("nations", 2))
+    run = played(opened, RunOptions("nations", 2, values={"rounds": 1}))
+    unplayed = begin(opened, RunOptions("nations", 2))
     assert "keeps word report of B" in pages.get("/compare", params={"a": unplayed.id, "b": run.id}).text
 
 
@@ -145,13 +145,13 @@ def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
     assert "hobbes run mining" in pages.get("/").text
 
 
-def test_a_page_of_another_site_is_told_nothing(opened: Records, pages: TestClient) -> None:
+def test_a_page_of_another_site_is_told_nothing(opened: Store, pages: TestClient) -> None:
     """A name that leads to this machine is no reason to tell whoever asks by it."""
     mining(opened)
     assert pages.get("/", headers={"host": "evil.example"}).status_code == 400
 
 
-def test_every_answer_says_what_the_browser_may_do(opened: Records, pages: TestClient) -> None:
+def test_every_answer_says_what_the_browser_may_do(opened: Store, pages: TestClient) -> None:
     mining(opened)
     for address in ("/", "/last", "/last/0", "/last/0/miner-01", "/nothing"):
         headers = pages.get(address).headers
@@ -178,7 +178,7 @@ def played_on() -> None:
             thread.join()
 
 
-def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Records, pages: TestClient) -> None:
+def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pages: TestClient) -> None:
     """Granting all with the reason of the scripted observer `always` leads to that observer's digest."""
     scripted = played(opened, game("always"))
     run = on(opened, begin(opened, game("human")))
@@ -212,7 +212,7 @@ def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR09
     origin: str | None,
     status: int,
     told: str,
-    opened: Records,
+    opened: Store,
     pages: TestClient,
 ) -> None:
     run = on(opened, begin(opened, game("human")))
@@ -222,7 +222,7 @@ def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR09
 
 
 def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
-    opened: Records, pages: TestClient
+    opened: Store, pages: TestClient
 ) -> None:
     """A form that is sent twice, as by a double click, rules on one turn alone."""
     run = on(opened, begin(opened, game("human")))
@@ -240,7 +240,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
     assert ["for this turn only" in call.reply.text for call in rulings] == [True]
 
 
-def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Records, pages: TestClient) -> None:
+def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Store, pages: TestClient) -> None:
     run = on(opened, begin(opened, game("human")))
     with opened.playing(run.id):
         answered = post(pages, run, {"unit-b": "0"})
@@ -249,7 +249,7 @@ def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Records, page
 
 
 def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
-    opened: Records, pages: TestClient, capsys: pytest.CaptureFixture[str]
+    opened: Store, pages: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two calls are allowed, and both were made before the person was asked."""
     run = on(opened, begin(opened, game("human"), Caps(calls=2)))
@@ -260,7 +260,7 @@ def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
 
 
 def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
-    opened: Records, home: Path, process: Callable[..., "subprocess.Popen[str]"]
+    opened: Store, home: Path, process: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     """The models that would be asked next take a minute each."""
     models = "openai:policy/copykitten*1,openai:policy/beggar*1"
@@ -289,7 +289,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
 
 
 def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(
-    opened: Records, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = on(opened, begin(opened, game("human")))
     with monkeypatch.context() as dead:
@@ -313,7 +313,7 @@ PAYLOADS = [
 ]
 
 
-def spoken(opened: Records, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str]) -> Any:
+def spoken(opened: Store, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str]) -> Any:
     """Play a run in which each agent says nothing but its text, wherever it can say anything."""
 
     async def reply(self: object, address: Any, prompt: Any) -> Reply:
@@ -325,8 +325,8 @@ def spoken(opened: Records, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str
         shown = answer if address.turn % 2 else f"{text}{answer}"
         return Reply(shown, f"model {text}", reasoning=text, error=text)
 
-    monkeypatch.setattr(PolicyMind, "reply", reply)
-    run = played(opened, Request("nations", len(texts), values={"rounds": 3}))
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    run = played(opened, RunOptions("nations", len(texts), values={"rounds": 3}))
     opened.update(run.id, name=f"run {texts[0]}")
     return opened.find(run.id)
 
@@ -360,7 +360,7 @@ def test_whatever_agents_say_the_page_is_built_alike(tmp_path: Path, monkeypatch
     harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
     built: list[dict[str, Any]] = []
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
-        with records(tmp_path / name) as opened:
+        with open_store(tmp_path / name) as opened:
             run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
             pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
@@ -416,7 +416,7 @@ def title(page: str) -> str:
 
 
 def test_in_a_browser_nothing_runs(
-    opened: Records, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    opened: Store, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = spoken(opened, monkeypatch, PAYLOADS)
     export(opened, run, "html", tmp_path / "pages")
@@ -427,7 +427,7 @@ def test_in_a_browser_nothing_runs(
 
 
 def test_even_a_script_that_came_through_would_not_run(
-    opened: Records, tmp_path: Path, browser: Browser
+    opened: Store, tmp_path: Path, browser: Browser
 ) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
     shown = Pages(opened, link, live=False).run(mining(opened))
@@ -462,7 +462,7 @@ def test_runs_are_looked_at_while_they_are_played(
                 seen.append(len(re.findall(r'href="/[^"/]+/\d+"', page.text)))
     assert [player.returncode for player in players] == [0, 0]
     assert seen == sorted(seen)
-    with records(home) as opened:
+    with open_store(home) as opened:
         for name in ("one", "other"):
             run = opened.find(name)
             assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 60)

@@ -17,10 +17,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from lab.errors import LabError, UsageError
-from lab.faults import Cut
-from lab.playing import Request, begin, go_on
-from lab.recording import environment, in_thread
-from lab.records import Records
+from lab.play.playing import RunOptions, begin, go_on
+from lab.store.database import Store
+from lab.wire.faults import Cut
+from lab.wire.recording import environment, in_thread
 from nodes import calling, chat
 from nodes.chat import ADDRESS_HEADER
 from tests.conftest import LiveCallError
@@ -95,19 +95,19 @@ REASONS: list[tuple[object, str]] = [
 """Why a message ended with half an object in it: how its call ended."""
 
 
-def test_a_finish_reason_is_known_in_whatever_words_a_server_has_for_it(opened: Records) -> None:
+def test_a_finish_reason_is_known_in_whatever_words_a_server_has_for_it(opened: Store) -> None:
     half = {"message": {"role": "assistant", "content": '{"memory": "we'}}
     answers = [Response(json.dumps({"choices": [{**half, "finish_reason": why}]})) for why, _ in REASONS]
     assert outcomes(opened, answers) == [ended for _, ended in REASONS]
 
 
-def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Records) -> None:
+def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Store) -> None:
     """403 is final, 503 may pass, and so does what names none."""
     whole = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
     errors: list[object] = [{"code": 403}, {"code": 503}, "died", {"message": "died"}, None, {}]
     answers = [Response(json.dumps({"choices": [{**whole, "error": error}]})) for error in errors]
     with each_agent_its_own(answers):
-        request = Request("mining", agents=len(errors), models="openai:m", values={"rounds": 1})
+        request = RunOptions("mining", agents=len(errors), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
     ended = [(call.outcome, call.reply.tries) for call in opened.calls(run.id, 0)]
     failed = [("provider-error", tries) for tries in (1, 5, 5, 5)]
@@ -126,12 +126,12 @@ NAMES = [
 
 @pytest.mark.parametrize(("asked", "told", "kept"), NAMES)
 def test_a_server_cannot_call_its_model_a_person_or_a_policy(
-    opened: Records, asked: str, told: str, kept: str
+    opened: Store, asked: str, told: str, kept: str
 ) -> None:
     """What is free is not counted by `max_calls`; the second call is a failure, which has the model asked."""
     answers = [Response(choice(content="{}")[:-1] + f', "model": "{told}"}}'), Response("no", 400)]
     with each_agent_its_own(answers):
-        run = played(opened, Request("mining", 2, models=f"openai:{asked}", values={"rounds": 1}))
+        run = played(opened, RunOptions("mining", 2, models=f"openai:{asked}", values={"rounds": 1}))
     first, second = opened.calls(run.id, 0)
     assert first.reply.model == kept
     assert second.reply.model == (kept if asked == "human" else asked)
@@ -141,12 +141,12 @@ def test_a_server_cannot_call_its_model_a_person_or_a_policy(
 TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
 
 
-def test_what_can_be_no_number_of_tokens_is_unknown(opened: Records) -> None:
+def test_what_can_be_no_number_of_tokens_is_unknown(opened: Store) -> None:
     """Sums of larger ones would be larger than SQLite's integers are."""
     usage = [{"prompt_tokens": n, "completion_tokens": n, "total_tokens": n} for n, _ in TOKENS]
     answers = [Response(choice(content="{}")[:-1] + f', "usage": {json.dumps(said)}}}') for said in usage]
     with each_agent_its_own(answers):
-        request = Request("mining", agents=len(TOKENS), models="openai:m", values={"rounds": 1})
+        request = RunOptions("mining", agents=len(TOKENS), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
     replies = [call.reply for call in opened.calls(run.id, 0)]
     assert [(reply.tokens_in, reply.tokens_out) for reply in replies] == [(n, n) for _, n in TOKENS]
@@ -165,15 +165,17 @@ def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
         yield base
 
 
-def outcomes(records: Records, answers: list[Response]) -> list[str]:
+def outcomes(store: Store, answers: list[Response]) -> list[str]:
     """Play one round in which each agent is answered so; give how the calls ended."""
     with each_agent_its_own(answers):
-        run = played(records, Request("mining", agents=len(answers), models="openai:m", values={"rounds": 1}))
-    return [call.outcome for call in records.calls(run.id, 0)]
+        run = played(
+            store, RunOptions("mining", agents=len(answers), models="openai:m", values={"rounds": 1})
+        )
+    return [call.outcome for call in store.calls(run.id, 0)]
 
 
 def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calling, "GONE_AFTER", len(BODIES))
     answers = [Response(body, media_type="application/json") for body, _ in BODIES]
@@ -181,7 +183,7 @@ def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(
     assert found == {body[:80]: outcome for body, outcome in BODIES}
 
 
-def test_a_connection_that_breaks_off_is_the_providers_error(opened: Records) -> None:
+def test_a_connection_that_breaks_off_is_the_providers_error(opened: Store) -> None:
     short = Response("{}", headers={"content-length": "2000"}, media_type="application/json")
     packed = Response("no gzip", headers={"content-encoding": "gzip"}, media_type="application/json")
     lost = Response(status_code=302, headers={"location": "nowhere://"})
@@ -189,11 +191,11 @@ def test_a_connection_that_breaks_off_is_the_providers_error(opened: Records) ->
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
-def test_no_charset_that_a_header_names_is_used(opened: Records, status: int) -> None:
+def test_no_charset_that_a_header_names_is_used(opened: Store, status: int) -> None:
     names = ("hex", "zlib", "undefined", "rot13", "idna", "utf-16", "no-such")
     answers = [Response(b"oops \xff..", status, media_type=f"text/html; charset={name}") for name in names]
     with each_agent_its_own(answers):
-        request = Request("mining", agents=len(names), models="openai:m", values={"rounds": 1})
+        request = RunOptions("mining", agents=len(names), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
     errors = [call.reply.error for call in opened.calls(run.id, 0)]
     assert [error.rpartition(": ")[2] for error in errors] == ["oops \ufffd.."] * len(names)
@@ -213,15 +215,15 @@ ODD_HEADS = [
 """What is no HTTP, or none that is read, as Latin-1."""
 
 
-def test_what_is_no_http_is_a_lost_connection(opened: Records) -> None:
+def test_what_is_no_http_is_a_lost_connection(opened: Store) -> None:
     with each_agent_its_own([Cut(head.encode("latin-1")) for head in ODD_HEADS]):
-        request = Request("mining", agents=len(ODD_HEADS), models="openai:m", values={"rounds": 1})
+        request = RunOptions("mining", agents=len(ODD_HEADS), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
     calls = opened.calls(run.id, 0)
     assert [(call.outcome, call.reply.tries) for call in calls] == [("provider-error", 5)] * len(ODD_HEADS)
 
 
-def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: Records) -> None:
+def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: Store) -> None:
     """The first agent is answered with the address that it asked; the second with what is no HTTP."""
     asked = []
 
@@ -234,7 +236,7 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: R
     with in_thread(app) as base:
         base_url = f"{base}?key=canary%2B0123&v=2"
         with environment(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="none"):
-            run = played(opened, Request("mining", agents=2, models="openai:m", values={"rounds": 1}))
+            run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 1}))
     assert {*asked} == {"/v1/chat/completions?key=canary%2B0123&v=2"}
     first, second = opened.calls(run.id, 0)
     assert (first.outcome, second.outcome) == ("answered", "provider-error")
@@ -242,7 +244,7 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: R
     assert "canary" not in "\n".join(opened.db.conn.iterdump())
 
 
-def test_a_key_of_base_64_is_never_told_by_a_server_that_says_what_it_was_sent(opened: Records) -> None:
+def test_a_key_of_base_64_is_never_told_by_a_server_that_says_what_it_was_sent(opened: Store) -> None:
     """The client sends another spelling of it than was typed: very+secret/key130%3D%3D."""
 
     async def completions(request: HttpRequest) -> Response:
@@ -254,13 +256,13 @@ def test_a_key_of_base_64_is_never_told_by_a_server_that_says_what_it_was_sent(o
         in_thread(app) as base,
         environment(OPENAI_BASE_URL=f"{base}?key=very+secret/key130==", OPENAI_API_KEY="none"),
     ):
-        run = played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+        run = played(opened, RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1}))
     error = opened.calls(run.id, 0)[0].reply.error
     assert error.endswith("no key=(OPENAI_BASE_URL) (OPENAI_BASE_URL)")
     assert "key130" not in "\n".join(opened.db.conn.iterdump())
 
 
-def test_what_is_twice_or_empty_in_a_query_is_sent_so(opened: Records) -> None:
+def test_what_is_twice_or_empty_in_a_query_is_sent_so(opened: Store) -> None:
     asked = []
 
     async def completions(request: HttpRequest) -> Response:
@@ -269,12 +271,12 @@ def test_what_is_twice_or_empty_in_a_query_is_sent_so(opened: Records) -> None:
 
     app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
     with in_thread(app) as base, environment(OPENAI_BASE_URL=f"{base}?a=1&a=2&b=", OPENAI_API_KEY="none"):
-        played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+        played(opened, RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1}))
     assert asked == [[("a", "1"), ("a", "2"), ("b", "")]]
 
 
 def test_a_server_that_sends_blanks_while_it_thinks_times_out(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def blanks() -> AsyncIterator[bytes]:
         while True:
@@ -290,7 +292,7 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
 
 
 def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
-    opened: Records, monkeypatch: pytest.MonkeyPatch
+    opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound here is 1000 bytes; what follows a gzip's end unpacks to nothing, but it comes.
 
@@ -343,17 +345,17 @@ def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
     ],
 )
 def test_an_address_or_a_key_that_is_none_stops_the_run_before_anyone_is_asked(
-    opened: Records, base: str, key: str, told: str
+    opened: Store, base: str, key: str, told: str
 ) -> None:
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=key), pytest.raises(LabError, match=told) as said:
-        played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+        played(opened, RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1}))
     assert isinstance(said.value, UsageError)
     assert "schl" not in str(said.value)
     assert opened.db.table("runs").count == 0
 
 
-def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened: Records) -> None:
-    request = Request("mining", agents=1, values={"rounds": 1})
+def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened: Store) -> None:
+    request = RunOptions("mining", agents=1, values={"rounds": 1})
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
         run = begin(opened, replace(request, models="openai:m"))
     with environment(OPENAI_BASE_URL="127.0.0.1:9/v1", OPENAI_API_KEY="none"):
@@ -371,7 +373,7 @@ def test_an_address_of_a_server_is_one_or_empty(base: str) -> None:
         assert chat.server_address() == httpx2.URL(base)
 
 
-def test_what_goes_to_the_network_fails_its_test(opened: Records) -> None:
+def test_what_goes_to_the_network_fails_its_test(opened: Store) -> None:
     for base in ("https://api.openai.com/v1", "http://192.0.2.1/v1"):
         with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"), pytest.raises(LiveCallError):
-            played(opened, Request("mining", agents=1, models="openai:m", values={"rounds": 1}))
+            played(opened, RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1}))

@@ -1,7 +1,7 @@
 """Boards as pictures and rounds as plays.
 
-A picture is one line: rows from the top, parted by `/`; a letter owns the plot, `.` is unowned. So
-`board("AA./B.C")` is two rows of three plots, held by the agents A, B and C.
+A picture is one line of text: the rows from the top, separated by `/`. A letter is the owner of a plot, and
+`.` is an unowned plot. So `board("AA./B.C")` is two rows of three plots, held by the agents A, B and C.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ def board(
     turn: int = NOW,
     **config: object,
 ) -> State:
-    """Set up a board; every owner has held its plots since round 0, and `agents` names those without land."""
+    """Return a board on which all plots have been held since round 0. `agents` adds agents without land."""
     rows = picture.split("/")
     names = tuple(sorted((set(picture) | set(agents)) - {"/", "."}))
     rules = MiningConfig.model_validate({"rows": len(rows), "cols": len(rows[0]), **config})
@@ -48,13 +48,13 @@ def board(
 
 
 def picture(state: State) -> str:
-    """Draw a board as `board` reads it."""
+    """Return a board as the picture that `board` reads."""
     return "/".join("".join(owner or "." for owner in row) for row in state.owners)
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one round came to."""
+    """One round that was played: the state before it, the checked answers, and the result."""
 
     before: State
     validated: Mapping[str, Validated[Intent]]
@@ -82,7 +82,7 @@ class Round:
         return Played(self.before, intents, self.after, self.resolved.events, self.resolved.draws)
 
     def does(self, agent: str) -> list[dict[str, Json]]:
-        """What is left of an answer, as an agent would say it."""
+        """Return the actions that are left of an answer, as an agent would say them."""
         return [as_said(action) for action in self.validated[agent].intent.actions]
 
     def spends(self, agent: str) -> int:
@@ -98,19 +98,19 @@ class Round:
         return [event.to_json() for event in self.resolved.events if event.type == kind]
 
     def results(self, kind: str = "raid") -> dict[str, Json]:
-        """What each raider's raid came to."""
+        """Return the result of each raider's raid."""
         return {event.agent: event.facts["result"] for event in self.resolved.events if event.type == kind}
 
 
 def play(state: State, **answers: Answer) -> Round:
-    """Play a round: each agent says its answer, who is not named says nothing."""
+    """Play a round with these answers. An agent that is not named gives no answer."""
     validated = {agent: validate(state, agent, answers.get(agent)) for agent in state.setting.agents}
     intents = {agent: found.intent for agent, found in validated.items()}
     return Round(state, validated, resolve(state, intents))
 
 
 def history(state: State, *rounds: Mapping[str, Answer]) -> list[Played[State, Intent]]:
-    """Play rounds one after the other and give what measures read."""
+    """Play rounds one after the other and return them in the form that measures read."""
     played: list[Played[State, Intent]] = []
     for answers in rounds:
         one = play(state, **answers)
@@ -120,5 +120,5 @@ def history(state: State, *rounds: Mapping[str, Answer]) -> list[Played[State, I
 
 
 def mine(*orders: tuple[int, int, int]) -> Sequence[Json]:
-    """Orders to mine: (row, column, stamina)."""
+    """Return orders to mine, each given as (row, column, stamina)."""
     return [{"cell": [row, col], "s": stamina} for row, col, stamina in orders]

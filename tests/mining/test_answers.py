@@ -1,4 +1,4 @@
-"""Step 0: from what an agent says to what it does."""
+"""Step 0: the check of an answer."""
 
 from typing import Any
 
@@ -207,7 +207,7 @@ def test_whole_actions_are_deleted_from_the_end_until_the_cost_is_within_stamina
 
 
 def test_pruning_goes_from_the_tail_and_never_skips_to_a_cheaper_action() -> None:
-    """A cheap last action goes before the dear one in front of it."""
+    """A cheap last action is removed before the dear one in front of it."""
     answer = {"mine": mine((0, 0, 3), (0, 1, 3)), "claim": [[0, 2]]}
     round_ = play(board("AA.", stamina=4), A=answer)
     assert round_.does("A") == [{"mine": {"cell": [0, 0], "s": 3}}]

@@ -1,4 +1,4 @@
-"""Treatments: communication and the three authorities."""
+"""Communication and the three authorities."""
 
 import pytest
 

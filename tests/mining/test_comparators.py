@@ -1,4 +1,4 @@
-"""The comparators, each as the seed describes it, and the noise that spoils their answers."""
+"""The scripted policies, and the noise that spoils their answers."""
 
 import json
 from collections import Counter
@@ -20,13 +20,13 @@ KINDS = ("claim", "raid", "defend", "mine")
 
 
 def answer(name: str, state: State, agent: str = "A") -> dict[str, Any]:
-    """What a comparator says, its moves only."""
+    """Return what a policy answers, without the reflection fields."""
     said = POLICIES.by_name[name](observe(state, agent), Luck(1, state.turn, agent))
     return {key: value for key, value in said.items() if key in (*KINDS, "plan")}
 
 
 def rounds(state: State, policies: dict[str, str], count: int) -> Iterator[State]:
-    """Let comparators play."""
+    """Let policies play, and yield the state after each round."""
     for _ in range(count):
         answers = {agent: answer(name, state, agent) for agent, name in policies.items()}
         state = play(state, **answers).after
@@ -183,7 +183,7 @@ def test_guided_agents_divide_the_land_equally_and_stop_raiding() -> None:
 
 
 def spoiled(noise: float, count: int = 200) -> Iterator[tuple[State, str]]:
-    """What the noisy `guided` says on a board where it mines, claims and defends."""
+    """Yield noisy answers of `guided` on a board where it mines, claims and defends, each with its state."""
     state = board("AA./AB./...", stamina=8)
     state = play(state, B={"raid": [[0, 1]]}, A={"defend": [[0, 1]]}).after
     for turn in range(count):
@@ -222,7 +222,7 @@ def test_noise_spoils_a_text_with_its_probability_in_every_way() -> None:
     view = observe(board("A"), "A")
     texts = Counter(speak(policies, "one", 0.5, view, Luck(1, turn, "A")) for turn in range(700))
     ways = [texts[spoil_text(json.dumps(said))] for spoil_text in SPOILED_TEXTS]
-    # A quarter is spoiled in its text alone, a seventh of that in each way; prose hides a spoiled reflection.
+    # A quarter of the answers are spoiled in their text alone, in one of ten ways.
     assert all(10 < count < 75 for count in ways)
     assert 140 < texts[json.dumps(said)] < 210
 
@@ -236,7 +236,7 @@ def test_noise_spoils_each_item_with_its_probability() -> None:
         noisy = spoil(view, plain, Luck(1, turn, "A"), 0.25)
         changed += sum(element not in plain["mine"] for element in noisy["mine"])  # type: ignore[operator, union-attr]
         changed += len(noisy["mine"]) - len(plain["mine"])  # type: ignore[arg-type]
-    # 1,000 items; a spoiled cell falls on an own plot one time in nine.
+    # Of 1,000 items a quarter are spoiled. A spoiled one may by chance still be in the plain answer.
     assert 190 < changed < 290
 
 

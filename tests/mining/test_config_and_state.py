@@ -1,4 +1,4 @@
-"""The config with its treatments, and states that come in from outside."""
+"""Settings, and states that come in from outside."""
 
 import json
 from typing import Any
@@ -21,6 +21,9 @@ def test_the_defaults_are_the_seeds_baseline() -> None:
     assert (config.visibility, config.window) == ("window", 5)
     assert (config.fault_policy, config.guidance) == ("prune", True)
     assert (config.communication, config.message_limit, config.authority) == (False, 200, "none")
+    assert (config.raid_tax, config.raid_tax_to) == (1, "victim")
+    assert (config.punishment, config.adjudication_percent) == (2, 50)
+    assert (config.on_failure, config.reask, config.taint_share) == ("default", 0, 0.05)
 
 
 @pytest.mark.parametrize(

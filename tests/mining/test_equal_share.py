@@ -1,8 +1,9 @@
-"""The seed's claim: even with noise the mechanism tends to an equal share.
+"""The seed's expectation: even with noise the land comes to be shared equally.
 
-Played by the comparator `guided` on the baseline board. With noise 0.2 a fifth of all items and a fifth of
-all texts are spoiled, and a text that is not plain JSON counts as no answer: a worse reader than any. In the
-runs of seeds 1 to 4 the holdings of the second half were exactly equal; the bound leaves other seeds room.
+The policy `guided` plays on the baseline board. With noise 0.2 a fifth of all items and a fifth of all texts
+are spoiled. A text that is not plain JSON counts as no answer here, although the real reader would repair
+many of them. With seeds 1 to 4 the holdings of the second half were exactly equal; the bound leaves room for
+other seeds.
 """
 
 import json
@@ -23,18 +24,18 @@ from tests.mining.plays import play
 ROUNDS = 100
 NOISE = 0.2
 EQUAL = 0.05
-"""A Gini that is nearly none: with ten miners, two plots in the wrong hands give 0.02."""
+"""A Gini close to 0: with ten miners, two plots in the wrong hands give 0.02."""
 
 
 def gini(state: State) -> float:
-    """How unequal the holdings are: 0 if all are alike."""
+    """Return how unequal the holdings are: 0 if all agents hold the same number of plots."""
     held = sorted(map(len, state.holdings.values()))
     weighted = sum((2 * k - len(held) - 1) * plots for k, plots in enumerate(held, start=1))
     return weighted / (len(held) * sum(held))
 
 
 def heard(text: str) -> JsonObject | None:
-    """Read an answer, or none."""
+    """Return the answer in a text, or None if it is not JSON."""
     try:
         answer: JsonObject = json.loads(text)
     except json.JSONDecodeError:
@@ -43,7 +44,7 @@ def heard(text: str) -> JsonObject | None:
 
 
 def games(state: State, name: str) -> Iterator[State]:
-    """Play on with noise."""
+    """Let all agents play a policy with noise, and yield the state after each round."""
     seed = state.setting.seed
     for _ in range(ROUNDS):
         said = {
@@ -59,7 +60,7 @@ def start(agents: int, seed: int) -> State:
 
 
 def landlord(agents: int, seed: int) -> State:
-    """The last miner has the upper six rows, nobody the rest."""
+    """Return a board on which the last miner has the upper six rows. The rest is unowned."""
     state = start(agents, seed)
     lord = state.setting.agents[-1]
     upper = tuple(tuple(lord if row < 6 else None for _ in range(10)) for row in range(10))
@@ -84,7 +85,7 @@ def test_even_with_noise_a_landlords_land_comes_to_be_shared_equally(agents: int
 
 
 def test_it_is_the_heuristics_that_do_it_not_the_rules_alone() -> None:
-    """With the same noise and the same luck, random miners stay unequal."""
+    """With the same noise and the same seed, random miners stay unequal."""
     states = list(games(start(10, 1), "random"))
     second_half = [gini(state) for state in states[ROUNDS // 2 :]]
     assert sum(second_half) / len(second_half) > 0.1

@@ -1,4 +1,4 @@
-"""What becomes of a removed action: pruned, or replaced by a random legal one."""
+"""A removed action is dropped, or replaced by a random legal one."""
 
 from engine.chance import chance
 from engine.mining.validation import as_said
@@ -55,7 +55,7 @@ def test_rationalize_also_replaces_what_was_pruned_by_what_the_rest_of_the_stami
 
 
 def test_rationalize_repeats_nothing_that_is_in_the_plan() -> None:
-    """Only two things can be done here, and both are in the plan."""
+    """Two actions are possible here, and both are in the plan."""
     answer = {"defend": [[0, 0]], "mine": mine((0, 0, 1)), "claim": [[9, 9]]}
     round_ = play(board("A", fault_policy="rationalize"), A=answer)
     assert round_.mends("A") == []

@@ -1,4 +1,4 @@
-"""Laws of the engine, for any config, any state and anything an agent may say."""
+"""Laws that hold for any config, any state and any answer."""
 
 import json
 from collections import Counter
@@ -23,7 +23,7 @@ EXAMPLES = 25 * settings().max_examples
 """2,500 in the suite, ten times as many in `make soak`."""
 LAWS = settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 
-# Any JSON that text can hold, and the odd things that a parser may still give.
+# Any JSON, and values that JSON does not allow but that a parser may return.
 scalars: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),
@@ -37,8 +37,8 @@ junk: st.SearchStrategy[Any] = st.one_of(
     st.dictionaries(st.sampled_from(["cell", "s", "A", "claim", "mine", "\udfff"]), scalars, max_size=3),
 )
 
-# Plots are few and most of them on the grid, so that agents meet; a whole step is one draw, so that ten
-# thousand rounds are quick.
+# There are few plots, most of them on the grid, so that agents meet. A step is sampled as a whole, because
+# building it from parts would take too long for thousands of rounds.
 CELLS = [[row, col] for row in range(2) for col in range(3)] + [[-1, 0], [0, 3]]
 ORDERS = [{"cell": cell, "s": stamina} for cell in CELLS for stamina in (0, 1, 2, 3, 5)]
 STEPS = [{kind: cell} for kind in ("claim", "raid", "defend") for cell in CELLS] * 3 + [
@@ -47,7 +47,7 @@ STEPS = [{kind: cell} for kind in ("claim", "raid", "defend") for cell in CELLS]
 
 
 def listed(elements: Sequence[Any]) -> st.SearchStrategy[Any]:
-    """Give a list of these."""
+    """Return a strategy for lists of these elements."""
     return st.lists(st.sampled_from(elements), min_size=2, max_size=6)
 
 
@@ -71,7 +71,7 @@ MOVES = ("plan", "plan", "raid", "claim", "defend", "mine")
 
 @st.composite
 def answers(draw: st.DrawFn) -> dict[str, Json] | None:
-    """An answer: some moves, and some other fields, in some order; or nothing at all."""
+    """Draw an answer with some actions and other fields in some order, or no answer."""
     if draw(st.integers(0, 19)) == 0:
         return None
     names = [
@@ -99,7 +99,7 @@ configs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @st.composite
 def states(draw: st.DrawFn) -> State:
-    """A state as it may come in from outside: any owners, ages, gold and fines."""
+    """Draw a state as it may come in from outside, with any owners, ages, gold and fines."""
     config = draw(configs)
     agents = AGENTS[: draw(st.integers(1, 4))]
     setting = settle(MINING, agents, draw(st.integers(0, 3)), config)
@@ -123,19 +123,19 @@ def states(draw: st.DrawFn) -> State:
 
 
 def _grid(plots: list[Json], cols: int) -> list[list[Json]]:
-    """Lay a list of plots out in rows."""
+    """Return a list of plots as rows."""
     return [plots[k : k + cols] for k in range(0, len(plots), cols)]
 
 
 @st.composite
 def turns(draw: st.DrawFn) -> tuple[State, dict[str, dict[str, Json] | None]]:
-    """A state and what each agent says in it."""
+    """Draw a state and the answer of each agent."""
     state = draw(states())
     return state, {agent: draw(answers()) for agent in state.setting.agents}
 
 
 def bytes_of(validated: Mapping[str, Validated[Intent]], resolved: Resolved[State]) -> str:
-    """All that a round writes down, as the text that is hashed."""
+    """Return all that is recorded of a round, as the text that is hashed."""
     found = [validated[agent] for agent in sorted(validated)]
     return canonical(
         {
@@ -150,7 +150,7 @@ def bytes_of(validated: Mapping[str, Validated[Intent]], resolved: Resolved[Stat
 
 
 def elements(answer: Mapping[str, Json]) -> int:
-    """How many elements an answer has: what is in a list of actions, and each field that is no list."""
+    """Count the elements of an answer: the items of action lists, and each action field without a list."""
     count = 0
     for name, value in answer.items():
         if name == "plan" and isinstance(value, list):
@@ -173,11 +173,11 @@ def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None
     resolved = resolve(state, intents)
     after = resolved.state
 
-    # Nothing that goes in is changed.
+    # The round changes nothing that it is given.
     assert repr(said) == heard
     assert MINING.state.to_json(state) == before
 
-    # Everything that is said ends as an intent, a drop or a mend, and stamina is never overspent.
+    # Every element ends as an action, a rejection or a correction, and stamina is never overspent.
     for agent, found in validated.items():
         assert sum(action.stamina for action in found.intent.actions) <= state.stamina(agent)
         assert all(1 <= action.stamina <= state.config.mine_cap for action in found.intent.actions)
@@ -187,7 +187,7 @@ def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None
         kept = len(found.intent.actions) - len(replaced)
         assert kept + len(removed) == elements(said[agent] or {})
 
-    # A plot has one owner, who is an agent, and what is owned stays owned.
+    # The owner of a plot is an agent, and a plot that is owned stays owned.
     owners = {owner for owner in after.owner.values() if owner is not None}
     assert owners <= set(state.setting.agents)
     assert all(after.owner[cell] is not None for cell, owner in state.owner.items() if owner is not None)
@@ -200,7 +200,7 @@ def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None
     assert holds <= held + mined if taxed_away else holds == held + mined
     assert min(after.gold.values()) >= 0
 
-    # The same again gives the same bytes, in whatever order the agents are asked or heard.
+    # The same again gives the same bytes, in whatever order the agents are asked and their answers arrive.
     backwards = {agent: validate(state, agent, said[agent]) for agent in reversed(said)}
     heard_backwards = {agent: found.intent for agent, found in backwards.items()}
     again = resolve(state, heard_backwards)
@@ -216,7 +216,7 @@ def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None
 def test_no_contest_moves_the_draw_of_another(
     turn: tuple[State, dict[str, dict[str, Json] | None]], data: st.DataObject
 ) -> None:
-    """Take away all that is intended on one plot: the draws on every other plot stay."""
+    """Without the actions on one plot, the draws on all other plots stay the same."""
     state, said = turn
     intents = {agent: validate(state, agent, answer).intent for agent, answer in said.items()}
     gone = data.draw(st.sampled_from(sorted(state.owner)))
@@ -255,7 +255,7 @@ def test_what_is_seen_is_plain_json_and_holds_no_others_gold(
 def test_no_comparator_ever_says_what_is_refused_but_for_immune_plots(
     state: State, name: str, turn: int
 ) -> None:
-    """A view does not tell how long another's plot is immune: that a comparator must try."""
+    """A view does not show which plots are immune, so a policy may raid one."""
     for agent in state.setting.agents:
         found = validate(
             state, agent, MINING.policies.by_name[name](observe(state, agent), Luck(1, turn, agent))

@@ -1,4 +1,4 @@
-"""Each measure's formula, by hand on a small history."""
+"""Each measure, worked out by hand on a small history."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def one(state: State, **answers: Answer) -> History:
 
 def test_turnover_is_plots_that_changed_owner_by_plots_owned_at_the_start() -> None:
     played = one(board("AB./AB."), A={"raid": [[0, 1]]}, B={"claim": [[0, 2]]})
-    # One of four owned plots changed hands; a claim of free land is no change from one owner to another.
+    # One of four owned plots changed hands. The claim of an unowned plot does not count.
     assert metrics.turnover(played) == 1 / 4
     assert metrics.turnover(history(board("AB./AB."), RAID, QUIET)) == 1 / 8
 
@@ -35,8 +35,9 @@ def test_turnover_of_a_board_without_owners_is_undefined() -> None:
 def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
     """B takes one of A's four plots in each of three rounds.
 
-    Spells that ended: 1, 2 and 3 rounds long. Cut off at the end: A's last at 3, B's three at 2, 1, 0.
-    Of those at risk 1 of 6 ends at 1, 1 of 4 at 2, 1 of 2 at 3: survival 5/6, 5/8, 5/16, so the median is 3.
+    Three spells of A end after 1, 2 and 3 rounds. The end cuts off A's last one at 3 and B's three at 2, 1
+    and 0. Of the spells at risk, 1 of 6 ends at 1, 1 of 4 at 2 and 1 of 2 at 3. Survival is 5/6, then 5/8,
+    then 5/16, so the median is 3.
     """
     raids: list[dict[str, Answer]] = [{"B": {"raid": [[0, col]]}} for col in range(3)]
     assert metrics.half_life(history(board("AAAA", agents="B"), *raids)) == 3
@@ -47,11 +48,11 @@ def test_half_life_is_reached_when_just_half_of_the_spells_have_ended() -> None:
 
 
 def test_half_life_counts_a_spell_up_to_the_round_in_which_the_plot_was_lost() -> None:
-    """One plot changes hands in every round but the last: spells of 1, 1, and one cut off after 1."""
+    """One plot changes hands twice, then rests. Two spells last 1 round; a third is cut off after 1."""
     back = {"B": {"raid": [[0, 0]]}}
     forth = {"A": {"raid": [[0, 0]]}}
     played = history(board("A", agents="B"), back, forth, QUIET)
-    # At risk at age 1: all three; two ended: survival 1/3.
+    # All three are at risk at age 1 and two of them end, so survival is 1/3.
     assert metrics.half_life(played) == 1
 
 
@@ -61,7 +62,7 @@ def test_half_life_with_one_spell_that_lasted_three_rounds_is_three() -> None:
 
 
 def test_half_life_is_undefined_where_more_than_half_of_the_spells_outlast_the_end() -> None:
-    """One spell of three ends, at 1: survival stays at 2/3."""
+    """One spell of three ends, after 1 round, so survival stays at 2/3."""
     assert metrics.half_life(history(board("AB"), RAID, QUIET)) is None
 
 
@@ -132,7 +133,7 @@ def test_the_budget_of_a_punished_raider_is_what_it_was_left_with() -> None:
     [
         ({"A": 5, "B": 5, "C": 5}, 0),
         ({"A": 0, "B": 0, "C": 9}, 2 / 3),
-        # Differences 1, 2, 1, each counted both ways: 8 / (2 x 3 x 6).
+        # The differences are 1, 2 and 1, and each counts both ways: 8 / (2 x 3 x 6).
         ({"A": 1, "B": 2, "C": 3}, 2 / 9),
         ({"A": 0, "B": 0, "C": 0}, None),
     ],
@@ -160,7 +161,8 @@ def test_shares_of_stamina_by_kind_are_of_what_was_spent() -> None:
 
 def test_respect_for_first_possession_is_1_less_the_share_of_first_owners_plots_that_were_raided() -> None:
     played = history(board("AB./AB."), RAID, {"B": {"raid": [[0, 1]]}})
-    # Round one: four plots with their first owner, one raided. Round two: three, and the raided one is A's.
+    # Round one: four plots have their first owner, and one of them is raided. Round two: three plots have
+    # their first owner, and the raided plot is not among them.
     assert metrics.first_possession(played) == pytest.approx(1 - 1 / 7)
     assert metrics.first_possession(one(board("...", agents="A"))) is None
 

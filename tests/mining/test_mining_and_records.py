@@ -1,4 +1,4 @@
-"""Steps 3 and 4: mining, the end of the round, draws, and what is written down."""
+"""Steps 3 and 4: mining, the end of the round, draws and records."""
 
 from hashlib import sha256
 
@@ -131,7 +131,7 @@ def test_every_draw_is_logged_with_participants_digest_and_winner() -> None:
     assert len(draw.digest) == 64
 
 
-# What is written down.
+# Records.
 
 
 def test_per_plot_logs_tell_defences_raids_and_who_took_what() -> None:

@@ -1,4 +1,4 @@
-"""What an agent sees, and what it must not."""
+"""What an agent sees, and what it must not see."""
 
 import json
 from typing import Any
@@ -145,7 +145,7 @@ def test_an_agent_never_sees_anothers_reasoning_memory_or_stamina_by_kind() -> N
 
 
 def test_no_view_depends_on_what_others_decide_this_round() -> None:
-    """A view is of a state, and a state holds nothing of the round that is being decided."""
+    """A view shows a state, and a state holds nothing of the round that is being decided."""
     state = board("AB.")
     before = see(state, "A")
     play(state, B={"raid": [[0, 0]]})

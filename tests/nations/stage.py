@@ -1,4 +1,4 @@
-"""What the tests of nations play with: a board, a turn, a run with minds, a digest."""
+"""Helpers of the nations tests: a board, a turn, a run with memories, a digest."""
 
 import hashlib
 import json
@@ -23,13 +23,13 @@ Answers = Mapping[str, Mapping[str, Any]]
 
 
 def setting(agents: Sequence[str] | int = 3, **config: Any) -> Setting[NationsConfig]:
-    """Settle a game as a run would: `agents` are names, or how many."""
+    """Return the setting that a run would have. `agents` are names, or their number."""
     names = NATIONS.names(agents) if isinstance(agents, int) else agents
     return settle(NATIONS, names, 1, config)
 
 
 def board(agents: Sequence[str] | int = 3, **config: Any) -> State:
-    """Set a board up."""
+    """Return a board at turn 0."""
     settled = setting(agents, **config)
     return NATIONS.setup(settled.config, settled.agents, settled.seed)
 
@@ -48,21 +48,21 @@ class Turn:
 
     @property
     def codes(self) -> list[str]:
-        """The codes of all drops and mends, in their order."""
+        """The codes of all drops, then of all mends."""
         return [*(drop.code for drop in self.drops), *(mend.code for mend in self.mends)]
 
     def account(self, agent: str) -> dict[str, Any]:
-        """An agent's account, as the ledgers show it."""
+        """Return an agent's account as the ledgers show it."""
         shown: dict[str, Any] = self.ledgers["accounts"][agent]
         return shown
 
     def played(self) -> Played[State, Intent]:
-        """The turn as measures read it."""
+        """Return the turn as measures read it."""
         return Played(self.before, self.intents, self.after, self.events, ())
 
 
 def turn(state: State, answers: Answers) -> Turn:
-    """Let agents answer, and resolve the turn; who is not named says nothing."""
+    """Let agents answer and resolve the turn. An agent without an answer does nothing."""
     validated = {agent: validate(state, agent, answers.get(agent)) for agent in state.setting.agents}
     intents = {agent: found.intent for agent, found in validated.items()}
     resolved = resolve(state, intents)
@@ -78,15 +78,15 @@ def turn(state: State, answers: Answers) -> Turn:
 
 
 def one(state: State, agent: str, answer: Mapping[str, Any]) -> tuple[Intent, list[str]]:
-    """Let one agent answer: what it then intends, and the codes of what was dropped or mended."""
+    """Return what one agent's answer comes to, and the codes of its drops and mends."""
     found = validate(state, agent, answer)
     return found.intent, [*(drop.code for drop in found.drops), *(mend.code for mend in found.mends)]
 
 
 def remembered(mind: Mapping[str, Any], said: Reflection) -> dict[str, Any]:
-    """Carry a mind over a turn: what was said replaces what was there."""
+    """Return a memory after a turn: what was said replaces what was there."""
     kept = {
-        "memory": said.memory,
+        "notes": said.memory,
         "last_summary": said.summary_last_turn,
         "history_summary": said.history_summary,
         "keeps_word_report": dict(said.keeps_word_report),
@@ -96,13 +96,13 @@ def remembered(mind: Mapping[str, Any], said: Reflection) -> dict[str, Any]:
 
 
 def run(state: State, policies: Sequence[str], turns: int, noise: float = 0.0) -> list[Turn]:
-    """Play policies against each other, dealt to the agents in order, each with its own mind."""
+    """Play policies, dealt to the agents in order, each with its own memory."""
     minds: dict[str, dict[str, Any]] = {agent: {} for agent in state.setting.agents}
     played = []
     for _ in range(turns):
         answers = {}
         for k, agent in enumerate(state.setting.agents):
-            view = {**NATIONS.observe(state, agent), "mind": minds[agent]}
+            view = {**NATIONS.observe(state, agent), "memory": minds[agent]}
             luck = Luck(state.setting.seed, state.turn, agent)
             text = speak(NATIONS.policies, policies[k % len(policies)], noise, view, luck)
             try:
@@ -117,7 +117,7 @@ def run(state: State, policies: Sequence[str], turns: int, noise: float = 0.0) -
 
 
 def digest(played: Sequence[Turn]) -> str:
-    """Hash all that was written about some turns."""
+    """Return a hash of everything that was recorded about some turns."""
     chain = hashlib.sha256()
     for done in played:
         record: dict[str, Any] = {

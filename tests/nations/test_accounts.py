@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from engine.arithmetic import as_sum
 from engine.nations.world import NATIONS
-from engine.sums import arithmetic
+from tests.arithmetic import comes_out, in_ascii
 from tests.nations.stage import A, B, C, D, Turn, board, run, turn
-from tests.sums import comes_out, in_ascii
 
 SIX = {A: ["a1", "a2", "a3", "a4", "a5", "a6"], B: ["b1"], C: ["c1"]}
 
@@ -26,13 +26,13 @@ def test_a_ledger_can_be_checked_by_hand_line_by_line() -> None:
         ["grants", -7],
     ]
     assert account["left"] == 10
-    assert account["sums"]["money"] == "gross 60 − damage 15 − upkeep 8 − purchases 20 − grants 7 = 10"  # noqa: RUF001  a minus sign
+    assert account["arithmetic"]["money"] == "gross 60 − damage 15 − upkeep 8 − purchases 20 − grants 7 = 10"  # noqa: RUF001  a minus sign
 
 
 def test_welfare_is_what_is_left_and_what_trade_brought() -> None:
     played = turn(board(army=5), {B: {"money_grants": {A: 7}}})
     account = played.account(A)
-    assert account["sums"]["welfare"] == "left 40 + trade 14 = 54"
+    assert account["arithmetic"]["welfare"] == "left 40 + trade 14 = 54"
     assert (account["gained"], account["total"]) == (54, 54)
     assert (account["received_from"], played.account(B)["granted_to"]) == ({B: 7}, {A: 7})
 
@@ -62,7 +62,7 @@ def test_every_account_adds_up_in_every_turn_of_a_long_run() -> None:
 
 
 def test_a_sum_leaves_out_what_is_0_but_not_its_first_line() -> None:
-    assert arithmetic([("gross", 0), ("damage", 0), ("trade", 3)]) == "gross 0 + trade 3 = 3"
+    assert as_sum([("gross", 0), ("damage", 0), ("trade", 3)]) == "gross 0 + trade 3 = 3"
 
 
 def test_each_figure_of_an_account_is_a_sum_of_its_own() -> None:
@@ -72,7 +72,7 @@ def test_each_figure_of_an_account_is_a_sum_of_its_own() -> None:
         B: {"attacks": {A: 3}, "money_grants": {A: 3}},
         C: {"money_grants": {A: 5}},
     }
-    written = turn(state, answers).account(A)["sums"]
+    written = turn(state, answers).account(A)["arithmetic"]
     assert {name: in_ascii(text) for name, text in written.items()} == {
         "gross": "territories 6 x 10 = 60",
         "damage": "AgentB 3 x 5 = 15",
@@ -92,14 +92,14 @@ def test_each_figure_of_an_account_is_a_sum_of_its_own() -> None:
 
 
 def ascii_sums(played: Turn, agent: str) -> dict[str, str]:
-    """Give an agent's sums as they can be typed, each of which comes out."""
-    written = played.account(agent)["sums"]
+    """Return an agent's sums in ASCII, after checking that each one comes out."""
+    written = played.account(agent)["arithmetic"]
     assert [text for text in written.values() if not comes_out(text)] == []
     return {name: in_ascii(text) for name, text in written.items()}
 
 
 def test_attacks_beyond_the_army_are_summed_as_ordered_and_as_sent() -> None:
-    # army 10 over 9 + 7 + 7 = 23: quotas 3 21/23, 3 1/23, 3 1/23; the one that is left goes to B.
+    # army 10 over 9 + 7 + 7 = 23: quotas 3 21/23, 3 1/23, 3 1/23; the mil that is left goes to B.
     state = board(4, army={A: 10})
     written = ascii_sums(turn(state, {A: {"attacks": {D: 7, B: 9, C: 7}}}), A)
     assert written["attacks ordered"] == "AgentB 9 + AgentC 7 + AgentD 7 = 23"
@@ -148,7 +148,7 @@ def test_only_what_fell_stands_under_lost_in_combat() -> None:
 def test_every_sum_of_a_long_run_comes_out(treatment: dict[str, Any]) -> None:
     state, shown = board(6, **treatment), set[str]()
     for played in run(state, list(NATIONS.policies.by_name), turns=30, noise=0.05):
-        for written in NATIONS.sums(played.played()).values():
+        for written in NATIONS.arithmetic(played.played()).values():
             shown |= written.keys()
             assert [text for text in written.values() if not comes_out(text)] == []
     assert shown >= {

@@ -1,4 +1,4 @@
-"""What hostile or broken answers do to a run: nothing. They are dropped or bounded, with a code."""
+"""Hostile or broken answers do no harm: they are rejected or bounded, with a code."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What holds on every board and for every answer, by Hypothesis."""
+"""Laws that hold on every board and for every answer, checked with Hypothesis."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -70,7 +70,7 @@ configs = st.fixed_dictionaries(
 
 @st.composite
 def turns(draw: st.DrawFn) -> tuple[State, Answers]:
-    """Draw a board of two to five agents, and what each says, if anything."""
+    """Draw a board of two to five agents, and the answers of those that answer."""
     agents = NAMES[: draw(st.integers(2, len(NAMES)))]
     owners = draw(st.lists(st.sampled_from([*agents, None]), min_size=len(LAND), max_size=len(LAND)))
     held = {agent: [t for t, owner in zip(LAND, owners, strict=True) if owner == agent] for agent in agents}

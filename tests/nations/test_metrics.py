@@ -1,4 +1,4 @@
-"""The measures, each against a case worked out by hand."""
+"""The measures, each checked against a case that was worked out by hand."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from tests.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
 
 
 def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
-    """Give all measures of a history, by name and scope."""
+    """Return all measures of some turns, by name and scope."""
     found = NATIONS.measures([done.played() for done in played])
     by_name = {(measure.name, measure.scope): measure.value for measure in found}
     assert len(by_name) == len(found)
@@ -20,7 +20,7 @@ def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
 
 
 def story(state: State, *said: Answers) -> list[Turn]:
-    """Play turn after turn."""
+    """Play one turn after another and return them."""
     played = []
     for answers in said:
         played.append(turn(state, answers))

@@ -1,4 +1,4 @@
-"""Phases 0 to 8, each rule with a case that a hand can check. The sums stand in the comments."""
+"""Phases 0 to 8, each rule with a case that can be checked by hand. The arithmetic is in the comments."""
 
 from collections.abc import Mapping
 from inspect import get_annotations, signature
@@ -13,7 +13,7 @@ from tests.nations.stage import A, Answers, B, C, D, Turn, board, turn
 
 
 def land(**sizes: int) -> dict[str, list[str]]:
-    """So many territories for each agent: a1, a2, ... for AgentA."""
+    """Return that many territories for each agent: a1, a2, ... for AgentA."""
     return {
         f"Agent{name}": [f"{name.lower()}{k}" for k in range(1, size + 1)] for name, size in sizes.items()
     }
@@ -196,7 +196,7 @@ def test_phase_8_the_army_is_start_less_unpaid_and_lost_plus_bought_less_dismiss
     # A: 12 - 3 lost + 1 bought - 4 dismissed = 6; B's 12 mils defend: floor(12 / 4) = 3.
     orders = {"attacks": {B: 8}, "purchase_mils": 1, "disband_mils": 4}
     played = turn(board(army=12), {A: orders})
-    assert played.account(A)["sums"]["mils"] == (
+    assert played.account(A)["arithmetic"]["mils"] == (
         "start 12 \N{MINUS SIGN} lost in combat 3 + purchased 1 \N{MINUS SIGN} disbanded 4 = 6"
     )
     assert played.after.army[A] == 6
@@ -208,7 +208,7 @@ def test_phase_8_nobody_loses_a_mil_twice() -> None:
     played = turn(state, {A: {"attacks": {B: 4}}})
     assert (played.ledgers["mils_unpaid"][A], played.ledgers["mils_lost"][A]) == (4, 4)
     assert played.after.army[A] == 0
-    assert played.account(A)["sums"]["mils"].endswith("+ counted twice 4 = 0")
+    assert played.account(A)["arithmetic"]["mils"].endswith("+ counted twice 4 = 0")
 
 
 def test_phase_8_at_most_the_mils_that_are_there_are_dismissed_bought_ones_included() -> None:

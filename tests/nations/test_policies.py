@@ -1,4 +1,4 @@
-"""The comparators: what each does, and that what they say is valid."""
+"""The scripted policies: what each does, and that its answers are valid."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +15,13 @@ POLICIES = list(NATIONS.policies.by_name)
 
 
 def ask(name: str, state: State, agent: str, mind: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Let a comparator answer."""
-    view = {**NATIONS.observe(state, agent), **({} if mind is None else {"mind": mind})}
+    """Return the answer of a policy."""
+    view = {**NATIONS.observe(state, agent), **({} if mind is None else {"memory": mind})}
     return dict(NATIONS.policies.by_name[name](view, Luck(1, state.turn, agent)))
 
 
 def after(answers: Answers, **config: Any) -> State:
-    """Give the board of three after a turn in which these answers were given."""
+    """Return the board of three agents after a turn with these answers."""
     return turn(board(**config), answers).after
 
 

@@ -1,4 +1,4 @@
-"""Whole runs: every number of nations, every mix, the same bytes."""
+"""Whole runs, with few and many agents and every mix of policies: no rejections, and the same bytes."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.nations.stage import A, B, C, D, board, digest, run
 
 POLICIES = list(NATIONS.policies.by_name)
 MIXES = [*([name] for name in POLICIES), *map(list, combinations(POLICIES, 2)), POLICIES]
-"""Each comparator alone, each pair, all together."""
+"""Each policy alone, each pair, and all together."""
 
 E = "AgentE"
 
@@ -52,7 +52,7 @@ def test_another_seed_is_another_run() -> None:
 
 
 def test_a_golden_run_of_comparators_without_luck() -> None:
-    """Two traders in peace; a militarist who takes all the land of an appeaser; a grim one left alone."""
+    """Two traders in peace; a militarist who takes all of an appeaser's land; a grim agent in peace."""
     mix = ["reciprocal-trader", "reciprocal-trader", "militarist", "appeaser", "grim"]
     last = run(board(5, army={A: 10, B: 10, C: 10, D: 4, E: 5}), mix, turns=20)[-1].after
     assert NATIONS.scores(last) == {A: 617, B: 617, C: 176, D: 46, E: 804}

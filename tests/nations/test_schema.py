@@ -1,4 +1,4 @@
-"""The schema that agents are given is made from the action model, and says what the seed says."""
+"""The schema that agents receive is made from the action model and agrees with the seed."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )
-"""Any JSON, integral floats left to the tests that name them."""
+"""Any JSON. The test leaves out integral floats: the schema refuses them and the code accepts them."""
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,20 @@
-"""Through `hobbes step nations` and the node: what a turn mends is told with what an answer mends."""
+"""`hobbes step nations` and the nodes: the mends of a turn are recorded with those of its answers."""
 
 import json
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from inspect import get_annotations
 
+from engine.answer import FoundAs, Outcome, ParsedAnswer
+from engine.memory import EMPTY_MEMORY
 from engine.nations.ledgers import Books
 from engine.nations.world import NATIONS
-from lab.stepping import step, step_lines
-from nodes.log import remember
-from nodes.observe import observe
+from engine.record import Mend
+from engine.turn import play, views
+from lab.play.stepping import step, step_lines
+from nodes.present import Present
 from nodes.resolve import resolve
-from nodes.state import EMPTY_MIND, first_state
+from nodes.state import first_state
 from nodes.validate import validate
 from tests.nations.stage import A, B, C, setting
 
@@ -39,7 +42,7 @@ def test_a_step_from_a_given_state_shows_intents_mends_ledgers_and_views() -> No
         }
     ]
     assert told["ledgers"]["money_grants"] == {A: {B: 99}, B: {}}
-    written = told["ledgers"]["accounts"][A]["sums"]["money"]
+    written = told["ledgers"]["accounts"][A]["arithmetic"]["money"]
     assert written == "gross 10 − upkeep 4 − grants 6 = 0"  # noqa: RUF001  minus signs
     assert told["views"][B]["account"]["received_from"] == {A: 6}
 
@@ -55,24 +58,23 @@ def test_the_state_of_a_step_is_taken_by_the_next() -> None:
 
 def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
     state = first_state(NATIONS, setting(2), {})
-    intent = NATIONS.intent.to_json(
-        NATIONS.validate(NATIONS.setup(setting(2).config, (A, B), 1), A, {}).intent
-    )
-    greedy = {**intent, "purchase_mils": 9}
-    update = resolve(NATIONS, {**state, "intents": {A: greedy}, "mends": [{"code": "read/repaired"}]})
-    assert [mend["code"] for mend in update["mends"]] == ["read/repaired", "nations/purchase-cut"]
+    repaired = Mend(A, "read", "read/repaired", "{", {})
+    said = ParsedAnswer(Outcome.REPAIRED, FoundAs.REPAIRED, {"purchase_mils": 9}, mends=(repaired,))
+    present = Present(NATIONS)
+    judged = validate(present, {**state, "answers": {A: said.to_json()}})["judged"]
+    mends = resolve(present, {**state, "judged": judged})["resolved"]["record"]["mends"]
+    assert [mend["code"] for mend in mends] == ["read/repaired", "nations/purchase-cut"]
 
 
-def test_an_agents_summaries_come_back_to_it_alone_in_its_mind() -> None:
-    state = first_state(NATIONS, setting(2), dict.fromkeys((A, B), "policy:default"))
+def test_an_agents_summaries_come_back_to_it_alone_in_its_memory() -> None:
+    before = NATIONS.setup(setting(2).config, (A, B), 1)
     said = {"summary_last_turn": "I waited.", "history_summary": "Peace so far."}
-    assert observe(NATIONS, state)["views"][A]["mind"] == EMPTY_MIND  # nothing is summed up at turn 0
-    answered = validate(NATIONS, {**state, "answers": {A: {"said": said, "drops": [], "mends": []}}})
-    mind = remember(EMPTY_MIND, answered["intents"][A]["reflection"])
-    views = observe(NATIONS, {**state, "minds": {**state["minds"], A: mind}})["views"]
-    assert views[A]["mind"]["last_summary"] == "I waited."
-    assert views[A]["mind"]["history_summary"] == "Peace so far."
-    assert views[B]["mind"] == EMPTY_MIND
+    assert views(NATIONS, before, {})[A]["memory"] == EMPTY_MEMORY.to_json()  # nothing is summed up at turn 0
+    played = play(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
+    seen = views(NATIONS, played.resolved.state, played.memories)
+    remembered = replace(EMPTY_MEMORY, last_summary="I waited.", history_summary="Peace so far.")
+    assert seen[A]["memory"] == remembered.to_json()
+    assert seen[B]["memory"] == EMPTY_MEMORY.to_json()
 
 
 def test_no_two_phases_keep_a_ledger_of_one_name() -> None:

@@ -1,4 +1,4 @@
-"""Every treatment: what it changes, and how a config that makes no sense is refused."""
+"""Every treatment: what it changes, and which configs are refused."""
 
 from typing import Any
 
@@ -189,7 +189,7 @@ def test_the_lines_of_a_resource_name_giver_and_receiver() -> None:
         C: [["supply", 10], [f"to {B}", -10], [f"from {A}", 5]],
     }
     written = f"supply 10 \N{MINUS SIGN} to {C} 5 + from {B} 30 = 35"
-    assert played.account(A)["sums"]["food"] == written
+    assert played.account(A)["arithmetic"]["food"] == written
     assert played.account(A)["resources"]["energy"] == [["supply", 40]]
 
 

@@ -1,4 +1,4 @@
-"""Phase 0: what becomes of an answer. Every sentence of the seed's policy and of its decisions page."""
+"""Phase 0: what is kept, rejected and corrected of an answer."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ WAR_AND_TRADE: Answers = {
 
 
 def see(state: State, agent: str) -> dict[str, Any]:
-    """See as JSON, as an agent gets it."""
+    """Return an agent's view as it comes out of JSON."""
     view: dict[str, Any] = json.loads(json.dumps(NATIONS.observe(state, agent)))
     return view
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.answer import Outcome
 from engine.mining.world import MINING
 from nodes import calling, chat
 from nodes.calling import (
@@ -20,10 +21,10 @@ from nodes.calling import (
     persistently,
     retry_after,
 )
-from nodes.chat import ChatMind
+from nodes.chat import ChatPlayer
 from nodes.halted import HaltedError
 from nodes.journal import Address, Prompt
-from nodes.minds import parse_spec
+from nodes.players import parse_spec
 from nodes.prompting import PromptSet
 from nodes.secrecy import LONGEST_TOLD, safe_line
 
@@ -194,19 +195,19 @@ FENCED = """Here: ```json
 @pytest.mark.parametrize(
     ("reason", "text", "failure"),
     [
-        ("stop", CUT, ""),  # it says that it is whole, so it is repaired
-        ("insufficient_system_resource", FENCED, "provider-error"),
-        ("IMAGE_SAFETY", FENCED, "refused"),
-        ("MAX_TOKENS", FENCED, "truncated"),
-        (None, CUT, "truncated"),
-        (None, FENCED, ""),
-        ("whatever", CUT, "truncated"),
-        ("whatever", FENCED, ""),
-        ("whatever", "", ""),
+        ("stop", CUT, None),  # it says that it is whole, so it is repaired
+        ("insufficient_system_resource", FENCED, Outcome.PROVIDER_ERROR),
+        ("IMAGE_SAFETY", FENCED, Outcome.REFUSED),
+        ("MAX_TOKENS", FENCED, Outcome.TRUNCATED),
+        (None, CUT, Outcome.TRUNCATED),
+        (None, FENCED, None),
+        ("whatever", CUT, Outcome.TRUNCATED),
+        ("whatever", FENCED, None),
+        ("whatever", "", None),
     ],
 )
-def test_a_message_that_ended_nobody_knows_why_is_not_repaired(
-    reason: str | None, text: str, failure: str
+def test_a_message_whose_finish_reason_is_unknown_is_not_repaired(
+    reason: str | None, text: str, failure: Outcome | None
 ) -> None:
     assert chat.ended(calling.finished({"finish_reason": reason}), text) == failure
 
@@ -224,7 +225,7 @@ def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPa
         raise TimeoutError
 
     async def asking() -> None:
-        mind = ChatMind("m", "", PromptSet("mining", "guided", "en", "", "", ""))
+        mind = ChatPlayer("m", "", PromptSet("mining", "guided", "en", "", "", ""))
         calls = (mind.reply(Address(0, str(agent)), Prompt("", "")) for agent in range(9))
         await asyncio.gather(*calls)
         await mind.close()

@@ -8,20 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.answer import DECISIONS, Outcome, ParsedAnswer
 from engine.record import canonical
 from nodes.journal import Reply
-from nodes.reading import DECISIONS, LONGEST, Reading, read
+from nodes.reading import LONGEST, read
 
 CLAIM = {"claim": [[0, 0]]}
 TEXT = json.dumps(CLAIM)
 
 
-def reading(text: str) -> Reading:
+def reading(text: str) -> ParsedAnswer:
     return read("A", Reply(text, "model"))
 
 
 @pytest.mark.parametrize(
-    ("text", "outcome", "stage"),
+    ("text", "outcome", "found_as"),
     [
         (TEXT, "answered", "json"),
         (f"  {TEXT}\n", "answered", "json"),
@@ -35,9 +36,9 @@ def reading(text: str) -> Reading:
         ('{"claim": [[0, 0],]}', "repaired", "repaired"),
     ],
 )
-def test_an_object_is_read_however_it_is_wrapped(text: str, outcome: str, stage: str) -> None:
+def test_an_object_is_read_however_it_is_wrapped(text: str, outcome: str, found_as: str) -> None:
     found = reading(text)
-    assert (found.outcome, found.stage) == (outcome, stage)
+    assert (found.outcome, found.found_as) == (outcome, found_as)
     assert found.said == CLAIM
 
 
@@ -84,7 +85,7 @@ def test_of_several_objects_the_last_is_the_answer_and_the_others_are_drops() ->
 
 def test_a_part_of_a_broken_object_is_never_taken_for_the_answer() -> None:
     found = reading('{"plan": [{"claim": [0, 0]}, {"mine": ')
-    assert found.stage == "repaired"
+    assert found.found_as == "repaired"
     assert found.said is not None
     assert found.said["plan"][0] == {"claim": [0, 0]}
 
@@ -137,8 +138,8 @@ def test_what_was_repaired_is_a_mend() -> None:
     assert [mend.code for mend in reading(TEXT[:-1]).mends] == ["read/repaired"]
 
 
-@pytest.mark.parametrize("failure", ["refused", "truncated", "provider-error", "timed-out"])
-def test_a_failed_call_is_its_outcome_even_if_its_text_could_be_read(failure: str) -> None:
+@pytest.mark.parametrize("failure", [o for o in Outcome if o not in {*DECISIONS, Outcome.UNREADABLE}])
+def test_a_failed_call_is_its_outcome_even_if_its_text_could_be_read(failure: Outcome) -> None:
     found = read("A", Reply(TEXT, "model", failure=failure))
     assert (found.outcome, found.said) == (failure, None)
     assert [drop.code for drop in found.drops] == [f"read/{failure}"]

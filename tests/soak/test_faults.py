@@ -5,14 +5,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from engine.answer import DECISIONS
 from engine.worlds import WORLDS
-from lab import faults
-from lab.faults import ANSWER, drawn, parse_faults
-from lab.playing import Request
-from lab.records import Records
+from lab.play.playing import RunOptions
+from lab.store.database import Store
+from lab.wire import faults
+from lab.wire.faults import ANSWER, drawn, parse_faults
 from nodes import chat
 from nodes.calling import TRIES
-from nodes.reading import DECISIONS
 from tests.lab.play import played
 from tests.lab.test_faults import OUTCOMES, log_of, served
 
@@ -25,12 +25,12 @@ SECONDS = 2.0
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
-    world: str, opened: Records, monkeypatch: pytest.MonkeyPatch
+    world: str, opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat, "TIMEOUT", SECONDS)
     model = f"openai:policy/{WORLDS[world].policies.default}"
     with served(parse_faults(SHARE)) as base:
-        run = played(opened, Request(world, AGENTS, models=model, values={"rounds": ROUNDS}))
+        run = played(opened, RunOptions(world, AGENTS, models=model, values={"rounds": ROUNDS}))
         log = log_of(base)
     did = {entry["address"]: entry["did"] for entry in log}
     calls = [call for turn in range(run.turns) for call in opened.calls(run.id, turn)]
@@ -42,7 +42,7 @@ def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
     met = Counter(entry["did"] for entry in log)
     outcomes = opened.result(run)["outcomes"]
     decided = {outcome: outcomes.get(outcome, 0) for outcome in DECISIONS}
-    assert opened.failures(run.id)["in all"] == len(calls) - sum(decided.values())
+    assert opened.failures(run.id)["total"] == len(calls) - sum(decided.values())
     print(f"\n{world}: {len(calls)} calls, {len(log)} requests, {len(met)} kinds of fault, {outcomes}")
 
 
@@ -66,11 +66,11 @@ def healed(shares: Mapping[str, float], address: str, time: int) -> str:
 @pytest.mark.parametrize("reask", [0, 1])
 @pytest.mark.parametrize("world", WORLDS)
 def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
-    world: str, reask: int, opened: Records, monkeypatch: pytest.MonkeyPatch
+    world: str, reask: int, opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat, "TIMEOUT", SECONDS)
     model = f"openai:policy/{WORLDS[world].policies.default}?noise=0.2"
-    request = Request(world, AGENTS, models=model, values={"rounds": ROUNDS, "reask": reask})
+    request = RunOptions(world, AGENTS, models=model, values={"rounds": ROUNDS, "reask": reask})
     with served({}):
         whole = played(opened, request)
     monkeypatch.setattr(faults, "drawn", healed)

@@ -14,8 +14,8 @@ from subprocess import Popen, TimeoutExpired
 import pytest
 
 from engine.worlds import WORLDS
-from lab import faults
-from lab.faults import ANSWER
+from lab.wire import faults
+from lab.wire.faults import ANSWER
 from tests.conftest import Hobbes
 from tests.lab.test_faults import OUTCOMES, log_of, served
 from tests.lab.test_kills import Start, answers, kill_at, stats, watch

@@ -1,4 +1,7 @@
-"""What the rules of trust lead to, over twenty thousand games of self-play: the decisions page's checks."""
+"""The outcomes to which the rules of trust lead, over twenty thousand games of self-play.
+
+Source: docs/rules/trust.md#expected-outcomes.
+"""
 
 import pytest
 

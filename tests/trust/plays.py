@@ -1,6 +1,6 @@
-"""Games as plays: who has how many sats, who says what, what follows.
+"""Games written as plays: each unit's sats, what the units say, and what follows.
 
-`said("attack b")` is the answer that attacks b; `said("beg 5 for bread")` begs for 5.
+`said("attack b")` is an answer that attacks b, and `said("beg 5 for bread")` one that begs for 5 sats.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from engine.world import Played, Resolved, Validated, settle
 
 
 def game(seed: int = 1, turn: int = 0, *, sats: Mapping[str, int] | None = None, **config: Any) -> State:
-    """Set a game up of the units in `sats`, without luck unless the config has some."""
+    """Set up a game of the units in `sats`, without misses unless the config has some."""
     held = {"a": 50, "b": 50} if sats is None else sats
     settled = settle(TRUST, list(held), seed, {"miss": 0, **config})
     state = TRUST.setup(settled.config, settled.agents, settled.seed)
@@ -26,7 +26,7 @@ def game(seed: int = 1, turn: int = 0, *, sats: Mapping[str, int] | None = None,
 
 
 def said(line: str) -> JsonObject:
-    """Read an answer from a line."""
+    """Return the answer that a line stands for."""
     action, _, rest = line.partition(" ")
     if action == "beg":
         amount, _, reason = rest.partition(" for ")
@@ -39,7 +39,7 @@ def said(line: str) -> JsonObject:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round came to."""
+    """One round: the state before it, the validated answers, and the resolved turn."""
 
     before: State
     validated: Mapping[str, Validated[Intent]]
@@ -67,7 +67,7 @@ class Round:
 
 
 def play(state: State, **lines: str | JsonObject | None) -> Round:
-    """Play one round; a unit that is not named says nothing at all. `a_2` is the unit a-2."""
+    """Play one round. A unit that is not named gives no answer. The argument `a_2` is the unit a-2."""
     answers = {name.replace("_", "-"): line for name, line in lines.items()}
     validated = {
         unit: validate(state, unit, said(line) if isinstance(line, str) else line)
@@ -77,7 +77,7 @@ def play(state: State, **lines: str | JsonObject | None) -> Round:
 
 
 def play_on(state: State, *rounds: Mapping[str, str]) -> list[Round]:
-    """Play several rounds."""
+    """Play several rounds, one for each set of lines."""
     played: list[Round] = []
     for lines in rounds:
         played.append(play(state, **lines))
@@ -86,7 +86,7 @@ def play_on(state: State, *rounds: Mapping[str, str]) -> list[Round]:
 
 
 def seed_where(percent: int, event: str, turn: int = 0, **decided: bool) -> int:
-    """Find a seed with which something happens to some units and to others not."""
+    """Return a seed with which an event happens to the units marked True and not to the others."""
     return next(
         seed
         for seed in range(10_000)

@@ -1,4 +1,4 @@
-"""From an answer to an intent: what is refused becomes nothing, and a drop says why."""
+"""From an answer to an intent: an action that is not allowed becomes do_nothing, and a drop says why."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The comparators, played against a script: what it did, and what the comparator did."""
+"""The scripted policies, each played against a script of its opponent's actions."""
 
 from typing import Any
 
@@ -18,15 +18,15 @@ LETTERS = {"h": "high_five", "a": "attack", "b": "block", "n": "do_nothing"}
 
 
 def versus(name: str, script: str, state: State | None = None) -> str:
-    """Play a comparator as `a` against `b`'s script of letters; give the comparator's own letters."""
+    """Play a policy as `a` against `b`, whose actions are a script of letters; return its own letters."""
     state = game() if state is None else state
-    mind: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     done = ""
     for letter in script:
-        view = {**observe(state, "a"), "mind": mind}
-        mind = dict(POLICIES.by_name[name](view, Luck(1, state.turn, "a")))
-        done += next((key for key, kind in LETTERS.items() if kind == mind["action"]), mind["action"])
-        state = play_round(state, a=mind, b=LETTERS[letter]).after
+        view = {**observe(state, "a"), "memory": {"notes": answer.get("memory", "")}}
+        answer = dict(POLICIES.by_name[name](view, Luck(1, state.turn, "a")))
+        done += next((key for key, kind in LETTERS.items() if kind == answer["action"]), answer["action"])
+        state = play_round(state, a=answer, b=LETTERS[letter]).after
     return done
 
 

@@ -9,7 +9,7 @@ import pytest
 from engine.trust.state import TrustConfig, owner
 from engine.trust.world import TRUST, names
 from engine.world import settle
-from lab.stepping import step
+from lab.play.stepping import step
 from tests.trust.plays import game, play
 
 NUMBERS = {
@@ -42,16 +42,16 @@ def test_the_defaults_are_the_numbers_of_the_page() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"replicate_cost": 100}, "replicate_cost: less than threshold"),
-        ({"threshold": 50}, "replicate_cost: less than threshold"),
+        ({"replicate_cost": 100}, "replicate_cost: must be less than threshold"),
+        ({"threshold": 50}, "replicate_cost: must be less than threshold"),
         ({"miss": 101}, "miss"),
         ({"miss": 0.155}, "whole number of percent"),
         ({"observer": "sometimes"}, "sparing(BUDGET,PATIENCE)"),
         ({"observer": "sparing(40)"}, "sparing(BUDGET,PATIENCE)"),
         ({"observer": "openai:"}, "sparing(BUDGET,PATIENCE)"),
         ({"victory": "peace"}, "race"),
-        ({"alliances": [["a"]]}, "alliances: name two or more"),
-        ({"alliances": [["a", "a"]]}, "alliances: name two or more"),
+        ({"alliances": [["a"]]}, "alliances: each must name two or more"),
+        ({"alliances": [["a", "a"]]}, "alliances: each must name two or more"),
         ({"mis": 3}, "trust has no config named mis; it has: rounds"),
     ],
 )
@@ -64,6 +64,12 @@ def test_a_config_that_cannot_be_is_refused_in_one_line(values: dict[str, Any], 
 def test_an_alliance_of_strangers_is_refused() -> None:
     setting = settle(TRUST, ["a", "b"], 1, {"alliances": [["a", "x"]]})
     with pytest.raises(ValueError, match="alliances: there is no agent x"):
+        TRUST.setup(setting.config, setting.agents, 1)
+
+
+def test_no_agent_may_be_named_like_the_observer() -> None:
+    setting = settle(TRUST, ["a", "observer"], 1, {})
+    with pytest.raises(ValueError, match="agents: 'observer' is the observer's name"):
         TRUST.setup(setting.config, setting.agents, 1)
 
 
@@ -118,12 +124,12 @@ def test_a_state_with_a_new_unit_goes_to_json_and_back() -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"units": UNITS[:1]}, "units: each of the run's agents"),
-        ({"units": [*UNITS, UNITS[0]]}, "units: each of the run's agents"),
+        ({"units": UNITS[:1]}, "units: must include each of the run's agents"),
+        ({"units": [*UNITS, UNITS[0]]}, "units: must include each of the run's agents"),
         ({"units": [*UNITS, {**UNITS[0], "id": "z", "team": "z"}]}, "units: the team"),
         ({"units": [UNITS[0], {**UNITS[1], "team": "a"}]}, "units: the team"),
-        ({"units": [UNITS[0], {**UNITS[1], "sats": 0}]}, "units: who is alive has sats"),
-        ({"winner": "z"}, "winner: one of the run's agents"),
+        ({"units": [UNITS[0], {**UNITS[1], "sats": 0}]}, "units: a living unit must have at least 1 sat"),
+        ({"winner": "z"}, "winner: must be one of the run's agents"),
         ({"turn": -1}, "turn"),
     ],
 )

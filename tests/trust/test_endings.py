@@ -135,7 +135,7 @@ def test_at_the_round_limit_the_team_with_the_most_sats_wins_and_equal_is_a_draw
 
 
 def test_the_sats_of_a_team_are_those_of_all_its_units() -> None:
-    """A 100 - 50 = 50 and 25 more: 75 against B's 60."""
+    """A has 100 - 50 = 50 and its new unit 25: together 75 against B's 60."""
     round_ = play(game(turn=29, sats={"a": 100, "b": 60}, victory="team"), a="replicate", b="do_nothing")
     assert ending(round_.after) == ("a", False)
     assert scores(round_.after) == {"a": 75, "b": 60}

@@ -1,4 +1,4 @@
-"""The six worked examples of the seed, section 4; all begin with 50 sats unless told otherwise."""
+"""The six worked examples of the seed. Every unit begins with 50 sats unless the test says otherwise."""
 
 from tests.trust.plays import game, play
 

@@ -1,4 +1,4 @@
-"""Laws that hold for whatever agents say, in whatever state the game is."""
+"""Laws that hold whatever agents say and whatever state the game is in."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ from engine.world import Resolved, settle
 
 
 def asking_a_person(state: State) -> State:
-    """Give the same state of a game whose observer is a person."""
+    """Return the same state with a person as observer."""
     config = state.config.model_copy(update={"observer": "human"})
     return replace(state, setting=replace(state.setting, config=config))
 
@@ -66,7 +66,7 @@ configs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @st.composite
 def states(draw: st.DrawFn) -> State:
-    """A state from outside: some units dead, some rich, some new."""
+    """Draw a state from outside: some units are dead, some rich, some new."""
     agents = AGENTS[: draw(st.integers(2, 4))]
     setting = settle(TRUST, list(agents), draw(st.integers(0, 99)), draw(configs))
     units: list[dict[str, Any]] = []
@@ -141,8 +141,8 @@ def test_every_answer_is_chosen_or_has_a_drop_and_every_record_is_plain_json(
     for unit, answer in said.items():
         found = validate(state, unit, answer)
         assert found.intent.chosen or answer is None or found.drops
-        records = [drop.to_json() for drop in found.drops] + [mend.to_json() for mend in found.mends]
-        json.dumps(records, allow_nan=False)
+        store = [drop.to_json() for drop in found.drops] + [mend.to_json() for mend in found.mends]
+        json.dumps(store, allow_nan=False)
         written = TRUST.intent.to_json(found.intent)
         assert TRUST.intent.from_json(json.loads(json.dumps(written))) == found.intent
 
@@ -164,7 +164,7 @@ def test_a_state_goes_to_json_and_back_and_plays_on_the_same(turn: tuple[State, 
 def test_no_view_shows_what_another_meant_asked_was_told_or_has_been_through(
     turn: tuple[State, dict[str, Any]],
 ) -> None:
-    """Change, in the state, all that is another's own: the view stays the same."""
+    """Change everything in the state that is private to other units: the view stays the same."""
     state, said = turn
     after = resolved(state, said).state
     for viewer in after.unit:

@@ -1,4 +1,4 @@
-"""The measures, each on a few rounds that can be counted by hand."""
+"""Each measure, on a few rounds that can be counted by hand."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def figures(*rounds: Any, scope: str = "run") -> dict[str, float | None]:
 
 
 def test_cooperation_is_high_fives_meant_by_decisions() -> None:
-    """Three of four turns were decided, two of them high fives; one of four was nobody's."""
+    """Of four turns three were decided, two of them as high fives; one was a default action."""
     found = figures(*play_on(game(), {"a": "high_five", "b": "high_five"}, {"a": "attack"}))
     assert found["cooperation"] == 2 / 3
     assert found["aggression"] == 1 / 3
@@ -29,7 +29,7 @@ def test_a_missed_high_five_is_cooperation_that_was_not_mutual() -> None:
 
 
 def missed_then(*answers: str) -> dict[str, float | None]:
-    """A's high five misses B in round 0; then B does this, while A blocks."""
+    """A's high five at B misses in round 0; then B gives these answers, one per round, while A blocks."""
     rounds = play_on(
         game(seed_where(50, "miss", a=True), miss=50),
         {"a": "high_five", "b": "block"},
@@ -82,7 +82,7 @@ def test_sats_are_told_round_by_round_and_gain_a_turn() -> None:
 
 
 def test_begging_is_requests_granted_share_amount_against_need_and_danger() -> None:
-    """Asked 30 and 10, granted 30 and the 5 left; lacked 50 and, at 50 - 1 + 30 = 79, 21."""
+    """A asks for 30 and 10 and is granted 30 and the 5 left; it lacks 50 and, at 50 - 1 + 30 = 79, 21."""
     rounds = play_on(
         game(observer="sparing(35,1000000)"),
         {"a": "beg 30 for x", "b": "block"},

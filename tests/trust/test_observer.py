@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
+from engine.chance import Luck
+from engine.trust.observer import STAND_INS, decide, grant, is_scripted, read_ruling, requests
 from engine.trust.rules import resolve
 from engine.trust.state import Ruling
 from engine.trust.validation import Intent, validate
@@ -45,7 +46,7 @@ def test_requests_count_those_before() -> None:
 
 
 def test_sparing_is_less_likely_with_every_earlier_request() -> None:
-    """With patience 4: 4/4 at first, 4/5 = 80% after one, 4/8 = 50% after four."""
+    """With a patience of 4: 4/4 at first, 4/5 = 80% after one request, 4/8 = 50% after four."""
     state = game(observer="sparing(1000000,4)")
     one = {"unit": "a", "amount": 1, "reason": "x", "sats": 50, "granted_before": 0}
     heard = {
@@ -65,7 +66,7 @@ def test_sparing_is_less_likely_with_every_earlier_request() -> None:
 
 
 def test_sparing_keeps_within_its_budget_for_the_whole_game() -> None:
-    """A budget of 10 for two requests of 8: 8, then 2; next turn nothing is left."""
+    """A budget of 10 gives two requests of 8 first 8, then 2; nothing is left for the next turn."""
     state = game(sats=dict.fromkeys("abc", 50), observer="sparing(10,1000000)")
     round_ = play(state, a="beg 8 for x", b="beg 8 for x")
     assert {u: r.granted for u, r in round_.after.rulings.items()} == {"a": 8, "b": 2}
@@ -135,6 +136,25 @@ def test_rulings_that_are_no_object_decline_all() -> None:
     state = game(observer="human")
     ruled = read_ruling(requests(state, begging("a")), {"rulings": [1]})
     assert [drop.code for drop in ruled.drops] == ["observer/not-rulings", "observer/no-ruling"]
+
+
+def test_stand_ins_rule_as_their_names_say() -> None:
+    """Of 9 sats half-once grants 4, and nothing to a unit that has begged before."""
+    first = {"unit": "a", "amount": 9, "reason": "bread", "sats": 50, "begged_before": 0, "granted_before": 0}
+    view: dict[str, Any] = {"requests": [first, {**first, "unit": "b", "begged_before": 1}]}
+
+    def grants(name: str) -> list[int]:
+        answer: Any = STAND_INS.by_name[name](view, Luck(1, 0, "observer"))
+        ruled = read_ruling([first, {**first, "unit": "b"}], answer)
+        assert not ruled.drops + ruled.mends
+        return [ruled.rulings[unit].granted for unit in "ab"]
+
+    assert {name: grants(name) for name in STAND_INS.by_name} == {
+        "all": [9, 9],
+        "none": [0, 0],
+        "half-once": [4, 0],
+    }
+    assert STAND_INS.default == "half-once"
 
 
 def test_a_request_that_fails_is_not_heard() -> None:

@@ -1,4 +1,4 @@
-"""What each act does in a round."""
+"""The effects of each action in a round."""
 
 from typing import Any
 
@@ -111,7 +111,7 @@ def test_any_other_action_ends_a_row_of_idle_turns() -> None:
 
 
 def test_a_lost_answer_is_idle_but_nobody_chose_it() -> None:
-    """Three lost answers cost as three pauses do: 50 - 3 = 47."""
+    """Three lost answers cost the same as three pauses: 50 - 3 = 47."""
     rounds = play_on(game(), *[{"b": "block"}] * 3)
     assert rounds[-1].sats["a"] == 47
     assert rounds[0].events("do_nothing") == [{"type": "do_nothing", "agent": "a", "chosen": False}]
@@ -149,7 +149,7 @@ def test_sats_may_fall_below_zero_within_a_round_and_rise_again() -> None:
 
 
 def test_a_shock_takes_from_all_and_half_from_who_high_fives_mostly() -> None:
-    """Five rounds of a shock of 5, all losses forced by seed in the last; A high-fived in 3 of 5 rounds."""
+    """The last shock takes 5, by the choice of the seed. A high-fived in 3 of 5 rounds, so it loses 3."""
     config: dict[str, Any] = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
     seed = next(s for s in range(99) if _takes(s, 4, config))
     lines = ["high_five", "high_five", "block", "block", "high_five"]
@@ -161,7 +161,8 @@ def test_a_shock_takes_from_all_and_half_from_who_high_fives_mostly() -> None:
 def test_two_high_fives_of_five_rounds_are_not_most() -> None:
     config: dict[str, Any] = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
     seed = next(s for s in range(99) if _takes(s, 5, config))
-    lines = ["high_five", "high_five", "block", "block", "high_five", "block"]  # the first is too long ago
+    # The high five of the first round is too old to count.
+    lines = ["high_five", "high_five", "block", "block", "high_five", "block"]
     last = play_on(game(seed, **config), *[{"a": line, "b": "block"} for line in lines])[-1]
     assert Effect("a", "shock", -5) in last.after.history[-1].effects
 

@@ -1,4 +1,4 @@
-"""The tournament, and the figures that the rules lead to."""
+"""The tournament, and the figures to which the rules lead."""
 
 import json
 from math import sqrt
@@ -19,7 +19,8 @@ RULES = TrustConfig.model_validate({})
 def test_every_pair_plays_and_each_itself_with_seeds_of_their_own() -> None:
     names = ["copycat", "always-attack", "always-block"]
     standing = round_robin(names, 3, 1)
-    assert [place.games for place in standing.places] == [3 * 4] * 3  # a game with itself has two seats
+    # Three games against each of two others, and three with itself, in which it has both seats.
+    assert [place.games for place in standing.places] == [3 * 4] * 3
     alone = round_robin(["copycat", "always-attack"], 3, 1)
     assert alone.sats["copycat"]["always-attack"] == standing.sats["copycat"]["always-attack"]
     assert round_robin(names, 3, 1) == standing
@@ -37,7 +38,7 @@ def test_points_are_one_to_the_winner_and_a_half_to_the_living_of_a_game_nobody_
 
 
 def test_always_attack_kills_always_high_five_and_ranks_above_it() -> None:
-    """Each round +4 against -6, or +4 -4 each on a miss: the high-fiver is dead after nine rounds or so."""
+    """The high-fiver loses 6 per round, or 0 when it misses, so it dies after about nine rounds."""
     standing = round_robin(["always-attack", "always-high-five"], 20, 1, RULES)
     assert standing.sats["always-high-five"]["always-attack"] == 0
     assert standing.points["always-high-five"]["always-attack"] == 0
@@ -45,9 +46,9 @@ def test_always_attack_kills_always_high_five_and_ranks_above_it() -> None:
 
 
 def test_the_interval_is_the_mean_and_1_96_standard_errors() -> None:
-    """Attackers among themselves stay at 50, blockers lose 30; an attacker is dead after 17 blocked attacks.
+    """Two attackers stay at 50, two blockers lose 30 each, and an attacker dies after 17 blocked attacks.
 
-    So the attacker has 20 times 0 and 40 times 1/2, the blocker 60 times 1/2.
+    So the attacker gets 0 points 20 times and 1/2 40 times, and the blocker gets 1/2 60 times.
     """
     blocker, attacker = round_robin(["always-attack", "always-block"], 20, 1, RULES).places
     points = [0.0] * 20 + [0.5] * 40
@@ -77,7 +78,7 @@ def test_how_often_somebody_replicates_in_self_play(name: str, low: float, high:
 
 
 def test_a_pair_that_means_to_high_five_gains_about_1_91_a_round_each() -> None:
-    """Both hit (0.85 squared) +3; one misses (0.85 x 0.15 each way) -2 - 4 and +4; both miss 0.
+    """Both hit (0.85 x 0.85): +3. One misses (0.85 x 0.15 each way): -6 and +4. Both miss: 0.
 
     0.7225 x 3 + 0.1275 x (-6) + 0.1275 x 4 = 1.9125.
     """

@@ -1,4 +1,4 @@
-"""What a unit sees, and what it does not."""
+"""What a unit sees, and what it does not see."""
 
 import json
 from dataclasses import replace
@@ -96,7 +96,7 @@ def test_people_see_one_row_a_unit_with_what_it_truly_did() -> None:
 
 
 def test_a_view_is_built_from_what_was_seen_not_from_what_was_meant() -> None:
-    """Change all that the others meant, keeping what they did: the view stays the same."""
+    """Change what the others meant and keep what they did: the view stays the same."""
     state = play(game(miss=100), a="block", b="high_five").after
     past = state.history[-1]
     deeds = tuple(replace(d, meant="attack", chosen=False) if d.unit == "b" else d for d in past.deeds)

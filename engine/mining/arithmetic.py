@@ -1,0 +1,34 @@
+"""mining: each agent's gold after a round as a sum that can be checked by hand."""
+
+from collections.abc import Iterator
+
+from engine.arithmetic import Line, as_sum
+from engine.mining.state import State
+from engine.mining.validation import Intent
+from engine.world import Played
+
+
+def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:
+    """Return each agent's gold as a sum: what it had, what each plot gave, what taxes took and paid.
+
+    Source: docs/rules/mining.md#arithmetic-of-gold.
+    """
+    return {
+        agent: {"gold": as_sum((("before", gold), *_booked(played, agent)))}
+        for agent, gold in played.before.gold.items()
+    }
+
+
+def _booked(played: Played[State, Intent], agent: str) -> Iterator[Line]:
+    """Yield the amounts that a round added to an agent's gold or took from it."""
+    for event in played.events:
+        amount, plot = event.facts.get("gold"), event.facts.get("plot")
+        if not isinstance(amount, int):
+            continue
+        if event.type == "mine" and event.agent == agent:
+            yield f"plot {plot}", amount
+        elif event.type == "tax":
+            if event.agent == agent:
+                yield f"tax to {event.facts['to']}", -amount
+            if event.facts["to"] == agent:
+                yield f"tax from {event.agent}", amount

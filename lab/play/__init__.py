@@ -1,0 +1,1 @@
+"""What is played: starting, resuming, stepping and rendering runs, and tournaments."""

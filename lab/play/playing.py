@@ -1,0 +1,202 @@
+"""Starting a run and going on with one: what `hobbes run` and `hobbes resume` do."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from engine.record import Json
+from engine.world import AnyWorld, Setting, settle
+from engine.worlds import world_named
+from graphs.run import WaitingError, checkpoints, play
+from graphs.turn import ring
+from lab.errors import HaltedRunError, LabError, UsageError
+from lab.play.ending import ending
+from lab.store.database import Run, Store
+from lab.store.history import logged
+from lab.store.journal import RunJournal
+from lab.store.prices import prices_of, usd
+from nodes.caps import NO_CAPS, Caps, Meter
+from nodes.halted import HaltedError
+from nodes.journal import PlayerKind
+from nodes.players import RunPlayers, deal, parse_spec
+from nodes.prompting import load_prompts, second_text
+from nodes.state import TurnState, first_state, state_at
+
+OnTurn = Callable[[TurnState], None]
+"""Told the state a run starts from, and the state after each turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What somebody asked to play. What is not said is the world's own default."""
+
+    world: str
+    agents: int | None = None
+    seed: int = 1
+    models: str | None = None
+    prompts: str | None = None
+    lang: str = "en"
+    values: dict[str, Json] = field(default_factory=dict)
+    name: str | None = None
+
+
+def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
+    """Give the world and the setting that a request comes to; ValueError says what is wrong with it."""
+    world = world_named(options.world)
+    agents = world.names(world.default_agents if options.agents is None else options.agents)
+    setting = settle(world, agents, options.seed, options.values)
+    if not -(2**63) <= setting.seed < 2**63:
+        raise ValueError(f"seed {setting.seed}: take a whole number of at most 64 bits")
+    world.setup(setting.config, setting.agents, setting.seed)
+    return world, setting
+
+
+def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
+    """Write a new run down, ready to be played; UsageError says what was asked for wrongly."""
+    try:
+        world, setting = settle_options(options)
+        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents)
+        if (observer := _observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
+            parse_spec(world.policies, observer)
+        variant = options.prompts or world.prompts(setting.config)
+        prompts = load_prompts(world, variant, options.lang, setting.config)
+        if setting.config.reask:  # better now than in the middle of the run
+            second_text(options.lang, "", (), "")
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    _check_a_model_can_be_reached(world, setting, models)
+    _check_prices_are_known(store, world, setting, models, caps)
+    return store.find(store.new_run(world, setting, models, prompts, options.name, caps))
+
+
+def _check_prices_are_known(
+    store: Store, world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], caps: Caps
+) -> None:
+    """Refuse a cap on money where a model's price is unknown: it could not be kept."""
+    if caps.usd is None:
+        return
+    prices = prices_of(store.home)
+    for spec in filter(None, (*models.values(), _observer_asked(world, setting))):
+        if spec.startswith("openai:") and usd(prices, parse_spec(world.policies, spec).name, 0, 0) is None:
+            where = f"{store.home}/prices.toml"
+            raise UsageError(
+                f"--max-usd needs the price of {spec}; write it into {where} (see lab/prices.toml)"
+            )
+
+
+def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
+    """Give the spec of the observer who is asked, or nothing."""
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    return world.observer.asks(state) if world.observer else ""
+
+
+def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
+    """Refuse a run with models where no server is set, or none that can be asked."""
+    specs = (*models.values(), _observer_asked(world, setting))
+    asked = any(spec.startswith("openai:") for spec in specs)
+    if not asked:
+        return
+    if not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
+        raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
+    from nodes.chat import server_address  # noqa: PLC0415  slow to import, and policies need none of it
+
+    try:
+        server_address()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
+    """Give a run other caps where some are given."""
+    if not higher:
+        return run
+    caps = replace(run.caps, **higher)
+    _check_prices_are_known(store, run.world, run.setting, run.models, caps)
+    store.update(run.id, caps=json.dumps(asdict(caps)))
+    return store.find(run.id)
+
+
+async def go_on(store: Store, run: Run, on_turn: OnTurn, said: str | None = None) -> None:
+    """Play a run to its end from wherever it stands, and write down how it ended.
+
+    Where a person is asked the run ends as `waiting`, and goes on with what was `said`.
+    """
+    began = time.monotonic()
+    run.check_versions()
+    _check_a_model_can_be_reached(run.world, run.setting, run.models)
+    with store.playing(run.id):
+        run = _as_it_stands(store, run, said)
+        if run.status != "halted":  # until a turn is played past where it halted
+            store.update(run.id, status="unfinished", error=None, question=None)
+        try:
+            await _play_to_the_end(store, run, on_turn, said)
+        except WaitingError as waiting:
+            store.update(run.id, status="waiting", question=json.dumps(waiting.question))
+            return
+        except HaltedError as error:
+            store.update(run.id, status="halted", error=str(error))
+            hint = store.command("resume", run.id)
+            raise HaltedRunError(f"run {run.id} halted: {error}; `{hint}` goes on") from error
+        finally:
+            store.update(run.id, seconds=run.seconds + time.monotonic() - began)
+        ended = store.find(run.id)
+        store.end_run(ended.id, ending(store, ended))
+
+
+def _as_it_stands(store: Store, run: Run, said: str | None) -> Run:
+    """Read a run again, now that nobody else plays it; what was said must answer what it still asks."""
+    present = store.find(run.id)
+    if said is not None and present.question != run.question:
+        how = (
+            f"`{store.command('answer', run.id)}` shows what it asks now"
+            if present.question
+            else f"it is {present.status}"
+        )
+        raise LabError(f"run {run.id}: somebody else has answered that; {how}")
+    return present
+
+
+async def _play_to_the_end(store: Store, run: Run, on_turn: OnTurn, said: str | None) -> None:
+    """Play from the last logged turn until the world is over."""
+    prices = prices_of(store.home)
+    spent = store.spent(run, prices)
+    meter = Meter(run.caps, spent, lambda r: usd(prices, r.model, r.tokens_in, r.tokens_out))
+    answered = not all(decision.failed for decision in store.decisions(run.id))
+    players = RunPlayers(run.world, run.setting, run.prompts, meter, answered=answered)
+    journal = RunJournal(store, run)
+    nodes = ring(run.world, lambda _: nullcontext(players), journal)
+    try:
+        _meet(players, run)
+        async with checkpoints(store.home / "checkpoints.db") as saver:
+            async for state in play(nodes, saver, run.id, as_logged(store, run), said):
+                on_turn(state)
+    finally:
+        await players.close()
+
+
+def as_logged(store: Store, run: Run) -> TurnState:
+    """Return the graph's state after the last logged turn.
+
+    The run database decides where a run stands, since it alone has every answer: the checkpoints may have
+    been lost, or may be of another moment.
+    """
+    if not run.turns:
+        return first_state(run.world, run.setting, run.models)
+    last = logged(store, run, run.turns - 1)
+    state = run.world.load(run.setting, last.record.state)
+    return state_at(run.world, run.setting, run.models, state, last.record.memories, last.digest)
+
+
+def _meet(players: RunPlayers, run: Run) -> None:
+    """Let everyone who answers be there before anyone is asked."""
+    try:
+        for spec in run.models.values():
+            players.named(spec)
+        if spec := _observer_asked(run.world, run.setting):
+            players.observing(spec)
+    except ValueError as error:
+        raise LabError(f"run {run.id} cannot be played now: {error}") from error

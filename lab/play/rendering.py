@@ -1,0 +1,105 @@
+"""`hobbes prompts render`: exactly what would be sent, with nothing sent."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine import turn as turns
+from engine.answer import ParsedAnswer
+from engine.chance import Luck
+from engine.memory import Memory
+from engine.policy import Policies, speak
+from engine.record import JsonObject
+from engine.world import OBSERVER, AnyWorld, Config, Setting
+from lab.errors import UsageError
+from lab.play.playing import RunOptions, settle_options
+from lab.store.database import Run, Store
+from lab.store.history import memories_before, state_before
+from nodes.journal import PlayerKind, Prompt, Reply
+from nodes.players import deal, parse_spec
+from nodes.prompting import PromptSet, load_prompts, system_text, turn_text
+from nodes.reading import read
+
+
+def render_in_run(
+    store: Store, run: Run, turn: int, agent: str, text: tuple[str | None, str | None]
+) -> Prompt:
+    """Return the prompt of one turn and agent of a run.
+
+    `text` is the variant and language; what is None is the run's own. The text is today's.
+    """
+    variant, lang = text
+    variant, lang = variant or run.prompts.variant, lang or run.prompts.lang
+    prompts = prompts_for(run.world, variant, lang, run.setting.config)
+    state, memories = state_before(store, run, turn), memories_before(store, run, turn)
+    return _prompt(run.world, run.setting, prompts, (state, memories), agent)
+
+
+def render_anew(options: RunOptions, turn: int, agent: str) -> Prompt:
+    """Return the prompt that an agent would read at a turn of a run with these options.
+
+    Scripted policies play the turns before it. A model is not asked: the world's default policy answers in
+    its place, and the default stand-in rules for an observer that is a model or a person.
+    """
+    try:
+        world, setting = settle_options(options)
+        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    variant = options.prompts or world.prompts(setting.config)
+    prompts = prompts_for(world, variant, options.lang, setting.config)
+    last = 0
+    for last, before in enumerate(_playing_out(world, setting, models)):
+        if last == turn:
+            return _prompt(world, setting, prompts, before, agent)
+    raise UsageError(f"this run of {world.name} has turns 0 to {last - 1}")
+
+
+def prompts_for(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
+    """Load prompts; UsageError says what is wrong with them."""
+    try:
+        return load_prompts(world, variant, lang, config)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+Before = tuple[Any, Mapping[str, Memory]]
+"""The world's state at the start of a turn, and everybody's memory."""
+
+
+def _prompt(world: AnyWorld, setting: Setting[Any], prompts: PromptSet, before: Before, agent: str) -> Prompt:
+    """Return an agent's prompt; UsageError says which agents act."""
+    state, memories = before
+    agents = world.actors(state)
+    if world.over(state) or agent not in agents:
+        raise UsageError(f"{agent!r} is not asked in turn {state.turn}; these are: {', '.join(agents)}")
+    view = turns.view_of(world, state, memories, agent)
+    return Prompt(system_text(prompts, setting), turn_text(prompts, view))
+
+
+def _playing_out(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> Iterator[Before]:
+    """Yield state and memories before each turn of a run that scripted policies play, and after the last."""
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    memories: Mapping[str, Memory] = {}
+    yield state, memories
+    while not world.over(state):
+        answers = {
+            agent: _scripted(world.policies, models[world.owner(state, agent)], setting, agent, view)
+            for agent, view in turns.views(world, state, memories).items()
+        }
+        judged = turns.judge(world, state, answers)
+        question, ruling = turns.question_of(world, state, judged.intents), None
+        if world.observer and question and (spec := world.observer.asks(state)):
+            ruling = _scripted(world.observer.stand_ins, spec, setting, OBSERVER, question)
+        played = turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling))
+        state, memories = played.resolved.state, played.memories
+        yield state, memories
+
+
+def _scripted(
+    policies: Policies, spec: str, setting: Setting[Any], agent: str, view: JsonObject
+) -> ParsedAnswer:
+    """Return the parsed answer of the policy that a spec names; the default one answers for a model."""
+    parsed = parse_spec(policies, spec) if spec.startswith(PlayerKind.POLICY) else None
+    name, noise = (parsed.name, parsed.noise) if parsed else (policies.default, 0.0)
+    text = speak(policies, name, noise, view, Luck(setting.seed, int(str(view["turn"])), agent))
+    return read(agent, Reply(text, spec))

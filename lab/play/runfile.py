@@ -1,0 +1,42 @@
+"""A run's file: what `hobbes run FILE.toml` plays, and what a cassette is recorded from."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from lab.errors import UsageError
+from lab.play.playing import RunOptions
+
+KEYS: dict[str, type] = {
+    "world": str,
+    "agents": int,
+    "rounds": int,
+    "seed": int,
+    "model": str,
+    "prompts": str,
+    "lang": str,
+    "name": str,
+    "config": dict,
+}
+"""What a run's file may say, and as what."""
+
+KINDS = {str: "a text", int: "a whole number", dict: "a table"}
+
+
+def read_run_file(path: Path) -> RunOptions:
+    """Read a run's file; UsageError says what is wrong with it."""
+    try:
+        file: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    if unknown := sorted(file.keys() - KEYS.keys()):
+        raise UsageError(f"{path}: unknown {', '.join(unknown)}; a run's file has {', '.join(sorted(KEYS))}")
+    for key, value in file.items():
+        if type(value) is not KEYS[key]:
+            raise UsageError(f"{path}: {key} must be {KINDS[KEYS[key]]}")
+    values = file.pop("config", {})
+    if "rounds" in file:
+        values["rounds"] = file.pop("rounds")
+    if "model" in file:
+        file["models"] = file.pop("model")
+    return RunOptions(**{"world": "", **file}, values=values)

@@ -1,0 +1,1 @@
+"""What is proved: replay, verification, and the comparison of two runs."""

@@ -1,0 +1,162 @@
+"""Replay: a run is played again from its recorded answers, and the first divergence is named.
+
+Replay is the run's own ring with a journal that answers from the record and compares what is to be written.
+"""
+
+import difflib
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from engine.answer import ParsedAnswer
+from engine.record import canonical
+from engine.turn import Layer, TurnRecord
+from graphs.run import replay
+from graphs.turn import ring
+from lab.errors import LabError
+from lab.store.database import LoggedTurn, Run, Store
+from nodes.halted import HaltedError
+from nodes.journal import Address, Call, Prompt
+from nodes.players import RunPlayers
+from nodes.prompting import load_prompts
+from nodes.state import TurnState, first_state
+
+
+class DivergedError(Exception):
+    """The first place where a replay comes out otherwise than the record."""
+
+    def __init__(self, turn: int, agent: str, layer: Layer, diff: str) -> None:
+        super().__init__(f"turn {turn}, {agent or 'all agents'}, {layer}")
+        self.turn, self.agent, self.layer, self.diff = turn, agent, layer, diff
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay came to: the last digest, and the first divergence, if any."""
+
+    turns: int
+    digest: str
+    divergence: DivergedError | None
+
+
+class ReplayJournal:
+    """A journal that answers from a run's record, and raises DivergedError at the first difference.
+
+    With `reread` the answers are the recorded ones whatever the prompt says now, and nothing is compared.
+    """
+
+    def __init__(self, store: Store, run: Run, *, reread: bool) -> None:
+        self._store = store
+        self._run = run
+        self._reread = reread
+        self._turns: Mapping[int, LoggedTurn] = {turn.turn: turn for turn in store.turns(run.id)}
+        self._calls: dict[int, dict[str, list[Call]]] = {}
+
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
+        """Give the recorded call, if it was asked with the same prompt."""
+        if turn not in self._calls:
+            self._calls = {turn: self._store.attempts(self._run.id, turn)}
+        asked = [call for call in self._calls[turn].get(agent, ()) if call.question == question]
+        if not asked:
+            which = "second answer" if question == 2 else "answer"  # noqa: PLR2004  the second question
+            raise DivergedError(turn, agent, "answer", f"no {which} was recorded\n")
+        call = asked[-1]
+        if not self._reread and call.prompt != prompt:
+            diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
+            raise DivergedError(turn, agent, "prompt", diff)
+        return call
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Never happens: a replay asks nobody."""
+        raise AssertionError(f"a replay asked {agent} in turn {turn}")
+
+    def keep(self, call: Call) -> None:
+        """Never happens: a replay asks nobody."""
+        raise AssertionError(f"a replay kept {call.address}")
+
+    def read(self, call: Call, parsed: ParsedAnswer) -> None:
+        """Compare how an answer was read."""
+        then, now = (f"{one.outcome}, found as {one.found_as}" for one in (call, parsed))
+        if not self._reread and then != now:
+            diff = diff_of(then, now)
+            raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
+
+    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:  # noqa: ARG002  a Journal's
+        """Compare a turn's record."""
+        if self._reread:
+            return
+        if turn not in self._turns:
+            raise DivergedError(turn, "", "engine", "the turn is not in the record\n")
+        difference = first_differing_part(self._turns[turn].record, record)
+        if difference is not None:
+            raise DivergedError(turn, difference.agent, difference.layer, difference.diff)
+
+
+class Difference(NamedTuple):
+    """Where two records of a turn differ: agent, layer, part of the record, and the diff of that part."""
+
+    agent: str
+    layer: Layer
+    part: str
+    diff: str
+
+
+def first_differing_part(
+    recorded: TurnRecord, now: TurnRecord, sides: tuple[str, str] = ("before", "now")
+) -> Difference | None:
+    """Return the first part in which two records of a turn differ, if any does.
+
+    The agent is the first one for which that part differs; it is empty where a world's state does.
+    """
+    agents = {*recorded.memories, *now.memories}
+    for name, part in recorded.parts().items():
+        then, today = (part.dump(getattr(record, name)) for record in (recorded, now))
+        if canonical(then) != canonical(today):
+            pairs = _by_agent(then, today)
+            differing = (key for key, a, b in pairs if canonical(a) != canonical(b))
+            agent = next((key for key in differing if key in agents), "")
+            return Difference(agent, part.layer, name, diff_of(_pretty(then), _pretty(today), sides))
+    return None
+
+
+def _by_agent(recorded: Any, now: Any) -> list[tuple[str, Any, Any]]:  # noqa: ANN401  any JSON
+    """Pair what belongs to each agent: objects by agent, or lists whose elements name theirs."""
+    if isinstance(recorded, list):
+        recorded, now = _grouped(recorded), _grouped(now)
+    return [(name, recorded.get(name), now.get(name)) for name in sorted({*recorded, *now})]
+
+
+def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Group drops, mends or events by their agent."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for element in elements:
+        groups.setdefault(element.get("agent", ""), []).append(element)
+    return groups
+
+
+async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
+    """Play a run again from its record, with today's prompts, reading and rules."""
+    journal = ReplayJournal(store, run, reread=reread)
+    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting.config)
+    players = RunPlayers(run.world, run.setting, prompts)
+    first = first_state(run.world, run.setting, run.models)
+    try:
+        nodes = ring(run.world, lambda _: nullcontext(players), journal)
+        state: TurnState = await replay(nodes, first, run.turns)
+    except DivergedError as divergence:
+        return Replayed(divergence.turn, "", divergence)
+    except HaltedError as error:
+        raise LabError(f"as answers are read today, run {run.id} would have halted: {error}") from error
+    return Replayed(state["turn"], state["digest"], None)
+
+
+def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now")) -> str:
+    """Give a unified diff, empty if there is no difference."""
+    lines = difflib.unified_diff(recorded.splitlines(), now.splitlines(), *sides, lineterm="", n=1)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _pretty(value: Any) -> str:  # noqa: ANN401  any JSON
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

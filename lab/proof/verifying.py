@@ -1,0 +1,208 @@
+"""`hobbes verify`: a run's recorded answers are read, validated and resolved again, with the engine alone.
+
+Nothing that is derived is trusted: records, tables, ledgers, outcomes, scores, taint and measures are worked
+out again from the answers and compared. What cannot be derived (what a provider said of itself) is covered by
+the seals of its rows. docs/data.md says what nobody can find out.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+from engine import turn as turns
+from engine.answer import DECISIONS, ParsedAnswer
+from engine.memory import Memory
+from engine.record import canonical, sha256
+from engine.turn import TurnRecord, first_digest
+from engine.world import OBSERVER
+from lab.play.ending import ending
+from lab.proof.replaying import first_differing_part
+from lab.store.database import CALL_COLUMNS, RUN_COLUMNS, LoggedTurn, Run, Store, sealed
+from lab.store.history import first_of
+from lab.store.journal import rows_of
+from lab.store.schema import TEMPLATES
+from nodes.journal import Call
+from nodes.reading import read
+from nodes.second import Heard, the_one_that_counts
+
+
+class Fault(NamedTuple):
+    """Something that is not as it was recorded; `turn` is None if it concerns the run as a whole."""
+
+    turn: int | None
+    fault: str
+
+
+def faults(store: Store, run: Run) -> Iterator[Fault]:
+    """Yield everything about a run that does not follow from its answers; LabError for another version."""
+    run.check_versions()
+    yield from (Fault(None, fault) for fault in _broken_seal(store, run))
+    at = _Position(first_of(run), {}, first_digest(run.world, run.setting))
+    try:
+        for turn in store.turns(run.id):
+            if turn.turn != at.turn or at.turn == run.turns:
+                break
+            yield from (Fault(turn.turn, fault) for fault in _of_turn(store, run, at, turn))
+            at = at.after(run, turn)
+    except Exception as error:  # noqa: BLE001  whatever a damaged record leads the engine to
+        yield Fault(at.turn, f"the record is damaged: {type(error).__name__}: {error}")
+        return
+    if at.turn < run.turns:
+        yield Fault(at.turn, "the turn is missing")
+        return
+    if at.digest != run.digest:
+        yield Fault(at.turn - 1 if at.turn else None, "the run's digest is not the last link of the chain")
+    yield from _beyond_the_end(store, run)
+    yield from (Fault(None, fault) for fault in _of_ending(store, run, at))
+
+
+class _Position(NamedTuple):
+    """Where verification stands: what the next turn begins with."""
+
+    state: Any
+    memories: Mapping[str, Memory]
+    digest: str
+    turn: int = 0
+
+    def after(self, run: Run, turn: LoggedTurn) -> "_Position":
+        """Go on from what was recorded, so that one fault does not become a fault of every later turn."""
+        state = run.world.load(run.setting, turn.record.state)
+        return _Position(state, turn.record.memories, turn.digest, self.turn + 1)
+
+
+def _broken_seal(store: Store, run: Run) -> Iterator[str]:
+    """Name what was changed in the row of a run or in the texts that its prompts are made of."""
+    row = store.db.table("runs").get(run.id)
+    if row["seal"] != sealed({column: row[column] for column in RUN_COLUMNS}):
+        yield f"the row of the run was changed after it was written: one of {', '.join(RUN_COLUMNS)}"
+    for column in TEMPLATES:
+        if sha256(store.text(row[column])) != row[column]:
+            yield f"the text of {column} is not the one that was used"
+
+
+def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterator[str]:
+    """Name everything about a turn that does not follow from its answers and the turn before."""
+    attempts = store.attempts(run.id, turn.turn)
+    yield from _broken_calls(store, run, turn.turn)
+    asked = run.world.actors(at.state)
+    for agent in asked:
+        if agent not in attempts:
+            yield f"there is no call of {agent}"
+    for agent, calls in attempts.items():
+        yield from _odd_attempts(agent, calls)
+    answers = {agent: _counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+    judged = turns.judge(run.world, at.state, answers)
+    question, ruling = turns.question_of(run.world, at.state, judged.intents), None
+    if question and run.world.observer and run.world.observer.asks(at.state):
+        if OBSERVER in attempts:
+            ruling = _counting(OBSERVER, attempts[OBSERVER])
+        else:
+            yield f"there is no call of {OBSERVER}"
+    asked_too = {*asked, *([OBSERVER] if ruling else [])}
+    yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
+    judged = turns.rule(run.world, at.state, judged, ruling)
+    played = turns.resolve(run.world, at.state, at.memories, judged)
+    yield from _differing(turn, played.record, at.digest)
+    if canonical(turn.ledgers) != canonical(played.resolved.ledgers):
+        yield "the column turns.ledgers differs from what the rules give"
+    yield from _tables_that_differ(store, run, turn)
+
+
+def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
+    """Name the calls of a turn whose row or prompt was changed after it was written."""
+    rows = store.db.table("calls").rows_where("run = ? and turn = ?", [run.id, turn])
+    for row in rows:
+        who = f"{row['agent']}, attempt {row['attempt']}"
+        if row["seal"] != sealed({column: row[column] for column in CALL_COLUMNS}):
+            yield f"the call of {who} was changed after it was written"
+        for column in ("system", "prompt"):
+            if sha256(store.text(row[column])) != row[column]:
+                yield f"the {column} text of {who} is not the one that was sent"
+
+
+def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
+    """Name what is odd about the attempts of one agent: numbers, readings, calls after a decision."""
+    if [call.address.attempt for call in calls] != list(range(1, len(calls) + 1)):
+        yield f"the attempts of {agent} are not numbered from 1 without a gap"
+    for call in calls:
+        parsed = read(agent, call.reply)
+        if (parsed.outcome, parsed.found_as) != (call.outcome, call.found_as):
+            yield (
+                f"the call of {agent}, attempt {call.address.attempt}, is recorded as {call.outcome} "
+                f"({call.found_as}), and its answer is {parsed.outcome} ({parsed.found_as})"
+            )
+    for _, asked in groupby(calls, key=lambda call: call.question):
+        for earlier, later in pairwise(asked):
+            if earlier.outcome in DECISIONS and earlier.prompt == later.prompt:
+                yield f"{agent} was asked again, attempt {later.address.attempt}, after it had decided"
+
+
+def _counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
+    """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
+    last = {call.question: Heard(call.reply, read(agent, call.reply)) for call in calls}
+    return (the_one_that_counts(agent, last[1], last[2]) if 2 in last else last[1]).parsed  # noqa: PLR2004
+
+
+def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[str]:
+    """Name the first part of a record that does not follow from the answers, and a broken chain."""
+    difference = first_differing_part(turn.record, record)
+    if difference is not None:
+        agent, layer, part, _ = difference
+        yield f"{part} differs from what {layer} gives" + (f" ({agent})" if agent else "")
+    elif turn.text != record.text:
+        yield "the text of the record is not the one that was hashed"
+    if sha256(previous + turn.text) != turn.digest:
+        yield "the chain of digests is broken"
+
+
+def _tables_that_differ(store: Store, run: Run, turn: LoggedTurn) -> Iterator[str]:
+    """Name the tables that do not say what the record says."""
+    where = "where run = ? and turn = ?"
+    address = (run.id, turn.turn)
+    (state,) = store.db.execute(f"select state from turns {where}", address).fetchone()  # noqa: S608  names are ours
+    if state != canonical(turn.record.state):
+        yield "the column turns.state differs from the record"
+    for table, rows in rows_of(turn.record):
+        columns = ", ".join(table.columns)
+        told = store.db.execute(f"select {columns} from {table.name} {where}", address)  # noqa: S608  names are ours
+        if set(told) != set(rows):
+            yield f"the table {table.name} differs from the record"
+
+
+def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
+    """Name the rows of turns that the run does not have; calls of the next turn may be there."""
+    for table in ("turns", "calls", *(table.name for table in TurnRecord.tables())):
+        first = run.turns + (table == "calls" and run.status != "finished")
+        sql = f"select min(turn) from {table} where run = ? and turn >= ?"  # noqa: S608  names are ours
+        (turn,) = store.db.execute(sql, (run.id, first)).fetchone()
+        if turn is not None:
+            yield Fault(turn, f"the table {table} has rows of a turn that the run does not have")
+
+
+def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
+    """Name what a run is said to have come to and does not follow from its turns."""
+    row = store.db.table("runs").get(run.id)
+    told = {name: row[name] for name in ("outcomes", "scores", "tainted")}
+    measured = set(
+        store.db.execute(
+            "select name, scope, value, decisions, failures from measures where run = ?", (run.id,)
+        )
+    )
+    if run.status != "finished":
+        if measured or any(value is not None for value in told.values()):
+            yield f"the run is {run.status}, and yet has the figures of a finished one"
+        return
+    if not run.world.over(at.state):
+        yield f"the run is finished, and yet the game is not over after turn {run.turns - 1}"
+    due = ending(store, run)
+    expected: dict[str, Any] = {
+        "outcomes": json.dumps(due.outcomes),
+        "scores": json.dumps(due.scores),
+        "tainted": int(due.tainted),
+    }
+    for name, value in told.items():
+        if value != expected[name]:
+            yield f"the column runs.{name} differs from what the turns give"
+    if measured != set(store.measure_rows(run.id, due.measures)):
+        yield "the table measures differs from what the turns give"

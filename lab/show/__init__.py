@@ -1,0 +1,1 @@
+"""What is shown: cards and tables in the terminal, pages, charts and exports."""

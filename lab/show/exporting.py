@@ -1,0 +1,152 @@
+"""`hobbes export`: a run as tables for other tools, or as pages for people.
+
+The tables are those of the run database, with the texts that they point to put in, and with what is worth
+counting beside it: which call decided, and which decision was nobody's.
+"""
+
+import csv
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from rich.progress import track
+
+from lab.errors import LabError, UsageError
+from lab.show.terminal import ERR
+from lab.store.database import Run, Store, by_turn
+from lab.store.history import scores
+from lab.store.tables import JSON_COLUMNS, QUERIES, Table, queried
+
+
+def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
+    """Write a run into a new folder, whole or not at all; give the files with the rows of each.
+
+    UsageError: something is there already. LabError: the folder cannot be written.
+    """
+    if to.exists():
+        raise UsageError(f"{to} is there already; name another folder with --to")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=to.parent, prefix=".hobbes-") as made:
+            folder = Path(made) / "export"
+            folder.mkdir()
+            written = _write(store, run, form, folder)
+            shutil.move(folder, to)
+    except OSError as error:
+        raise LabError(f"cannot write {to}: {error.strerror}; name another folder with --to") from error
+    return written
+
+
+def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
+    """Write a run's files into a folder."""
+    if form == "html":
+        return _write_pages(store, run, folder)
+    about = {**store.about(run.id), **store.result(run)}
+    (folder / "run.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    written = {"run.json": 1}
+    for table in track(list(tables(store, run)), "exporting", console=ERR, transient=True):
+        path = folder / f"{table.name}.{form}"
+        WRITERS[form](path, table)
+        written[path.name] = len(table.rows)
+    return written
+
+
+def tables(store: Store, run: Run) -> Iterator[Table]:
+    """Give all tables of a run: those of the database, the scores by turn, and the failures."""
+    decisions = store.decisions(run.id)
+    counts = {(d.turn, d.agent, d.attempt): d for d in decisions}
+    decided, failed = by_turn(decisions)
+    for name in QUERIES:
+        table = queried(store, run, name)
+        if name == "turns":
+            more = [{"decisions": decided[r["turn"]], "failures": failed[r["turn"]]} for r in table.rows]
+            table = table.wider({"decisions": int, "failures": int}, more)
+        if name == "calls":
+            found = [counts.get((r["turn"], r["agent"], r["attempt"])) for r in table.rows]
+            more = [{"decides": d is not None, "failed": d is not None and d.failed} for d in found]
+            table = table.wider({"decides": bool, "failed": bool}, more)
+        yield table
+    address = {"run": str, "turn": int, "agent": str}
+    yield Table(
+        "failures",
+        {**address, "attempt": int, "cause": str},
+        [
+            {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
+            for d in decisions
+            if d.failed
+        ],
+    )
+    yield Table(
+        "scores",
+        {**address, "score": int},
+        [
+            {"run": run.id, "turn": turn, "agent": agent, "score": score}
+            for turn, now in scores(store, run)
+            for agent, score in now.items()
+        ],
+    )
+
+
+def _write_jsonl(path: Path, table: Table) -> None:
+    """Write an object a line; what is JSON stands as what it is."""
+    with path.open("w", encoding="utf-8") as file:
+        for row in table.rows:
+            told = {
+                column: json.loads(value)
+                if value is not None and (table.name, column) in JSON_COLUMNS
+                else value
+                for column, value in row.items()
+            }
+            file.write(json.dumps(told, ensure_ascii=False) + "\n")
+
+
+def _write_csv(path: Path, table: Table) -> None:
+    """Write a header and a line a row; what is unknown is empty."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, table.columns)
+        writer.writeheader()
+        writer.writerows(table.rows)
+
+
+def _write_parquet(path: Path, table: Table) -> None:
+    """Write typed columns."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import, and two forms need none of it
+    import pyarrow.parquet  # noqa: PLC0415
+
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])
+    pyarrow.parquet.write_table(pa.Table.from_pylist(table.rows, schema), path)
+
+
+WRITERS: dict[str, Callable[[Path, Table], None]] = {
+    "jsonl": _write_jsonl,
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+}
+
+
+def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
+    """Write the pages of a run as files that link to each other: its own, its turns', its agents'."""
+    from lab.show.pages import Pages  # noqa: PLC0415  slow to import, for its plots
+
+    decisions = store.decisions(run.id)
+    turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not have ended
+    addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
+    addresses += [(decision.turn, decision.agent) for decision in decisions]
+    for address in track(addresses, "exporting", console=ERR, transient=True):
+        up = "../" * len(address)
+        pages = Pages(store, lambda _, *to, up=up: quote(f"{up}{_file(to)}"), live=False)
+        show = (pages.run, pages.turn, pages.agent)[len(address)]
+        path = folder / _file(address)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(show(run, *address), encoding="utf-8")
+    return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions)}
+
+
+def _file(address: tuple[Any, ...]) -> str:
+    """Name the file of the page with this address; no name of an agent leads out of its folder."""
+    return "/".join([*(quote(str(part), safe="") for part in address), "index.html"])

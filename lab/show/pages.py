@@ -1,0 +1,165 @@
+"""The pages of `hobbes view` and `hobbes export --format html`: a run, a turn, one agent's turn, two runs.
+
+Model text is foreign. Every value in a template is escaped, what nobody sees is spelled out, and the pages'
+own policy lets the browser run no script and fetch nothing.
+"""
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from engine.answer import DECISIONS
+from lab.play.answering import waiting
+from lab.proof.comparing import beside, compare
+from lab.show.cards import counts, details
+from lab.show.charts import scores_and_failures
+from lab.show.comparison_table import set_differently
+from lab.show.terminal import Rows, coloured, json_lines, percent, rated, spelled_out, tokens_told
+from lab.show.tracing import (
+    agent_card,
+    all_calls,
+    changed_in_memory,
+    overview,
+    turn_card,
+)
+from lab.store.database import Run, Store
+from lab.store.history import scores, state_before
+
+TEMPLATES = Path(__file__).with_name("templates")
+STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+_POLICY = {
+    "default-src": "'none'",
+    "style-src": f"'sha256-{_STYLE_HASH}'",
+    "img-src": "data:",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+}
+POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
+"""What the browser may do with a page: show it in our style, with the pictures that are in it."""
+
+AT_REST = frozenset({"finished", "halted", "waiting"})
+"""Of runs in these states a page that was shown stays true until somebody acts."""
+
+
+def _shown(value: object) -> object:
+    """Give a value as it is shown."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, float):
+        return round(value, 3)
+    return "" if value is None else spelled_out(str(value))
+
+
+@cache
+def _environment() -> Environment:
+    """Make the templates' environment: what is not escaped by it is not shown."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "style": Markup(STYLE),  # noqa: S704  our own file
+        "policy": POLICY,
+        "decisions": DECISIONS,
+        "counts": counts,
+        "rest": details,
+        "json": lambda value: json.dumps(value, ensure_ascii=False),
+        "lines": json_lines,
+        "percent": percent,
+        "tokens_told": tokens_told,
+        "ratees_of": rated,
+        "both": beside,
+    }
+    return environment
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of a home's runs.
+
+    `link` gives the address of a page from its parts: run, turn, agent; without parts, of the list of runs.
+    Pages that are `live` are served: they link to all runs, and that of a run that is played is loaded anew.
+    """
+
+    store: Store
+    link: Callable[..., str]
+    live: bool
+
+    def _page(self, name: str, **values: object) -> str:
+        """Fill a template."""
+        shown = {"watching": False, "link": self.link, "live": self.live, **values}
+        return _environment().get_template(name).render(**shown)
+
+    def runs(self) -> str:
+        """Give the list of runs."""
+        return self._page("runs.html", runs=self.store.runs())
+
+    def run(self, run: Run) -> str:
+        """Give a run: what it came to, its scores and failures over time, its turns, its measures."""
+        turns = overview(self.store, run)
+        failed = [turn["failures"] for turn in turns if turn["digest"]]
+        by_turn = [now for _, now in scores(self.store, run)]
+        columns = ("name", "value", "decisions", "failures")
+        of_run = ("run = ? and scope = 'run'", [run.id])
+        measures = self.store.db.table("measures").rows_where(*of_run, order_by="rowid")
+        return self._page(
+            "run.html",
+            watching=self.live and run.status not in AT_REST,
+            run=run,
+            result=self.store.result(run),
+            requests=waiting(run) if run.question else [],
+            models=Counter(run.models.values()),
+            config=run.setting.config.model_dump(mode="json"),
+            turns=turns,
+            chart=scores_and_failures(by_turn, failed) if by_turn else "",
+            picture=coloured(self._picture(run, run.turns))[0],
+            measures=[[row[column] for column in columns] for row in measures],
+        )
+
+    def turn(self, run: Run, number: int) -> str:
+        """Give a turn: who was asked, the world before and after, what happened, how calls ended."""
+        told = turn_card(self.store, run, number)
+        before, after = coloured(self._picture(run, number), self._picture(run, min(number + 1, run.turns)))
+        return self._page(
+            "turn.html",
+            run=run,
+            told=told,
+            calls=all_calls(told),
+            before=before,
+            after=after,
+        )
+
+    def agent(self, run: Run, number: int, agent: str) -> str:
+        """Give all that is known of one agent's turn, or of the observer's."""
+        told = agent_card(self.store, run, number, agent)
+        asked = [d.turn for d in self.store.decisions(run.id) if d.agent == agent]
+        at = asked.index(number)
+        return self._page(
+            "agent.html",
+            run=run,
+            told=told,
+            near=asked[max(at - 1, 0) : at + 2],
+            changed=changed_in_memory(told) if "intent" in told else {},
+        )
+
+    def compare(self, a: Run, b: Run) -> str:
+        """Give two runs of one world side by side."""
+        told = compare(self.store, a, b)
+        return self._page("compare.html", told=told, settings=set_differently(told["settings"]))
+
+    def _picture(self, run: Run, number: int) -> Rows:
+        """Give the world's picture at the start of a turn."""
+        return run.world.picture(state_before(self.store, run, number))

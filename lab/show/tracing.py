@@ -1,0 +1,197 @@
+"""`hobbes trace`: a run, a turn, or one agent's turn as a card."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.memory import EMPTY_MEMORY
+from engine.record import JsonObject
+from engine.world import OBSERVER
+from lab.errors import LabError, UsageError
+from lab.store.database import Decision, LoggedTurn, Run, Store
+from lab.store.history import logged, memories_before, played_turn, reports, state_before
+from nodes.journal import Call
+from nodes.reading import deciding
+
+Card = dict[str, Any]
+
+NOTHING: Card = {
+    **{part: [] for part in ("agents", "events", "draws")},
+    **{part: {} for part in ("ledgers", "arithmetic", "reports")},
+    **dict.fromkeys(("observer", "digest")),
+}
+"""What is known of a turn that has not ended."""
+
+Arithmetic = Mapping[str, Mapping[str, str]]
+"""Each agent's figures, each written as a sum."""
+
+
+def overview(store: Store, run: Run) -> list[Card]:
+    """Return one line per turn: outcomes of calls, rejections, corrections, events.
+
+    The last line may be of a turn that has calls and has not ended: it has no digest.
+    """
+    decided: dict[int, list[Decision]] = {}
+    for decision in store.decisions(run.id):
+        decided.setdefault(decision.turn, []).append(decision)
+    turns = {turn.turn: turn for turn in store.turns(run.id)}
+    return [
+        _line(number, turns.get(number), decided.get(number, [])) for number in sorted({*turns, *decided})
+    ]
+
+
+def _line(number: int, turn: LoggedTurn | None, decided: list[Decision]) -> Card:
+    """Return the line of a turn, or of one that has not ended."""
+    record = turn.record if turn else None
+    return {
+        "turn": number,
+        "outcomes": dict(Counter(decision.outcome for decision in decided)),
+        "failures": sum(decision.failed for decision in decided),
+        "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
+        "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
+        "events": dict(Counter(event.type for event in record.events)) if record else {},
+        "digest": turn.digest if turn else None,
+    }
+
+
+def turn_card(store: Store, run: Run, number: int) -> Card:
+    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only."""
+    if number == run.turns and (begun := _all_ended(store, run, number)):
+        return {"run": run.id, "turn": number, **NOTHING, "calls": begun}
+    turn = logged(store, run, number)
+    arithmetic, told = _arithmetic(store, run, turn), turn.record.to_json()
+    return {
+        "run": run.id,
+        "turn": number,
+        "agents": [_agent_card(store, run, turn, agent, arithmetic) for agent in turn.record.intents],
+        "calls": _all_ended(store, run, number),
+        "observer": observer_card(store, run, number),
+        "events": told["events"],
+        "draws": told["draws"],
+        "ledgers": turn.ledgers,
+        "arithmetic": arithmetic,
+        "reports": reports(turn),
+        "digest": turn.digest,
+    }
+
+
+def _all_ended(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
+    """Return how each call of a turn ended, by agent."""
+    found = store.attempts(run.id, number).items()
+    return {agent: [_ended(call) for call in calls] for agent, calls in found}
+
+
+def agent_card(store: Store, run: Run, number: int, agent: str) -> Card:
+    """Return all that is known of one agent's turn, or of the observer's; before its end, the calls only."""
+    if number == run.turns and (begun := _call_card(store, run, number, agent)):
+        return {**begun, "drops": [], "mends": []}
+    if agent == OBSERVER and (ruled := observer_card(store, run, number)):
+        return ruled
+    turn = logged(store, run, number)
+    return _agent_card(store, run, turn, agent, _arithmetic(store, run, turn))
+
+
+def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
+    """Return the call that counts for one agent, or for the observer, with all attempts; None without one."""
+    attempts = store.attempts(run.id, number, agent).get(agent, [])
+    call = deciding(attempts)
+    if call is None:
+        return None
+    address = {"run": run.id, "turn": number, "agent": agent}
+    return {**address, **_told(call), "attempts": [_ended(attempt) for attempt in attempts]}
+
+
+def _agent_card(store: Store, run: Run, turn: LoggedTurn, agent: str, arithmetic: Arithmetic) -> Card:
+    """Return an agent's card of a turn."""
+    number, record = turn.turn, turn.record
+    if agent not in record.intents:
+        raise UsageError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
+    called = _call_card(store, run, number, agent)
+    if called is None:
+        raise LabError(f"run {run.id} has no answer of {agent} in turn {number}: its record is damaged")
+    return {
+        **called,
+        "view": run.world.observe(state_before(store, run, number), agent),
+        "intent": record.intents[agent],
+        **_found(turn, agent),
+        "events": list(_about([event.to_json() for event in record.events], agent)),
+        "draws": [draw.to_json() for draw in record.draws if agent in draw.participants],
+        "arithmetic": arithmetic.get(agent, {}),
+        "memory_before": memories_before(store, run, number).get(agent, EMPTY_MEMORY).to_json(),
+        "memory_after": record.memories[agent].to_json(),
+    }
+
+
+def observer_card(store: Store, run: Run, number: int) -> Card | None:
+    """Return what an observer was asked in a turn and ruled; None if it was asked nothing."""
+    turn = logged(store, run, number)
+    called = _call_card(store, run, number, OBSERVER)
+    if called is None or run.world.observer is None:
+        return None
+    intents = {agent: run.world.intent.from_json(intent) for agent, intent in turn.record.intents.items()}
+    return {
+        **called,
+        "view": json.loads(called["prompt"].splitlines()[-1]),
+        **_found(turn, OBSERVER),
+        "rulings": run.world.observer.ruled(intents),
+    }
+
+
+def _found(turn: LoggedTurn, agent: str) -> Card:
+    """Return the rejections and corrections of one agent's answer."""
+    return {
+        "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
+        "mends": [mend.to_json() for mend in turn.record.mends if mend.agent == agent],
+    }
+
+
+def changed_in_memory(card: Card) -> Card:
+    """Return what changed in the memory of an agent's card."""
+    return {key: now for key, now in card["memory_after"].items() if now != card["memory_before"][key]}
+
+
+def all_calls(card: Card) -> list[Card]:
+    """Return the calls of a turn's card in one list, each with its agent."""
+    return [{"agent": agent, **call} for agent, calls in card["calls"].items() for call in calls]
+
+
+def _arithmetic(store: Store, run: Run, turn: LoggedTurn) -> Arithmetic:
+    """Return each agent's figures after a turn, each as a sum that a hand can check."""
+    return run.world.arithmetic(played_turn(run, state_before(store, run, turn.turn), turn))
+
+
+def _told(call: Call) -> Card:
+    """Return what is known of a call."""
+    reply = call.reply
+    return {
+        "attempt": call.address.attempt,
+        "outcome": call.outcome,
+        "found_as": call.found_as,
+        "model": reply.model,
+        "system": call.prompt.system,
+        "prompt": call.prompt.turn,
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "error": reply.error,
+        "tokens": {"in": reply.tokens_in, "out": reply.tokens_out},
+        "milliseconds": reply.milliseconds,
+    }
+
+
+def _ended(call: Call) -> Card:
+    """Return how one attempt ended, whether it counted or not."""
+    return {
+        "attempt": call.address.attempt,
+        "question": call.question,
+        "tries": call.reply.tries,
+        "outcome": call.outcome,
+        "model": call.reply.model,
+        "milliseconds": call.reply.milliseconds,
+        "error": call.reply.error,
+    }
+
+
+def _about(events: list[JsonObject], agent: str) -> Iterator[JsonObject]:
+    """Yield the events that name an agent in any of their fields."""
+    return (event for event in events if agent in event.values())

@@ -1,0 +1,156 @@
+"""`hobbes view`: the runs of a home as web pages on this machine.
+
+An address of a page is a decision's own: /run/turn/agent. The pages run no script; what another site's page
+asks for is refused, since it would be read there. A person who is asked can answer here.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Thread
+from threading import enumerate as enumerate_threads
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, quote
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from lab.errors import LabError, UsageError
+from lab.play.answering import as_told, waiting
+from lab.play.playing import go_on
+from lab.show.pages import POLICY, Pages
+from lab.show.terminal import ERR, plain
+from lab.store.database import Run, Store, open_store
+from lab.wire.listening import listener
+
+HEADERS = {
+    "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def link(*parts: object) -> str:
+    """Give the address of a page."""
+    return "/" + "/".join(quote(str(part), safe="") for part in parts)
+
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104  only if somebody asks for it
+"""The address of all of a machine's own: whoever serves there tells everybody, by whatever name."""
+
+PLAYING = "playing "
+"""What the name of a thread begins with that plays a run on behind the pages."""
+
+At: TypeAlias = Mapping[str, Any]
+"""What an address names: run, turn, agent; or a and b."""
+
+PAGES: Mapping[str, Callable[[Pages, At], str]] = {
+    "/": lambda pages, _: pages.runs(),
+    "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
+    "/{run}": lambda pages, at: pages.run(_run(pages, at)),
+    "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
+    "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
+}
+
+
+def _run(pages: Pages, at: At, which: str = "run") -> Run:
+    """Give the run that an address names."""
+    return pages.store.find(at.get(which, ""))
+
+
+def site(home: Path, host: str) -> Starlette:
+    """Make the web site of a home."""
+
+    def page(show: Callable[[Pages, At], str]) -> Callable[[Request], Response]:
+        """Make an endpoint of a page; Starlette calls it in a thread, with a connection of its own."""
+
+        def endpoint(request: Request) -> Response:
+            at = {**request.query_params, **request.path_params}
+            try:
+                with open_store(home) as opened, opened.as_of_now():
+                    return HTMLResponse(show(Pages(opened, link, live=True), at), headers=HEADERS)
+            except LabError as error:
+                return _told(error, 404 if isinstance(error, UsageError) else 500)
+
+        return endpoint
+
+    def answer(request: Request, body: bytes) -> Response:
+        """Answer what a waiting run asks a person, and play on behind the page."""
+        if request.headers.get("origin") != f"http://{request.headers.get('host')}":
+            return _told("another site's page may not answer", 403)
+        try:
+            with open_store(home) as opened:
+                run, said = _claimed(opened, request.path_params["run"], body)
+        except LabError as error:
+            return _told(error, 400)
+        Thread(target=_play_on, args=(home, run, said), name=f"{PLAYING}{run.id}", daemon=True).start()
+        return RedirectResponse(link(run.id), 303, headers=HEADERS)
+
+    async def answered(request: Request) -> Response:
+        return await run_in_threadpool(answer, request, await request.body())
+
+    routes = [Route(path, page(show)) for path, show in PAGES.items()]
+    hosts = ["*"] if host == EVERYWHERE else [host, "localhost", "127.0.0.1"]
+    return Starlette(
+        routes=[*routes, Route("/{run}/answer", answered, methods=["POST"])],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
+    )
+
+
+def _told(why: object, status: int) -> Response:
+    """Say in one line why there is no page."""
+    return PlainTextResponse(f"hobbes: {why}\n", status, headers=HEADERS)
+
+
+def _claimed(opened: Store, name: str, body: bytes) -> tuple[Run, str]:
+    """Take an answer for what a run asks now, so that nobody else answers it; LabError says why not.
+
+    Should the answer be lost with this process, the run asks the same again when it is resumed.
+    """
+    form = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
+    fields = dict(form)
+    with opened.playing(opened.find(name).id):
+        run = opened.find(name)
+        requests = waiting(run)
+        if run.question is None or fields.get("address") != run.question["address"]:
+            raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
+        grants = [f"{unit}={amount}" for unit, amount in form if unit not in {"address", "reason"}]
+        said = as_told(requests, grants, fields.get("reason", ""))
+        opened.update(run.id, status="unfinished", question=None)
+        return opened.find(run.id), said
+
+
+def _play_on(home: Path, run: Run, said: str) -> None:
+    """Play a run on from what was answered; why it stops, if it does, is told where the pages are served."""
+    try:
+        with open_store(home) as opened:
+            asyncio.run(go_on(opened, run, lambda _: None, said))
+    except LabError as error:
+        ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+
+
+def view(home: Path, host: str, port: int) -> None:
+    """Serve the pages until stopped; the first line on stdout says where."""
+    with listener(host, port) as listening:
+        print(f"http://{host}:{listening.getsockname()[1]}/", flush=True)  # noqa: T201  for people and scripts
+        config = uvicorn.Config(site(home, host), log_level="warning", access_log=False)
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:  # Ctrl-C comes out of it
+            _tell_what_was_played(home)
+
+
+def _tell_what_was_played(home: Path) -> None:
+    """Say of each run that is played behind a page how to go on with it."""
+    for thread in enumerate_threads():
+        if thread.name.startswith(PLAYING):
+            run = thread.name.removeprefix(PLAYING)
+            hint = f"run {run} was being played; `hobbes resume {run} --home {home}` goes on"
+            ERR.print(plain(hint), soft_wrap=True)

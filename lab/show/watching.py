@@ -1,0 +1,35 @@
+"""Watching a run while it plays: a progress bar, and in a terminal the world's picture."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from lab.play.playing import OnTurn
+from lab.show.terminal import ERR, picture
+from lab.store.database import Run
+from nodes.state import TurnState
+
+
+@contextmanager
+def watched(run: Run) -> Iterator[OnTurn]:
+    """Show how far a run is, on stderr."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=ERR
+    )
+    task = bar.add_task(run.world.name, total=run.setting.config.rounds)
+    last: list[dict[str, Any]] = []
+
+    def on_turn(state: TurnState) -> None:
+        bar.update(task, completed=state["turn"])
+        last[:] = [state["world"]]
+
+    def screen() -> RenderableType:
+        rows = run.world.picture(run.world.load(run.setting, last[0])) if last else ()
+        return Group(picture(rows), bar)
+
+    with Live(get_renderable=screen, console=ERR, refresh_per_second=8, transient=True):
+        yield on_turn

@@ -1,0 +1,578 @@
+"""The run database: one SQLite file that anyone can open (Datasette, pandas, DuckDB).
+
+Everything is addressed by run, turn, agent and attempt. The rows of a turn are written in one transaction.
+"""
+
+import errno
+import json
+import os
+import secrets
+import shlex
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from filelock import FileLock, Timeout
+from sqlite_utils import Database
+from sqlite_utils.db import NotFoundError
+
+from engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
+from engine.measuring import parts, ratio
+from engine.record import canonical, sha256
+from engine.turn import RECORD_VERSION, TurnRecord, first_digest
+from engine.world import AnyWorld, Measure, Setting, settle
+from engine.worlds import world_named
+from lab.errors import LabError, UsageError
+from lab.store.prices import Prices, prices_of, usd
+from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
+from nodes.caps import Caps, Spent
+from nodes.journal import Address, Call, PlayerKind, Prompt, Reply
+from nodes.prompting import PromptSet
+from nodes.reading import deciding
+
+HOBBES = version("hobbes")
+"""The version of this hobbes."""
+
+BUSY_SECONDS = 30.0
+"""How long to wait while another process writes."""
+
+RESERVED = {"", "last", "compare"}
+"""Names that mean something else where a run is named."""
+
+BROKEN = {
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+}
+"""What can be wrong with a database that is no mistake of ours."""
+
+SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
+"""Calls that were answered, and did not tell what they cost."""
+
+UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What can be wrong with a folder that is no mistake of ours."""
+
+
+CALL_COLUMNS = (
+    "run",
+    "turn",
+    "agent",
+    "attempt",
+    "question",
+    "tries",
+    "outcome",
+    "found_as",
+    "model",
+    "system",
+    "prompt",
+    "answer",
+    "reasoning",
+    "error",
+    "tokens_in",
+    "tokens_out",
+    "milliseconds",
+    "arrived",
+)
+"""The columns of a call that its seal covers, in the order in which they are sealed."""
+
+RUN_COLUMNS = (
+    "id",
+    "world",
+    "config",
+    "agents",
+    "seed",
+    "models",
+    "prompts",
+    "lang",
+    "system_template",
+    "turn_template",
+    "answer_schema",
+    "observer_text",
+    "started",
+    "record_version",
+    "rules_version",
+    "hobbes",
+)
+"""The columns of a run that never change and that its seal covers, in the order in which they are sealed."""
+
+
+def sealed(row: Mapping[str, Any]) -> str:
+    """Return the seal of a row: the digest of what it said when it was written.
+
+    It shows that a single column was changed later. Whoever rewrites the seal, too, goes unnoticed.
+    """
+    return sha256(canonical(list(row.values())))
+
+
+MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
+"""Name, scope, value, decisions, failures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a run came to. A run is tainted if more of its calls failed than its settings allow."""
+
+    outcomes: Mapping[str, int]
+    scores: Mapping[str, int]
+    tainted: bool
+    measures: tuple[Measure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What a run was recorded with."""
+
+    record: int
+    rules: int
+    hobbes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as the database has it; see `Store.find`."""
+
+    id: str
+    name: str | None
+    world: AnyWorld
+    setting: Setting[Any]
+    models: dict[str, str]
+    prompts: PromptSet
+    status: str
+    turns: int
+    digest: str
+    seconds: float
+    caps: Caps
+    question: dict[str, Any] | None
+    """What a person is asked, while the run waits for an answer."""
+    versions: Versions
+
+    def check_versions(self) -> None:
+        """Refuse, in one line, a run that this hobbes can show and not play, replay or verify."""
+        here = Versions(RECORD_VERSION, self.world.rules_version, HOBBES)
+        if (self.versions.record, self.versions.rules) != (here.record, here.rules):
+            raise LabError(
+                f"run {self.id} was recorded by hobbes {self.versions.hobbes} "
+                f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}): "
+                f"verify it, replay it or play it on with that version; hobbes {here.hobbes} "
+                f"(record {here.record}, rules {here.rules}) can show and export it"
+            )
+
+
+class Decision(NamedTuple):
+    """How the call ended that counts for an agent in a turn."""
+
+    turn: int
+    agent: str
+    attempt: int
+    outcome: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call failed, so that the default action was taken."""
+        return self.outcome not in DECISIONS
+
+
+def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
+    """Count decisions by their turns: all of them, and those that failed."""
+    decided, failed = Counter[int](), Counter[int]()
+    for decision in decisions:
+        decided[decision.turn] += 1
+        failed[decision.turn] += decision.failed
+    return decided, failed
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedTurn:
+    """A logged turn: its record, its link in the chain, and the world's own ledgers.
+
+    `text` is the text of the record as the database has it.
+    """
+
+    turn: int
+    record: TurnRecord
+    text: str
+    digest: str
+    ledgers: dict[str, Any]
+
+
+class Store:
+    """The run database of a home folder."""
+
+    def __init__(self, home: Path, db: Database) -> None:
+        self.home = home
+        self.db = db
+
+    def command(self, *words: object) -> str:
+        """Spell a command on this home as it can be typed here."""
+        usual = Path(os.environ.get("HOBBES_HOME") or ".hobbes")
+        home = [] if self.home == usual else ["--home", self.home]
+        return shlex.join(str(word) for word in ("hobbes", *words, *home))
+
+    def new_run(  # noqa: PLR0913, PLR0917  all that a run is begun with
+        self,
+        world: AnyWorld,
+        setting: Setting[Any],
+        models: Mapping[str, str],
+        prompts: PromptSet,
+        name: str | None,
+        caps: Caps,
+    ) -> str:
+        """Write down that a run begins, with the very texts of its prompts; give its id."""
+        run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
+        with self.db.atomic():
+            texts = [self.text_hash(text) for text in (prompts.system, prompts.turn, prompts.schema)]
+            # From the first text on, nobody else writes: the name stays free until it is taken.
+            self._check_name(name)
+            fixed = {
+                "id": run,
+                "world": world.name,
+                "config": setting.config.model_dump_json(),
+                "agents": json.dumps(setting.agents),
+                "seed": setting.seed,
+                "models": json.dumps(models),
+                "prompts": prompts.variant,
+                "lang": prompts.lang,
+                **dict(zip(TEMPLATES, texts, strict=True)),
+                "observer_text": prompts.observer,
+                "started": _now(),
+                "record_version": RECORD_VERSION,
+                "rules_version": world.rules_version,
+                "hobbes": HOBBES,
+            }
+            self.db.table("runs").insert(
+                {
+                    **fixed,
+                    "name": name,
+                    "caps": json.dumps(asdict(caps)),
+                    "status": "unfinished",
+                    "digest": first_digest(world, setting),
+                    "seal": sealed(fixed),
+                }
+            )
+        return run
+
+    def _check_name(self, name: str | None) -> None:
+        """Refuse a name by which a run could not be found."""
+        taken = self.db.table("runs").rows_where("name = ?1 or id = ?1", [name])
+        if name in RESERVED or (name or "").endswith(".json.gz") or next(taken, None):
+            raise UsageError(
+                f"--name {name!r}: take one that is not empty, not `last` or `compare`, no cassette's "
+                "and no other run's"
+            )
+
+    def text_hash(self, text: str) -> str:
+        """Keep a text once; give its hash."""
+        name = sha256(text)
+        self.db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
+        return name
+
+    def text(self, name: str) -> str:
+        """Give the text of a hash."""
+        found: str = self.db.table("texts").get(name)["text"]
+        return found
+
+    def find(self, reference: str) -> Run:
+        """Give the run of this id, unique prefix of an id, name, or `last`."""
+        if reference == "last":
+            rows = list(self.db.table("runs").rows_where(order_by="started desc, rowid desc", limit=1))
+        else:
+            rows = list(self.db.table("runs").rows_where("id = ?1 or name = ?1", [reference])) or list(
+                self.db.table("runs").rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
+            )
+        if not rows:
+            raise UsageError(
+                f"there is no run {reference!r} in {self.home}; `{self.command('runs')}` lists them"
+            )
+        if len(rows) > 1:
+            raise UsageError(f"{reference!r} begins several runs: {', '.join(row['id'] for row in rows)}")
+        return self._as_run(rows[0])
+
+    def _as_run(self, row: Mapping[str, Any]) -> Run:
+        """Give a run from its row."""
+        try:
+            return self._read_run(row)
+        except (ValueError, NotFoundError) as error:
+            raise LabError(f"run {row['id']} cannot be read by this hobbes: {error}") from error
+
+    def _read_run(self, row: Mapping[str, Any]) -> Run:
+        """Give a run from its row; ValueError or NotFoundError: this is no row of ours."""
+        world = world_named(row["world"])
+        system, turn, schema = (self.text(row[column]) for column in TEMPLATES)
+        return Run(
+            row["id"],
+            row["name"],
+            world,
+            settle(world, json.loads(row["agents"]), row["seed"], json.loads(row["config"])),
+            json.loads(row["models"]),
+            PromptSet(
+                world.name, row["prompts"], row["lang"], system, turn, schema, row["observer_text"] or ""
+            ),
+            row["status"],
+            row["turns"],
+            row["digest"],
+            row["seconds"],
+            Caps(**json.loads(row["caps"] or "{}")),
+            json.loads(row["question"]) if row["question"] else None,
+            Versions(row["record_version"], row["rules_version"], row["hobbes"]),
+        )
+
+    def turns(self, run: str, first: int = 0) -> Iterator[LoggedTurn]:
+        """Give the logged turns of a run in order."""
+        for row in self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn"):
+            try:
+                record, ledgers = TurnRecord.from_json(json.loads(row["record"])), json.loads(row["ledgers"])
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise LabError(
+                    f"run {run}, turn {row['turn']}: the record is damaged: {type(error).__name__} {error}"
+                ) from error
+            yield LoggedTurn(row["turn"], record, row["record"], row["digest"], ledgers)
+
+    def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
+        """Give the call of each agent in a turn that counts, by agent."""
+        return [call for calls in self.attempts(run, turn, agent).values() if (call := deciding(calls))]
+
+    def attempts(self, run: str, turn: int, agent: str | None = None) -> dict[str, list[Call]]:
+        """Give all calls of each agent in a turn, in the order of their attempts."""
+        rows = self.db.table("calls").rows_where(
+            "run = ? and turn = ? and agent = coalesce(?, agent)",
+            [run, turn, agent],
+            order_by="agent, attempt",
+        )
+        found: dict[str, list[Call]] = {}
+        for row in rows:
+            found.setdefault(row["agent"], []).append(self._as_call(row))
+        return found
+
+    def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
+        """Return the last attempt of each turn and agent, from this turn on, for which calls were kept."""
+        sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
+        rows = self.db.conn.execute(sql, [run, turn]).fetchall()
+        return {(number, agent): attempt for number, agent, attempt in rows}
+
+    def _as_call(self, row: Mapping[str, Any]) -> Call:
+        """Give a call from its row."""
+        outcome = Outcome(row["outcome"])
+        failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
+        return Call(
+            Address(row["turn"], row["agent"], row["attempt"]),
+            Prompt(self.text(row["system"]), self.text(row["prompt"])),
+            Reply(
+                row["answer"],
+                row["model"],
+                row["reasoning"],
+                failure,
+                row["error"],
+                row["tokens_in"],
+                row["tokens_out"],
+                row["milliseconds"],
+                row["tries"],
+            ),
+            outcome,
+            FoundAs(row["found_as"]),
+            row["question"],
+        )
+
+    def runs(self) -> list[dict[str, Any]]:
+        """List the runs, the newest first, as scripts read them."""
+        return [
+            self.about(row["id"])
+            for row in self.db.table("runs").rows_where(select="id", order_by="started desc, rowid desc")
+        ]
+
+    def about(self, run: str) -> dict[str, Any]:
+        """Give all that is known of a run but its texts."""
+        row = self.db.table("runs").get(run)
+        told = {c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")}
+        return told | {"failures": self.failures(run)}
+
+    def result(self, run: Run) -> dict[str, Any]:
+        """Give what a run came to, as `run --json` ends with it."""
+        row = self.db.table("runs").get(run.id)
+        outcomes = self.counts(run.id, "calls", "outcome")
+        return {
+            "run": run.id,
+            "world": run.world.name,
+            "turns": run.turns,
+            "digest": run.digest,
+            "over": run.status == "finished",
+            "scores": json.loads(row["scores"] or "{}"),
+            "calls": sum(outcomes.values()),
+            "outcomes": outcomes,
+            "failures": self.failures(run.id),
+            "drops": self.counts(run.id, "drops", "code"),
+            "mends": self.counts(run.id, "mends", "code"),
+            "tokens": self.tokens(run.id),
+            "usd": self.spent(run, prices_of(self.home)).usd,
+            "seconds": run.seconds,
+            "tainted": bool(row["tainted"]),
+            "halted": row["error"] if run.status == "halted" else None,
+        }
+
+    def failures(self, run: str) -> dict[str, Any]:
+        """Count the decisions that were nobody's: of each agent and turn, the call that counts failed.
+
+        The observer's calls count as an agent's. `share` is of all decisions; None: there was none yet.
+        """
+        decisions = self.decisions(run)
+        failed = [decision for decision in decisions if decision.failed]
+        return {
+            "total": len(failed),
+            "share": ratio(len(failed), len(decisions)),
+            "by_turn": dict(Counter(failure.turn for failure in failed)),
+            "by_agent": dict(Counter(failure.agent for failure in failed).most_common()),
+            "by_cause": dict(Counter(failure.outcome for failure in failed).most_common()),
+        }
+
+    def decisions(self, run: str) -> list[Decision]:
+        """Give of each agent and turn how the call that counts ended."""
+        # What counts is nodes.reading.deciding's to say; SQLite takes the rest from the row of the maximum.
+        sql = (
+            "select turn, agent, max(attempt), outcome from calls where run = ?"
+            " and (question = 1 or outcome in (?, ?)) group by turn, agent"
+        )
+        return [Decision(*row) for row in self.db.conn.execute(sql, [run, *sorted(DECISIONS)])]
+
+    def measures(self, run: str) -> dict[str, float | None]:
+        """Give the measures of a whole run."""
+        rows = self.db.table("measures").rows_where("run = ? and scope = 'run'", [run], order_by="rowid")
+        return {row["name"]: row["value"] for row in rows}
+
+    @contextmanager
+    def as_of_now(self) -> Iterator[None]:
+        """Read everything as it stands at one moment, whatever is played meanwhile."""
+        self.db.conn.execute("begin")
+        try:
+            yield
+        finally:
+            self.db.conn.rollback()
+
+    def counts(self, run: str, table: str, column: str) -> dict[str, int]:
+        """Count a run's rows of a table by a column."""
+        sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours
+        return dict(self.db.conn.execute(sql, [run]).fetchall())
+
+    def tokens(self, run: str) -> dict[str, int | None]:
+        """Sum the tokens of a run's calls, None where no call told; `untold`: the answers that told none."""
+        sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ?"  # noqa: S608  our own
+        row = self.db.conn.execute(sql, [run]).fetchone()
+        return {"in": row[0], "out": row[1], "untold": row[2] or 0}
+
+    def spent(self, run: Run, prices: Prices) -> Spent:
+        """Give what a run has cost so far, a person's answers left out; what nobody told, nobody knows."""
+        sums = f"count(*), sum(tokens_in), sum(tokens_out), sum({SILENT})"
+        sql = f"select model, {sums} from calls where run = ? and model != ? group by model"  # noqa: S608  our own
+        spent = Spent(seconds=run.seconds)
+        for model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(
+            sql, [run.id, PlayerKind.HUMAN]
+        ):
+            spent.calls += calls
+            into, out = (None, None) if silent else (tokens_in or 0, tokens_out or 0)
+            spent.add(None if into is None or out is None else into + out, usd(prices, model, into, out))
+        return spent
+
+    def update(self, run: str, **values: str | float | None) -> None:
+        """Change what is known of a run."""
+        # One statement waits for other writers; sqlite-utils reads first, and a reader may not turn writer.
+        with self.db.conn as connection:
+            _update(connection, run, values)
+
+    def end_run(self, run: str, ending: Ending) -> None:
+        """Write down that a run came to its end, and how."""
+        rows = self.measure_rows(run, ending.measures)
+        values: dict[str, str | float | None] = {
+            "status": "finished",
+            "ended": _now(),
+            "outcomes": json.dumps(ending.outcomes),
+            "scores": json.dumps(ending.scores),
+            "tainted": int(ending.tainted),
+        }
+        with self.db.conn as connection:
+            connection.executemany(
+                "insert or replace into measures (run, name, scope, value, decisions, failures)"
+                " values (?, ?, ?, ?, ?, ?)",
+                [(run, *row) for row in rows],
+            )
+            _update(connection, run, values)
+
+    def measure_rows(self, run: str, measures: tuple[Measure, ...]) -> list[MeasureRow]:
+        """Return measures as rows, each with the number of decisions it is based on, and of failed ones."""
+        decided, failed = by_turn(self.decisions(run))
+        turns = range(self.db.table("runs").get(run)["turns"])
+        scopes = {**dict(parts(turns)), **{f"turn/{turn}": (turn,) for turn in turns}}
+        counted = {
+            scope: (sum(decided[turn] for turn in on), sum(failed[turn] for turn in on))
+            for scope, on in scopes.items()
+        }
+        return [(m.name, m.scope, m.value, *counted[m.scope]) for m in measures]
+
+    @contextmanager
+    def playing(self, run: str) -> Iterator[None]:
+        """Hold a run, so that nobody else plays it; the system lets go of it when the process dies."""
+        lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
+        try:
+            with lock.acquire(timeout=0):
+                yield
+        except Timeout as error:
+            raise LabError(f"run {run} is being played by another process; wait for it to end") from error
+
+
+@contextmanager
+def open_store(home: Path) -> Iterator[Store]:
+    """Open the run database of a home folder, making or migrating it as needed."""
+    path = home / "runs.db"
+    try:
+        (home / "locks").mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
+    except (OSError, sqlite3.Error) as error:
+        raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
+    try:
+        db = Database(connection)
+        # SQLite waits for no other process that turns the same new file to WAL.
+        with FileLock(home / "locks" / "runs.lock", timeout=BUSY_SECONDS):
+            connection.execute("pragma journal_mode = wal")
+            migrations.apply(db)
+            make_tables_of_the_record(db)
+        connection.execute("pragma synchronous = normal")
+        connection.execute("pragma foreign_keys = on")
+        yield Store(home, db)
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
+            raise  # a bug of ours
+        raise LabError(
+            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; "
+            "make room if the disk is full, or try another --home"
+        ) from error
+    except OSError as error:
+        if error.errno not in UNWRITABLE or error.filename is None:
+            raise  # a bug of ours, or the output's
+        raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
+    finally:
+        connection.close()
+
+
+def _update(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:
+    """Change columns of a run."""
+    columns = ", ".join(f"{column} = :{column}" for column in values)
+    connection.execute(f"update runs set {columns} where id = :run", {**values, "run": run})  # noqa: S608  names are ours
+
+
+def _told(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
+    """Give a column of a run as scripts read it."""
+    if column in {"config", "agents", "models", "outcomes", "scores", "caps", "question"}:
+        return json.loads(value) if value else None
+    return bool(value) if column == "tainted" and value is not None else value
+
+
+def _now() -> str:
+    """Give the time, for people: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,73 @@
+"""A logged run as the world's own values: what measures and pages read."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.memory import Memory
+from engine.reflection import REPORTS
+from engine.world import Played
+from lab.errors import UsageError
+from lab.store.database import LoggedTurn, Run, Store
+
+
+def history(store: Store, run: Run) -> list[Played[Any, Any]]:
+    """Return the turns of a run as its world's own values."""
+    played = []
+    before = first_of(run)
+    for turn in store.turns(run.id):
+        played.append(played_turn(run, before, turn))
+        before = played[-1].after
+    return played
+
+
+def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state
+    """Return a logged turn as its world's own values, from the state that it began with."""
+    world, record = run.world, turn.record
+    return Played(
+        before,
+        intents={agent: world.intent.from_json(said) for agent, said in record.intents.items()},
+        after=world.load(run.setting, record.state),
+        events=record.events,
+        draws=record.draws,
+    )
+
+
+def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """Yield the scores after each logged turn."""
+    for turn in store.turns(run.id):
+        yield turn.turn, run.world.scores(run.world.load(run.setting, turn.record.state))
+
+
+def logged(store: Store, run: Run, number: int) -> LoggedTurn:
+    """Return a logged turn; UsageError says which there are."""
+    turn = next(store.turns(run.id, number), None) if 0 <= number < run.turns else None
+    if turn is None or turn.turn != number:
+        there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
+        raise UsageError(f"run {run.id} has no turn {number}; {there}")
+    return turn
+
+
+def first_of(run: Run) -> Any:  # noqa: ANN401  a world's own state
+    """Return the world's state before the first turn."""
+    return run.world.setup(run.setting.config, run.setting.agents, run.setting.seed)
+
+
+def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a world's own state
+    """Return the world's state at the start of a turn."""
+    if number == 0:
+        return first_of(run)
+    return run.world.load(run.setting, logged(store, run, number - 1).record.state)
+
+
+def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:
+    """Return everybody's memory at the start of a turn; who has none yet is not named."""
+    return logged(store, run, number - 1).record.memories if number else {}
+
+
+def reports(turn: LoggedTurn) -> dict[str, dict[str, Mapping[str, int]]]:
+    """Return the reports that stand after a turn: kind, rater, ratee, 1 to 10."""
+    memories = turn.record.memories.items()
+    return {
+        kind: {rater: given for rater, memory in memories if (given := getattr(memory, kind))}
+        for kind in REPORTS
+    }

@@ -1,0 +1,127 @@
+"""A run's journal in the run database: what `graphs` writes while it plays."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.answer import DECISIONS, ParsedAnswer
+from engine.record import canonical, sha256
+from engine.turn import Row, Table, TurnRecord
+from lab.store.database import CALL_COLUMNS, Run, Store, sealed
+from nodes.journal import Address, Call, Prompt
+from nodes.reading import deciding
+
+
+class RunJournal:
+    """Writes a run's calls as they arrive and its turns as they end."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._store = store
+        self._run = run.id
+        # Only after a crash or a halt are there calls of turns that were never logged.
+        self._attempts = store.attempts_since(run.id, run.turns)
+        # A run that halted on failures asks again; in any other they stay what they were.
+        self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
+        self._kept: set[str] = set()
+
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        """Return the last call to this question, if it answers the same prompt and its failure counts."""
+        if (turn, agent) not in self._attempts:
+            return None
+        calls = self._store.attempts(self._run, turn, agent)[agent]
+        counts = deciding(calls)
+        if not self._failures_count and counts is not None and counts.outcome not in DECISIONS:
+            return None
+        asked = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
+        return next(asked, None)
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Return the attempt after all that were kept."""
+        return Address(turn, agent, self._attempts.get((turn, agent), 0) + 1)
+
+    def read(self, call: Call, parsed: ParsedAnswer) -> None:
+        """Nothing to write: how a kept call was read stands beside it."""
+
+    def keep(self, call: Call) -> None:
+        """Write a call down in a transaction of its own; none is ever written over."""
+        reply, address = call.reply, call.address
+        with self._store.db.conn as connection:
+            row = {
+                "run": self._run,
+                "turn": address.turn,
+                "agent": address.agent,
+                "attempt": address.attempt,
+                "question": call.question,
+                "tries": reply.tries,
+                "outcome": call.outcome,
+                "found_as": call.found_as,
+                "model": reply.model,
+                "system": self._text(call.prompt.system),
+                "prompt": self._text(call.prompt.turn),
+                "answer": reply.text,
+                "reasoning": reply.reasoning,
+                "error": reply.error,
+                "tokens_in": reply.tokens_in,
+                "tokens_out": reply.tokens_out,
+                "milliseconds": reply.milliseconds,
+                "arrived": _now(),
+            }
+            _insert(connection, "calls", (*CALL_COLUMNS, "seal"), [(*row.values(), sealed(row))])
+        self._attempts[address.turn, address.agent] = address.attempt
+
+    def _text(self, text: str) -> str:
+        """Keep a text, once; the system text comes with every call."""
+        name = sha256(text)
+        if name not in self._kept:
+            self._store.text_hash(text)
+            self._kept.add(name)
+        return name
+
+    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
+        """Write a turn and all the rows that tell its record in one transaction."""
+        with self._store.db.conn as connection:
+            state, told = canonical(record.state), (record.text, digest, canonical(ledgers), _now())
+            columns = ("run", "turn", "state", "record", "digest", "ledgers", "ended")
+            _insert(connection, "turns", columns, [(self._run, turn, state, *told)])
+            for table, rows in rows_of(record):
+                _insert(
+                    connection,
+                    table.name,
+                    ("run", "turn", *table.columns),
+                    [(self._run, turn, *row) for row in rows],
+                )
+            connection.execute(
+                "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
+                " where id = ?",
+                (turn + 1, digest, self._run),
+            )
+        self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > turn}
+
+
+def rows_of(record: TurnRecord) -> Iterable[tuple[Table, list[Row]]]:
+    """Yield each table that tells a turn's record with its rows, each without run and turn."""
+    for name, part in record.parts().items():
+        told = getattr(record, name)
+        for table in part.tables:
+            holds_json = [kind == "json" for kind in table.columns.values()]
+            yield (
+                table,
+                [
+                    tuple(canonical(v) if j else v for v, j in zip(row, holds_json, strict=True))
+                    for row in table.rows(told)
+                ],
+            )
+
+
+def _insert(
+    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]
+) -> None:
+    """Write rows; a row of a turn that is written again after a crash takes the place of the first one."""
+    again = "" if table == "calls" else "or replace "
+    marks = ", ".join("?" * len(columns))
+    connection.executemany(f"insert {again}into {table} ({', '.join(columns)}) values ({marks})", rows)  # noqa: S608  names are ours
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,161 @@
+"""The stand-in server: OpenAI's chat completions over HTTP, with the policies behind it.
+
+It exists to record cassettes and to test the wire. It knows nothing but the prompt that a model would read:
+the last line of the last message is the view. Models are `policy/NAME`, with `?noise=0.1` if wanted. With
+faults it does to calls what real servers do, and tells under `/stats` what it did to each.
+"""
+
+import asyncio
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from engine.chance import Luck
+from engine.policy import Policies, speak, viewer
+from engine.record import canonical, sha256
+from engine.world import OBSERVER, AnyWorld
+from engine.worlds import WORLDS, world_named
+from lab.wire.faults import CuttableProtocol, Faults
+from lab.wire.listening import listener
+from nodes.chat import ADDRESS_HEADER
+from nodes.players import parse_spec
+from nodes.prompting import approximate_tokens
+
+
+def _policies(world: AnyWorld) -> list[Policies]:
+    """List who can answer in a world: for its agents, and for its observer."""
+    return [world.policies, *([world.observer.stand_ins] if world.observer else [])]
+
+
+class BadRequestError(ValueError):
+    """A request that a real server would refuse, too."""
+
+
+def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> Starlette:
+    """Make the server; each answer takes `delay` seconds, as a model would take them.
+
+    `faults` are the shares of what is done to calls instead (lab.wire.faults).
+    """
+    asked: Counter[str] = Counter()
+    faulty = Faults(faults or {})
+
+    async def completions(request: Request) -> Response:
+        began = time.monotonic()
+        try:
+            body = await _body(request)
+            address = request.headers.get(ADDRESS_HEADER, "")
+            completion = _completion(body, _answer(address, body))
+        except BadRequestError as error:
+            return _refusal(str(error), 400)
+        asked[address] += 1
+        response = faulty.meet(address, request, body, completion)
+        await asyncio.sleep(began + delay - time.monotonic())
+        return response
+
+    async def models(_: Request) -> JSONResponse:
+        every = [policies for world in WORLDS.values() for policies in _policies(world)]
+        names = sorted({f"policy/{name}" for policies in every for name in policies.by_name})
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in names]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def stats(_: Request) -> JSONResponse:
+        return JSONResponse({"calls": asked.total(), "addresses": dict(asked), "log": faulty.log})
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", completions, methods=["POST"]),
+            Route("/v1/models", models),
+            Route("/stats", stats),
+        ]
+    )
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Read a request's body as far as the protocol asks for it."""
+    try:
+        body = await request.json()
+    except ValueError as error:
+        raise BadRequestError("the body is not JSON") from error
+    if not isinstance(body, dict) or not isinstance(body.get("messages"), list) or not body["messages"]:
+        raise BadRequestError("messages: give a list of messages")
+    if body.get("stream"):
+        raise BadRequestError("stream: this server answers whole")
+    return body
+
+
+def _answer(address: str, body: dict[str, Any]) -> str:
+    """Answer as the policy that the model's name says, from what the prompt says."""
+    view = _view(body["messages"][-1])
+    try:
+        world = world_named(str(view.get("world")))
+        observing = world.observer is not None and viewer(view) == OBSERVER
+        policies = world.observer.stand_ins if world.observer and observing else world.policies
+        spec = parse_spec(policies, str(body.get("model")).replace("policy/", "policy:", 1))
+    except ValueError as error:
+        raise BadRequestError(str(error)) from error
+    if spec.kind != "policy":
+        raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists them")
+    # A model has no seed: its luck is that of the call and of the view, so that editing a prompt moves none.
+    seed = int(sha256(address + canonical(view))[:12], 16)
+    return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], viewer(view)))
+
+
+def _view(message: object) -> dict[str, Any]:
+    """Take the view out of the last message: its last line."""
+    content = message.get("content") if isinstance(message, dict) else None
+    lines = content.strip().splitlines() if isinstance(content, str) else []
+    try:
+        view = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        view = None
+    if not isinstance(view, dict) or not ({"world", "turn", "you"} <= view.keys() or "self" in view):
+        raise BadRequestError("the last line of the last message must be the view, as JSON")
+    return view
+
+
+def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
+    """Give a chat completion; its reasoning is the policy's own."""
+    asked = approximate_tokens("".join(str(message.get("content")) for message in body["messages"]))
+    answered = approximate_tokens(text)
+    call = hashlib.sha256(json.dumps([body, text]).encode()).hexdigest()[:24]
+    return {
+        "id": f"chatcmpl-{call}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": asked,
+            "completion_tokens": answered,
+            "total_tokens": asked + answered,
+        },
+    }
+
+
+def _refusal(message: str, status: int) -> JSONResponse:
+    """Give an error in the protocol's own shape."""
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    return JSONResponse({"error": error}, status_code=status)
+
+
+def configured(app: Starlette) -> uvicorn.Config:
+    """Give the way in which the stand-in server is served."""
+    return uvicorn.Config(
+        app, http=CuttableProtocol, log_level="warning", access_log=False, timeout_keep_alive=300
+    )
+
+
+def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> None:
+    """Serve until stopped; the first line on stdout says where."""
+    with listener(host, port) as listening:
+        print(f"http://{host}:{listening.getsockname()[1]}/v1", flush=True)  # noqa: T201  for people and scripts
+        uvicorn.Server(configured(stand_in(delay, faults))).run(sockets=[listening])

@@ -1,0 +1,260 @@
+"""The pages of rules, the code and the tests hold together in every world.
+
+The page `docs/rules/<world>.md` has a `###` heading for each rule. Under it stand a few sentences and these
+lines:
+
+    - Source: where the rule comes from
+    - Settings: `name` (default VALUE), `name`
+    - Code: `engine/<world>/FILE.py` `name`, `Class.method`
+    - Tests: `tests/<world>/FILE.py` `test_name`, `test_name`
+
+A rule has tests, and code or settings. The code cites the rule as `docs/rules/<world>.md#anchor`, where the
+anchor is the heading in lower case with hyphens, as GitHub makes it. The citation stands in the docstring, in
+the string below a constant, or in a comment right above. Sections (`##`) may also hold free text and tables.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from engine.record import Json
+from engine.worlds import WORLDS
+
+ROOT = Path(__file__).parents[1]
+LINES = ("Source", "Settings", "Code", "Tests")
+PROMPTS = "test_prompts.py"
+"""Tests of prompts go by the rules that the prompts mark, not by the page."""
+
+each_world = pytest.mark.parametrize("world", WORLDS)
+
+
+# How a page is read.
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A `###` heading and the lines under it, by their first word."""
+
+    anchor: str
+    lines: dict[str, str]
+
+    def names(self, line: str) -> Iterator[tuple[str, str]]:
+        """Yield (file, name) for each name in a line. A file holds for all names up to the next file."""
+        file = ""
+        for token in re.findall(r"`([^`]+)`", self.lines.get(line, "")):
+            if "/" in token:
+                file = token
+            else:
+                yield file, token
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings that the rule names. What stands in brackets is not a name."""
+        return re.findall(r"`([^`]+)`", re.sub(r"\([^()]*\)", "", self.lines.get("Settings", "")))
+
+    @property
+    def defaults(self) -> list[tuple[str, str]]:
+        """The settings of which the rule tells the default, with that default."""
+        return re.findall(r"`(\w+)` \(default `?([^()`]*)`?\)", self.lines.get("Settings", ""))
+
+
+@dataclass(frozen=True)
+class Page:
+    text: str
+    anchors: list[str]
+    rules: list[Rule]
+
+
+def slug(heading: str) -> str:
+    """Return the anchor of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@cache
+def page(world: str) -> Page:
+    """Read the page of a world."""
+    found = Page((ROOT / "docs" / "rules" / f"{world}.md").read_text(encoding="utf-8"), [], [])
+    lines: dict[str, str] = {}
+    for line in found.text.splitlines():
+        if heading := re.match(r"(#+) (.+)", line):
+            found.anchors.append(slug(heading[2]))
+            lines = {}
+            if heading[1] == "###":
+                found.rules.append(Rule(found.anchors[-1], lines))
+        elif bullet := re.match(rf"- ({'|'.join(LINES)}): (.+)", line):
+            lines[bullet[1]] = bullet[2]
+    return found
+
+
+# How the code is read.
+
+
+@cache
+def code(file: str) -> tuple[ast.Module, list[str]]:
+    """Return the syntax tree and the lines of a file, both empty if there is no such file."""
+    path = ROOT / file
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return ast.parse(text), text.splitlines()
+
+
+def defines(statement: ast.stmt, name: str) -> bool:
+    """Tell whether a statement defines a name."""
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return statement.name == name
+        case ast.Assign(targets=targets):
+            pass
+        case ast.AnnAssign(target=target):
+            targets = [target]
+        case _:
+            return False
+    return any(isinstance(node, ast.Name) and node.id == name for part in targets for node in ast.walk(part))
+
+
+def said_about(file: str, name: str) -> str | None:
+    """Return the docstring and the comment of what a file defines, or None if it defines no such name."""
+    tree, lines = code(file)
+    block, found, below = tree.body, None, None
+    for part in name.split("."):
+        place = next((k for k, statement in enumerate(block) if defines(statement, part)), None)
+        if place is None:
+            return None
+        found, below = block[place], block[place + 1 : place + 2]
+        block = getattr(found, "body", [])
+    assert found is not None
+    first = min([found.lineno, *(decorator.lineno for decorator in getattr(found, "decorator_list", []))])
+    comment = takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[: first - 1]))
+    texts = [*comment]
+    if isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        texts.append(ast.get_docstring(found) or "")
+    else:
+        texts += lines[found.lineno - 1 : found.end_lineno]
+        match below:
+            case [ast.Expr(ast.Constant(str(text)))]:
+                texts.append(text)
+    return "\n".join(texts)
+
+
+def cited(text: str, world: str) -> set[str]:
+    """Return the anchors of a world's page that a text cites."""
+    return set(re.findall(rf"docs/rules/{world}\.md#([\w-]+)", text))
+
+
+def names_of_tests(file: str) -> set[str]:
+    """Return the names of the tests of a file."""
+    nodes = ast.walk(code(file)[0])
+    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {name for name in functions if name.startswith("test_")}
+
+
+def files(folder: str, pattern: str) -> list[str]:
+    """Return the files of a folder and the folders in it, named from the root of the tree."""
+    return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob(pattern))
+
+
+def python_files() -> Iterator[str]:
+    """Yield all Python files of the tree."""
+    for folder in sorted(ROOT.iterdir()):
+        if folder.is_dir() and not folder.name.startswith("."):
+            yield from files(folder.name, "*.py")
+
+
+# What must hold.
+
+
+@each_world
+def test_each_rule_has_an_anchor_of_its_own(world: str) -> None:
+    anchors = page(world).anchors
+    assert page(world).rules
+    assert [anchor for anchor in anchors if anchors.count(anchor) > 1] == []
+
+
+@each_world
+def test_each_rule_names_its_source_its_tests_and_its_code_or_settings(world: str) -> None:
+    for rule in page(world).rules:
+        assert [*rule.lines] == [line for line in LINES if line in rule.lines], rule.anchor
+        assert {"Source", "Tests"} <= rule.lines.keys(), rule.anchor
+        assert {"Code", "Settings"} & rule.lines.keys(), rule.anchor
+
+
+@each_world
+def test_the_settings_on_the_page_are_those_of_the_config(world: str) -> None:
+    named = {setting for rule in page(world).rules for setting in rule.settings}
+    assert named == set(WORLDS[world].config.model_fields)
+
+
+@each_world
+def test_a_default_on_the_page_is_that_of_the_config(world: str) -> None:
+    fields = WORLDS[world].config.model_fields
+    for rule in page(world).rules:
+        for name, stated in rule.defaults:
+            value = fields[name].get_default(call_default_factory=True)
+            plain: Json = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+            assert stated in (str(plain), json.dumps(plain)), (rule.anchor, name)
+
+
+@each_world
+def test_the_code_that_a_rule_names_exists_and_cites_the_rule(world: str) -> None:
+    for rule in page(world).rules:
+        for file, name in rule.names("Code"):
+            text = said_about(file, name)
+            assert text is not None, f"{rule.anchor}: {file} defines no {name}"
+            assert rule.anchor in cited(text, world), f"{rule.anchor}: {file} {name} does not cite it"
+
+
+@each_world
+def test_each_citation_leads_to_a_heading(world: str) -> None:
+    anchors = set(page(world).anchors)
+    for file in python_files():
+        assert cited("\n".join(code(file)[1]), world) <= anchors, file
+    assert set(re.findall(r"\]\(#([\w-]+)\)", page(world).text)) <= anchors
+
+
+@each_world
+def test_the_tests_that_a_rule_names_exist(world: str) -> None:
+    for rule in page(world).rules:
+        for file, name in rule.names("Tests"):
+            assert name in names_of_tests(file), f"{rule.anchor}: {file} has no {name}"
+
+
+@each_world
+def test_each_test_of_a_world_is_named_on_its_page(world: str) -> None:
+    named = {name for rule in page(world).rules for name in rule.names("Tests")}
+    written = {
+        (file, name)
+        for file in files(f"tests/{world}", "test_*.py")
+        if not file.endswith(PROMPTS)
+        for name in names_of_tests(file)
+    }
+    assert written - named == set()
+
+
+@each_world
+def test_the_page_names_each_policy_event_and_code_of_the_world(world: str) -> None:
+    strings = {
+        node.value
+        for file in files(f"engine/{world}", "*.py")
+        for node in ast.walk(code(file)[0])
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    codes = {string for string in strings if re.fullmatch(rf"{world}/[a-z/-]*[a-z]", string)}
+    names = {*WORLDS[world].policies.by_name, *WORLDS[world].events, *codes}
+    told = set(re.findall(r"`([^`]+)`", page(world).text))
+    told |= {code.rpartition("/")[0] for code in told}  # what a family of codes begins with
+    assert names - told == set()
+
+
+def test_no_source_is_a_page_that_is_not_in_the_tree() -> None:
+    gone = "decisions" + " page"
+    for folder in ("engine", "nodes", "graphs", "lab", "tests"):
+        for file in (*files(folder, "*.py"), *files(folder, "*.md")):
+            words = re.sub(r"[\s#]+", " ", (ROOT / file).read_text(encoding="utf-8"))
+            assert gone not in words.lower(), file
