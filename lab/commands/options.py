@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from lab.errors import UsageError
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
+    from lab.play.playing import RunOptions
     from lab.store.database import Store
 
 
@@ -27,6 +29,15 @@ AsJson = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", envvar="HOBBES_SET", help="key=value, or key=@FILE.json; repeatable"),
+]
+Agents = Annotated[int | None, typer.Option(min=1, help="how many agents")]
+Rounds = Annotated[int | None, typer.Option(min=1, help="how many turns")]
+Seed = Annotated[int | None, typer.Option(help="the seed of the run's random draws")]
+Model = Annotated[str | None, typer.Option(help="openai:NAME, policy:NAME?noise=0.1, or SPEC*N,SPEC*N")]
+Prompts = Annotated[str | None, typer.Option(help="a variant; see `hobbes prompts list`")]
+Lang = Annotated[str | None, typer.Option(help="en or zh")]
+ObserverSpec = Annotated[
+    str | None, typer.Option(help="who rules on begging in trust: never, always, human, openai:NAME, ...")
 ]
 RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
 WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
@@ -60,6 +71,25 @@ def setting(text: str) -> tuple[str, Any]:
         return key, json.loads(value)
     except ValueError:
         return key, value
+
+
+def settings_asked(settings: list[str] | None, **own: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
+    """Return the settings that were given, by --set or by an option of their own."""
+    return dict(map(setting, settings or ())) | _given(own)
+
+
+def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
+    """Return what is asked to be played: a world or a run's file, and what options say beside it."""
+    from lab.play.playing import RunOptions
+    from lab.play.runfile import read_run_file
+
+    options = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
+    return replace(options, values={**options.values, **values}, **_given(asked))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _json_file(path: Path) -> Any:  # noqa: ANN401  any JSON

@@ -3,15 +3,30 @@
 import asyncio
 import math
 import sys
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from engine.worlds import WORLDS
-from lab.commands.options import ENV, HOME, AsJson, Home, RunName, Settings, opened, setting
+from lab.commands.options import (
+    ENV,
+    HOME,
+    Agents,
+    AsJson,
+    Home,
+    Lang,
+    Model,
+    ObserverSpec,
+    Prompts,
+    Rounds,
+    RunName,
+    Seed,
+    Settings,
+    opened,
+    run_options,
+    settings_asked,
+)
 from lab.errors import HaltedRunError
 from lab.show.terminal import ERR, OUT, picture, print_json, summary, table
 
@@ -41,17 +56,13 @@ MaxSeconds = Annotated[
 @app.command(context_settings=ENV)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: Annotated[str, typer.Argument(help=f"{', '.join(WORLDS)}, or a FILE.toml")],
-    agents: Annotated[int | None, typer.Option(min=1, help="how many agents")] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, help="how many turns")] = None,
-    seed: Annotated[int | None, typer.Option(help="the run's luck")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="openai:NAME, policy:NAME?noise=0.1, or SPEC*N,SPEC*N")
-    ] = None,
-    prompts: Annotated[str | None, typer.Option(help="a variant; see `hobbes prompts list`")] = None,
-    lang: Annotated[str | None, typer.Option(help="en or zh")] = None,
-    observer: Annotated[
-        str | None, typer.Option(help="who rules on begging in trust: never, always, human, openai:NAME, ...")
-    ] = None,
+    agents: Agents = None,
+    rounds: Rounds = None,
+    seed: Seed = None,
+    model: Model = None,
+    prompts: Prompts = None,
+    lang: Lang = None,
+    observer: ObserverSpec = None,
     settings: Settings = None,
     name: Annotated[str | None, typer.Option(help="a name to call the run by")] = None,
     max_calls: MaxCalls = None,
@@ -65,24 +76,15 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
-    from lab.play.playing import RunOptions, begin
-    from lab.play.runfile import read_run_file
+    from lab.play.playing import begin
     from nodes.caps import Caps
 
-    asked = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
-    values = {**asked.values, **dict(setting(text) for text in settings or ())}
-    values |= {k: v for k, v in {"rounds": rounds, "observer": observer}.items() if v is not None}
-    said: dict[str, Any] = {
-        "agents": agents,
-        "seed": seed,
-        "models": model,
-        "prompts": prompts,
-        "lang": lang,
-        "name": name,
-    }
-    request = replace(asked, values=values, **{k: v for k, v in said.items() if v is not None})
+    values = settings_asked(settings, rounds=rounds, observer=observer)
+    options = run_options(
+        world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
+    )
     with opened(home) as store:
-        begun = begin(store, request, Caps(max_calls, max_tokens, max_usd, max_seconds))
+        begun = begin(store, options, Caps(max_calls, max_tokens, max_usd, max_seconds))
         ERR.print(Text(f"run {begun.id}"))
         _play(store, begun, as_json=as_json)
 

@@ -7,7 +7,25 @@ import typer
 from rich.text import Text
 
 from engine.worlds import WORLDS
-from lab.commands.options import ENV, HOME, AsJson, Home, Settings, WorldName, opened, setting, world_asked
+from lab.commands.options import (
+    ENV,
+    HOME,
+    Agents,
+    AsJson,
+    Home,
+    Model,
+    ObserverSpec,
+    Prompts,
+    Rounds,
+    Seed,
+    Settings,
+    WorldName,
+    opened,
+    run_options,
+    settings_asked,
+    world_asked,
+)
+from lab.errors import UsageError
 from lab.show.terminal import ERR, OUT, card, plain, print_json, table
 
 app = typer.Typer(
@@ -62,25 +80,36 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, from 0")] = 0,
     agent: Annotated[str | None, typer.Option(help="an agent; the first, if not said")] = None,
-    run: Annotated[str | None, typer.Option(help="a run whose state and minds are taken")] = None,
-    prompts: Annotated[str | None, typer.Option(help="a variant")] = None,
-    lang: Annotated[str | None, typer.Option(help="en or zh; a run's own, if not said")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="take state and memories from this run, and its settings")
+    ] = None,
+    agents: Agents = None,
+    rounds: Rounds = None,
+    seed: Seed = None,
+    model: Model = None,
+    prompts: Prompts = None,
+    lang: Annotated[str | None, typer.Option(help="en or zh; by default the run's own, or en")] = None,
+    observer: ObserverSpec = None,
     settings: Settings = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Print exactly what would be sent, with token counts, and send nothing.
+    """Print exactly what a run with these options would send, with token counts, and send nothing.
 
-    Example: hobbes prompts render mining --turn 3 --agent miner-01
+    Scripted policies play the turns before; the world's default one answers in a model's place.
+
+    Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
-    from lab.play.playing import RunOptions
     from lab.play.rendering import render_anew, render_in_run
     from nodes.prompting import approximate_tokens
 
     who = agent or world_asked(world).names(1)[0]
+    own = {"agents": agents, "seed": seed, "models": model}
+    values = settings_asked(settings, rounds=rounds, observer=observer)
     if run is None:
-        values = dict(setting(text) for text in settings or ())
-        prompt = render_anew(RunOptions(world, prompts=prompts, lang=lang or "en", values=values), turn, who)
+        prompt = render_anew(run_options(world, values, prompts=prompts, lang=lang, **own), turn, who)
+    elif values or any(value is not None for value in own.values()):
+        raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     else:
         with opened(home) as store:
             prompt = render_in_run(store, store.find(run), turn, who, (prompts, lang))

@@ -51,7 +51,7 @@ def render_anew(options: RunOptions, turn: int, agent: str) -> Prompt:
     for last, before in enumerate(_playing_out(world, setting, models)):
         if last == turn:
             return _prompt(world, setting, prompts, before, agent)
-    raise UsageError(f"this run of {world.name} has turns 0 to {last - 1}")
+    raise UsageError(f"this run of {world.name} has turns 0 to {last}")
 
 
 def prompts_for(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
@@ -77,11 +77,11 @@ def _prompt(world: AnyWorld, setting: Setting[Any], prompts: PromptSet, before: 
 
 
 def _playing_out(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> Iterator[Before]:
-    """Yield state and memories before each turn of a run that scripted policies play, and after the last."""
+    """Yield state and memories before each turn of a run that scripted policies play."""
     state = world.setup(setting.config, setting.agents, setting.seed)
     memories: Mapping[str, Memory] = {}
-    yield state, memories
     while not world.over(state):
+        yield state, memories
         answers = {
             agent: _scripted(world.policies, models[world.owner(state, agent)], setting, agent, view)
             for agent, view in turns.views(world, state, memories).items()
@@ -92,7 +92,6 @@ def _playing_out(world: AnyWorld, setting: Setting[Any], models: Mapping[str, st
             ruling = _scripted(world.observer.stand_ins, spec, setting, OBSERVER, question)
         played = turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling))
         state, memories = played.resolved.state, played.memories
-        yield state, memories
 
 
 def _scripted(

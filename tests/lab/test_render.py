@@ -1,0 +1,128 @@
+"""`hobbes prompts render` prints what a run with the same options sends, byte for byte."""
+
+import json
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from engine.chance import Luck
+from engine.memory import EMPTY_MEMORY
+from engine.policy import speak, viewer
+from engine.world import OBSERVER
+from engine.worlds import world_named
+from lab.play.playing import RunOptions
+from lab.play.rendering import render_anew, render_in_run
+from lab.store.database import Store
+from lab.wire.recording import environment, in_thread
+from tests.conftest import Hobbes
+from tests.lab.play import played
+
+SEED = 3
+
+
+def like_the_default_policy() -> Starlette:
+    """A model that answers as the world's default policy does, with the same random draws."""
+
+    async def complete(request: Request) -> JSONResponse:
+        body = await request.json()
+        view: dict[str, Any] = json.loads(body["messages"][-1]["content"].splitlines()[-1])
+        world, agent = world_named(view["world"]), viewer(view)
+        asked = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
+        text = speak(asked, asked.default, 0, view, Luck(SEED, view["turn"], agent))
+        message = {"role": "assistant", "content": text}
+        return JSONResponse({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+    return Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
+
+
+RUNS = {
+    "mining that talks": RunOptions(
+        "mining",
+        4,
+        SEED,
+        "openai:m*2,policy:tit-for-tat-raid,policy:random?noise=0.3*1",
+        values={"rounds": 5, "rows": 4, "cols": 4, "communication": True, "immunity": 0},
+    ),
+    "nations that publish reports": RunOptions(
+        "nations",
+        4,
+        SEED,
+        "openai:m*2,policy:militarist*1,policy:reciprocal-trader?noise=0.3*1",
+        values={"rounds": 5, "reports": "published", "map": "ring"},
+    ),
+    "trust with an observer that is a model": RunOptions(
+        "trust",
+        3,
+        SEED,
+        "openai:m*1,policy:beggar*1,policy:copycat*1",
+        values={"rounds": 6, "observer": "openai:m"},
+    ),
+    "trust in teams": RunOptions(
+        "trust",
+        2,
+        SEED,
+        "openai:m*1,policy:racer*1",
+        prompts="survivor",
+        values={"rounds": 6, "start": 120, "victory": "team", "observer": "sparing(20,2)"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_rendered_prompt_is_the_one_on_record(opened: Store, name: str) -> None:
+    options = RUNS[name]
+    with (
+        in_thread(like_the_default_policy()) as base,
+        environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"),
+    ):
+        run = played(opened, options)
+    asked = [agent for agent, spec in run.models.items() if spec == "openai:m"]
+    seen = [call for turn in range(run.turns) for a in asked for call in opened.calls(run.id, turn, a)]
+    assert len(seen) >= run.turns
+    assert any(
+        json.loads(call.prompt.turn.splitlines()[-1])["memory"] != EMPTY_MEMORY.to_json() for call in seen
+    )
+    for call in seen:
+        at = (call.address.turn, call.address.agent)
+        assert render_anew(options, *at) == call.prompt
+        assert render_in_run(opened, run, *at, (None, None)) == call.prompt
+
+
+def test_the_command_takes_the_options_of_run(hobbes: Hobbes) -> None:
+    asked = ("--agents", "3", "--seed", "9", "--rounds", "4", "--set", "communication=true", "--lang", "zh")
+    model = ("--model", "policy:random?noise=0.5")
+    rendered = hobbes("prompts", "render", "mining", "--turn", "3", *asked, *model, "--json")
+    prompt = render_anew(
+        RunOptions(
+            "mining",
+            3,
+            9,
+            "policy:random?noise=0.5",
+            lang="zh",
+            values={"communication": True, "rounds": 4},
+        ),
+        3,
+        "miner-01",
+    )
+    told = json.loads(rendered.stdout)
+    assert (told["system"], told["turn"]) == (prompt.system, prompt.turn)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("--turn", "4", "--rounds", "4"), "this run of mining has turns 0 to 3"),
+        (("--agent", "miner-99"), "'miner-99' is not asked in turn 0; these are: miner-01"),
+        (("--run", "last", "--seed", "2"), "--run takes its settings from the run"),
+        (("--model", "policy:nobody"), "there is no policy 'nobody'"),
+    ],
+)
+def test_what_cannot_be_rendered_is_one_line(hobbes: Hobbes, asked: tuple[str, ...], told: str) -> None:
+    done = hobbes("prompts", "render", "mining", *asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
