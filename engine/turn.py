@@ -186,10 +186,11 @@ class TurnRecord:
         ),
     ]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the record as plain JSON, with its version."""
-        told = {name: part.dump(getattr(self, name)) for name, part in self.parts().items()}
-        return {"version": RECORD_VERSION, **told}
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """The record as plain JSON, with its version; it is made once and never changed."""
+        parts = {name: part.dump(getattr(self, name)) for name, part in self.parts().items()}
+        return {"version": RECORD_VERSION, **parts}
 
     @classmethod
     def from_json(cls, data: JsonObject) -> "TurnRecord":
@@ -215,7 +216,7 @@ class TurnRecord:
     @cached_property
     def text(self) -> str:
         """The canonical text of the record, which is what is hashed and stored."""
-        return canonical(self.to_json())
+        return canonical(self.told)
 
 
 def upgraded(data: JsonObject) -> JsonObject:
