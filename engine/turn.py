@@ -346,8 +346,10 @@ def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> Json
 
 
 def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer | None) -> Judged[Any]:  # noqa: ANN401
-    """Put the observer's ruling into the intents; without a parsed ruling the world's own rule decides."""
+    """Put the observer's ruling into the intents; nothing changes if a player was to rule and did not."""
     if world.observer is None or question_of(world, state, judged.intents) is None:
+        return judged
+    if ruling is None and world.observer.asks(state):
         return judged
     ruled = world.observer.rule(state, judged.intents, ruling.said if ruling else None)
     # How the observer's call ended is not part of the record: who observes changes no digest.
