@@ -96,35 +96,35 @@ REPORTS_GIVEN = Table(
         for kind in REPORTS
         for ratee, score in intent["reflection"][kind].items()
     ],
-    "each rating that was given: 1 to 10",
+    "the ratings that agents gave each other in the turn, from 1 to 10",
 )
 DROPS = Table(
     "drops",
     {"n": "integer", "agent": "text", "stage": "text", "code": "text", "said": "json", "detail": "text"},
     ("n",),
     lambda drops: [(n, d.agent, d.stage, d.code, d.said, d.detail) for n, d in enumerate(drops)],
-    "each rejection: what was refused of an answer, with its code",
+    "the rejections: what was refused of an answer, and why",
 )
 MENDS = Table(
     "mends",
     {"n": "integer", "agent": "text", "stage": "text", "code": "text", "said": "json", "kept": "json"},
     ("n",),
     lambda mends: [(n, m.agent, m.stage, m.code, m.said, m.kept) for n, m in enumerate(mends)],
-    "each correction: what was changed, and what was kept",
+    "the corrections: what was changed in an answer, and what was kept",
 )
 EVENTS = Table(
     "events",
     {"n": "integer", "type": "text", "agent": "text", "event": "json"},
     ("n",),
     lambda events: [(n, e.type, e.agent, e.to_json()) for n, e in enumerate(events)],
-    "what happened",
+    "what happened in the world",
 )
 MESSAGES = Table(
     "messages",
     {"n": "integer", "sender": "text", "receiver": "text", "text": "text"},
     ("n",),
     lambda events: [(n, *told) for n, told in enumerate(filter(None, map(message_of, events)))],
-    "what agents wrote to one another",
+    "the messages that agents wrote to one another",
 )
 DRAWS = Table(
     "draws",
@@ -138,7 +138,7 @@ DRAWS = Table(
     },
     ("n",),
     lambda draws: [(n, d.event, d.subject, d.participants, d.digest, d.winner) for n, d in enumerate(draws)],
-    "each random draw: who took part, the digest that decided, and who won",
+    "the random draws: who took part, the digest that decided, and who won",
 )
 MEMORIES = Table(
     "memories",

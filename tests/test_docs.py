@@ -1,0 +1,229 @@
+"""The pages for people say what is true: docs/data.md above all, and the links and commands of every page."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from engine.turn import TurnRecord
+from engine.worlds import WORLDS
+from lab.cli import app
+from lab.play.playing import RunOptions
+from lab.play.stepping import PARTS, step
+from lab.show.exporting import tables
+from lab.store.database import Store
+from lab.store.schema import migrations
+from lab.store.tables import JSON_COLUMNS
+from tests.lab.play import played
+
+ROOT = Path(__file__).parents[1]
+
+PAGE = ROOT / "docs" / "data.md"
+
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+
+SQL_TYPES = {"text": "TEXT", "JSON": "TEXT", "integer": "INTEGER", "real": "REAL"}
+
+ADDRESS = {"run": "text", "turn": "integer"}
+
+RECORD = {table.name: table for table in TurnRecord.tables()}
+
+
+@cache
+def sections() -> Mapping[str, str]:
+    """Return the page's sections by their headings, without backticks."""
+    parts = re.split(r"^#{2,3} (.*)\n", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    headings = [heading.replace("`", "") for heading in parts[1::2]]
+    assert len(set(headings)) == len(headings)
+    return dict(zip(headings, parts[2::2], strict=True))
+
+
+def listed(text: str) -> list[list[list[str]]]:
+    """Return the tables of a text, each as its rows of cells, without headings."""
+    found = re.findall(r"^(?:\|.*\|\n)+", text, flags=re.MULTILINE)
+    return [
+        [
+            [re.sub(r"^`(\w+)`$", r"\1", cell.strip()) for cell in line[1:-1].split("|")]
+            for line in table.splitlines()[2:]
+        ]
+        for table in found
+    ]
+
+
+def described() -> dict[str, list[list[str]]]:
+    """Return the tables of the run database that the page describes: column, type and meaning."""
+    return {heading: listed(text)[0] for heading, text in sections().items() if "\nKey: " in text}
+
+
+def keys(heading: str, at: int = 0) -> list[str]:
+    """Return the keys of a JSON document that the page describes."""
+    return [key for key, _ in listed(sections()[heading])[at]]
+
+
+def code(text: str) -> list[str]:
+    """Return the names between backticks."""
+    return re.findall(r"`(\w+)`", text)
+
+
+@pytest.fixture
+def trust(opened: Store) -> Store:
+    """A home with one run, in which units send what they may, beg and are answered by rule."""
+    played(opened, RunOptions("trust", 2, models="policy:random?noise=0.2", values={"rounds": 4}))
+    return opened
+
+
+def told(home: Path, *arguments: str) -> Any:
+    """Return the JSON document that a command prints."""
+    result = CliRunner().invoke(app, [*arguments, "--json"], env={"HOBBES_HOME": str(home)})
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_the_page_describes_the_tables_of_a_fresh_database_and_no_others(opened: Store) -> None:
+    there = {name for name in opened.db.table_names() if not name.startswith("_sqlite")}
+    assert described().keys() == there
+    assert migrations.applied(opened.db)
+
+
+def test_the_page_describes_the_columns_of_each_table_and_no_others(opened: Store) -> None:
+    for name, rows in described().items():
+        columns = {column.name: column.type for column in opened.db.table(name).columns}
+        assert [column for column, _, _ in rows] == list(dict.fromkeys(column for column, _, _ in rows))
+        assert {column: SQL_TYPES[kind] for column, kind, _ in rows} == columns, name
+        assert all(meaning for _, _, meaning in rows), name
+
+
+def test_the_page_names_the_key_of_each_table(opened: Store) -> None:
+    for name in described():
+        (line,) = re.findall(r"^Key: (.*)$", sections()[name], flags=re.MULTILINE)
+        assert code(line) == opened.db.table(name).pks, name
+
+
+def test_the_tables_of_the_record_are_those_that_the_declaration_names() -> None:
+    headings = list(sections())
+    first, last = headings.index("The record of a turn"), headings.index("Exports")
+    assert set(headings[first + 1 : last]) == RECORD.keys()
+
+
+@pytest.mark.parametrize("name", RECORD)
+def test_a_table_of_the_record_is_described_as_it_is_declared(name: str) -> None:
+    table, text = RECORD[name], sections()[name]
+    assert text.strip().splitlines()[0] == f"{table.meaning[0].upper()}{table.meaning[1:]}."
+    kinds = {column: "JSON" if kind == "json" else kind for column, kind in table.columns.items()}
+    rows = [(column, kind) for column, kind, _ in listed(text)[0]]
+    assert rows == list({**ADDRESS, **kinds}.items())
+
+
+def test_the_page_says_json_where_exports_write_json_values() -> None:
+    exported = {name for name, _ in JSON_COLUMNS}
+    said = {
+        (name, column)
+        for name, rows in described().items()
+        for column, kind, _ in rows
+        if kind == "JSON" and name in exported
+    }
+    assert said - {("turns", "record")} == JSON_COLUMNS
+
+
+def test_what_the_page_calls_json_is_json(trust: Store) -> None:
+    for name, rows in described().items():
+        for column in (column for column, kind, _ in rows if kind == "JSON"):
+            for (value,) in trust.db.execute(f"select {column} from {name} where {column} is not null"):  # noqa: S608  names are ours
+                json.loads(value)
+
+
+def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -> None:
+    rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
+    found = {table.name: list(table.columns) for table in tables(trust, trust.find("last"))}
+    assert set(found) == {*described(), *rows} - {"run.json", "runs", "texts"}
+    for name, columns in found.items():
+        of_page = [column for column, _, _ in described().get(name, [])]
+        said, added = rows.get(name, ("", []))
+        without = code(said.partition("without ")[2].partition(";")[0])
+        if name not in described():
+            of_page = code(said.partition(": ")[2])
+        assert set(columns) == {*of_page, *added} - {*without}, name
+
+
+def exports() -> list[tuple[str, str, str]]:
+    """Return the page's list of exported files that differ: name, rows, columns that are added."""
+    found = re.findall(r"^\| `([\w.]+)` \| (.*?) \| (.*?) ?\|$", sections()["Exports"], flags=re.MULTILINE)
+    assert len(found) == len(listed(sections()["Exports"])[0])
+    return found
+
+
+def test_the_page_describes_what_run_prints(home: Path) -> None:
+    document = told(home, "run", "mining", "--rounds", "1")
+    assert set(keys("hobbes run --json")) == document.keys()
+    (line,) = [meaning for key, meaning in listed(sections()["hobbes run --json"])[0] if key == "failures"]
+    assert {name for name in code(line) if name != "taint_share"} == document["failures"].keys()
+
+
+def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
+    unit = trust.find("last").setting.agents[0]
+    assert keys("hobbes trace RUN --json") == list(told(home, "trace", "last")[0])
+    assert keys("hobbes trace RUN TURN --json") == list(told(home, "trace", "last", "0"))
+    assert keys("hobbes trace RUN TURN AGENT --json") == list(told(home, "trace", "last", "0", unit))
+
+
+def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> None:
+    played(trust, RunOptions("trust", 2, values={"rounds": 2}))
+    other = trust.runs()[1]["id"]
+    assert set(keys("hobbes compare A B --json")) == told(home, "compare", other, "last").keys()
+
+
+def test_the_page_describes_the_requests_and_replies_of_step() -> None:
+    assert keys("hobbes step WORLD") == list(PARTS)
+    assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))
+
+
+# Links and commands, on every page.
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that a page's headings have on GitHub."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        if target.startswith(("http://", "https://")):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there), target
+
+
+def commands(page: Path) -> list[list[str]]:
+    """Return the words of each call of hobbes in a page's blocks of commands."""
+    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    lines = [re.sub(r"'[^']*'|\"[^\"]*\"", "VALUE", line) for block in blocks for line in block.splitlines()]
+    called = [re.split(r" +[#&|>]", line[at.end() :])[0] for line in lines for at in CALLED.finditer(line)]
+    return [call.split() for call in called]
+
+
+CALLED = re.compile(r"(?:^|[|&] |=\S+ )hobbes ")
+
+
+def test_each_command_and_option_exists() -> None:
+    program: Any = get_command(app)
+    found = [(page.name, call) for page in PAGES for call in commands(page)]
+    assert len(found) > 20
+    for page, (name, *words) in found:
+        command = program.commands.get(name)
+        if command is not None and hasattr(command, "commands"):
+            command = command.commands.get(words[0])
+        assert command is not None, f"{page}: hobbes {name} {' '.join(words)}"
+        options = {option for parameter in command.params for option in parameter.opts}
+        unknown = {word for word in words if word.startswith("--")} - options
+        assert not unknown, f"{page}: hobbes {name} has no {unknown}"
