@@ -342,7 +342,12 @@ def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> Json
     requests = world.observer.requests(state, intents) if world.observer else ()
     if not requests:
         return None
-    return {"world": world.name, "turn": state.turn, "you": OBSERVER, "requests": list(requests)}
+    return {
+        "world": world.name,
+        "turn": state.turn,
+        world.viewer_key: OBSERVER,
+        "requests": list(requests),
+    }
 
 
 def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer | None) -> Judged[Any]:  # noqa: ANN401
