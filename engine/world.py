@@ -200,7 +200,7 @@ class World(Generic[C, S, I]):
     load(setting, data)              a state from its JSON; ValueError if it is no such state
     names(n)                         the default names of n agents
     picture(state)                   the state for people: rows of short words
-    prompts(config)                  the prompt variant that the config asks for
+    prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     """
 
     name: str

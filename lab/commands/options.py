@@ -20,6 +20,8 @@ ENV = {"auto_envvar_prefix": "HOBBES"}
 
 HOME = Path(".hobbes")
 
+VARIANT = "a variant (see `hobbes prompts list`), or the path of a folder of prompts, with a slash: ./mine"
+
 Home = Annotated[Path, typer.Option(help="the folder of runs.db and checkpoints.db")]
 AsJson = Annotated[
     bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from engine.worlds import WORLDS
-from lab.commands.options import ENV, HOME, AsJson, Home, RunName, Settings, opened, setting
+from lab.commands.options import ENV, HOME, VARIANT, AsJson, Home, RunName, Settings, opened, setting
 from lab.errors import HaltedRunError
 from lab.show.terminal import ERR, OUT, picture, print_json, summary, table
 
@@ -47,7 +47,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     model: Annotated[
         str | None, typer.Option(help="openai:NAME, policy:NAME?noise=0.1, or SPEC*N,SPEC*N")
     ] = None,
-    prompts: Annotated[str | None, typer.Option(help="a variant; see `hobbes prompts list`")] = None,
+    prompts: Annotated[str | None, typer.Option(help=VARIANT)] = None,
     lang: Annotated[str | None, typer.Option(help="en or zh")] = None,
     observer: Annotated[
         str | None, typer.Option(help="who rules on begging in trust: never, always, human, openai:NAME, ...")

@@ -7,14 +7,25 @@ import typer
 from rich.text import Text
 
 from engine.worlds import WORLDS
-from lab.commands.options import ENV, HOME, AsJson, Home, Settings, WorldName, opened, setting, world_asked
+from lab.commands.options import (
+    ENV,
+    HOME,
+    VARIANT,
+    AsJson,
+    Home,
+    Settings,
+    WorldName,
+    opened,
+    setting,
+    world_asked,
+)
 from lab.show.terminal import ERR, OUT, card, plain, print_json, table
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
 )
 
-Variant = Annotated[str, typer.Argument(help="a variant; see `hobbes prompts list`")]
+Variant = Annotated[str, typer.Argument(help=VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
@@ -26,7 +37,10 @@ def prompts_list(as_json: AsJson = False) -> None:
     """
     from nodes.prompting import languages, variants
 
-    found = {w: {v: list(languages(w, v)) for v in variants(w)} for w in WORLDS}
+    found = {
+        name: {variant: list(languages(name, variant)) for variant in variants(world)}
+        for name, world in WORLDS.items()
+    }
     if as_json:
         print_json(found)
         return
@@ -63,7 +77,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
     turn: Annotated[int, typer.Option(min=0, help="a turn, from 0")] = 0,
     agent: Annotated[str | None, typer.Option(help="an agent; the first, if not said")] = None,
     run: Annotated[str | None, typer.Option(help="a run whose state and minds are taken")] = None,
-    prompts: Annotated[str | None, typer.Option(help="a variant")] = None,
+    prompts: Annotated[str | None, typer.Option(help=VARIANT)] = None,
     lang: Annotated[str | None, typer.Option(help="en or zh; a run's own, if not said")] = None,
     settings: Settings = None,
     home: Home = HOME,
@@ -115,7 +129,7 @@ def prompts_diff(
 @app.command("check", context_settings=ENV)
 def prompts_check(
     world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None,
-    variant: Annotated[str | None, typer.Argument(help="a variant")] = None,
+    variant: Annotated[str | None, typer.Argument(help=VARIANT)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every prompt: placeholders, every treatment, the languages against each other.
@@ -127,7 +141,7 @@ def prompts_check(
     problems: list[str] = []
     checked: list[str] = []
     for one in [world_asked(world)] if world else WORLDS.values():
-        for name in [variant] if variant else variants(one.name):
+        for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
                 try:
