@@ -209,7 +209,7 @@ class World(Generic[C, S, I]):
     load(setting, data)              a state from its JSON; ValueError if it is no such state
     names(n)                         the default names of n agents
     picture(state)                   the state for people: rows of short words
-    prompts(config)                  the prompt variant that the config asks for
+    prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
                                      A message is an event of the type `message`, with `text` and, where it
                                      is not to all, `to`
