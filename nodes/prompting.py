@@ -1,8 +1,9 @@
-"""Prompts: read the texts that people edit, check them, and render what a model is sent.
+"""Prompts: load the texts that people edit, check them, and render what a model is sent.
 
-Two laws. What the prompt says is what the engine does: numbers come from the config through placeholders,
-sentences through conditions on config values, and an unknown name is an error before the first turn. Text of
-others is foreign: it reaches a prompt only inside the view, as JSON on one line, the last.
+Two rules hold. A prompt states what the engine does: numbers come from the config through placeholders,
+sentences through conditions on the config, and an unknown name is an error before the first turn. Text
+written by agents is not trusted: it reaches a prompt only inside the view, which is JSON on one line, the
+last one. docs/prompts.md describes both for people who edit prompts.
 """
 
 import json
@@ -25,27 +26,29 @@ from engine.record import Json, JsonObject
 from engine.world import AnyWorld, Config, Setting, settle
 
 ROOT = Path(__file__).parents[1] / "prompts"
-"""The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md."""
+"""The folder of prompts in this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md."""
 
 VIEW = frozenset({"view"})
-"""All that a turn template may use."""
+"""The only placeholder that a turn template may use."""
 
-# One file of the world's own folder, put in when the prompt is read, so that a PromptSet is whole.
+# Includes a file of the world's folder. It is replaced when the prompt is loaded, not by Jinja when it is
+# rendered, so that a PromptSet holds the whole text and a run never reads files.
 _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 
+# Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 _RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
-# What JSON leaves as it is, yet some reader takes for the end of a line, or cannot encode.
+# Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class PromptError(ValueError):
-    """A prompt that cannot be used; the message is one line for the person who edits it."""
+    """A prompt cannot be used. The message is one line for the person who edits it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptSet:
-    """One variant of a world's prompts in one language: plain texts that need no file any more."""
+    """One variant of a world's prompts in one language, loaded completely; rendering reads no file."""
 
     world: str
     variant: str
@@ -57,28 +60,28 @@ class PromptSet:
     schema: str
     """The JSON schema of the world's answers, compact."""
     observer: str = ""
-    """The system text of the observer, if it is a model: prompts/<world>/observer.<lang>.md, filled in."""
+    """The rendered system text of an observer that is a model, from prompts/<world>/observer.<lang>.md."""
 
     def place(self, part: str) -> str:
-        """Name the file of one part, `system` or `turn`."""
+        """Return the path of one part, `system` or `turn`, as error messages name it."""
         return f"prompts/{self.world}/{self.variant}/{part}.{self.lang}.md"
 
 
 def variants(world_name: str) -> tuple[str, ...]:
-    """List the variants that a world has prompts for."""
+    """Return the prompt variants of a world, sorted; empty for an unknown world."""
     return tuple(sorted({file.parent.name for file in (ROOT / world_name).glob("*/*.md")}))
 
 
 def languages(world_name: str, variant: str) -> tuple[str, ...]:
-    """List the languages of a variant."""
+    """Return the languages of a variant, sorted; empty for an unknown variant."""
     files = (ROOT / world_name / variant).glob("system.*.md")
     return tuple(sorted(file.name.split(".")[1] for file in files))
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
-    """Read a variant in a language, for a config (the world's own defaults, if none is given).
+    """Load and check a variant in one language, for a config or else the world's defaults.
 
-    PromptError says in one line what is wrong with it.
+    Raise PromptError if a file is missing, is not a valid template, or names an unknown placeholder.
     """
     config = config or _default_setting(world).config
     _known("variant", f"prompts/{world.name}", variant, variants(world.name))
@@ -92,6 +95,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
         turn=_with_includes(folder / f"turn.{lang}.md", VIEW),
         schema=answer_schema(world, config),
     )
+    # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, _default_setting(world))
     _check_turn(prompts)
     if world.observer is not None:
@@ -100,7 +104,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
 
 
 def _observer_text(world: AnyWorld, lang: str, config: Config) -> str:
-    """Render what an observer that is a model is told."""
+    """Return the rendered system text of an observer."""
     file = ROOT / world.name / f"observer.{lang}.md"
     ruling = one_line_json(world.observer.ruling(()).model_json_schema()) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
@@ -108,12 +112,12 @@ def _observer_text(world: AnyWorld, lang: str, config: Config) -> str:
 
 
 def answer_schema(world: AnyWorld, config: Config) -> str:
-    """Give the JSON schema of an answer under a config, compact."""
+    """Return the JSON schema of an answer under a config, as compact JSON."""
     return one_line_json(world.action(config).model_json_schema())
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
-    """Render the system text of a run: the same for every agent and turn, so that providers cache it."""
+    """Return the system text of a run: the same for every agent and turn, so that providers cache it."""
     values = {
         **setting.config.model_dump(mode="json"),
         "agents": len(setting.agents),
@@ -123,37 +127,37 @@ def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
-    """Render the turn text of one agent: fixed words, then its view as compact JSON, one line, the last."""
+    """Return the turn text of one agent: fixed words, then its view as compact JSON on the last line."""
     return _render(prompts.place("turn"), _template(prompts.turn), {"view": one_line_json(view)})
 
 
-def second_text(lang: str, answer: str, refused: Sequence[str], turn: str) -> str:
-    """Render the second question about a turn: what was answered, what was refused of it, the turn's text.
+def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str) -> str:
+    """Return the follow-up question: the first answer, its rejections, and the turn's text again.
 
-    PromptError: there is none in this language, or it asks for something else.
+    Raise PromptError if the language has no such template or the template names an unknown placeholder.
     """
-    file = ROOT / f"second.{lang}.md"
-    values = {"answer": answer, "refused": refused, "turn": turn}
+    file = ROOT / f"follow_up.{lang}.md"
+    values = {"answer": answer, "refused": rejections, "turn": turn}
     return _render(_name(file), _template(_read(file, values.keys()).rstrip()), values)
 
 
 def one_line_json(value: Json) -> str:
-    r"""Give compact JSON that no reader breaks into lines: U+0085, U+2028 and their like become \uXXXX."""
+    r"""Return compact JSON on one line for every reader: U+0085, U+2028 and the like become \uXXXX."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def rules_of(template: str) -> tuple[str, ...]:
-    """List the rules that a template marks with `{# rule: NAME #}`, in its order."""
+    """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in _RULE.finditer(template))
 
 
 def approximate_tokens(text: str) -> int:
-    """Estimate the tokens of one message with this text; only the provider knows the true number.
+    """Return an estimate of the tokens of one message; only the provider knows the true number.
 
-    langchain-core counts characters, four a token, which holds for English; Chinese has about one character a
-    token, so the characters a token that it is given are the text's own mean. JSON of numbers is denser than
-    either: a view may take up to twice the estimate.
+    langchain-core counts four characters per token, which is right for English. Chinese has about one
+    character per token, so the mean of the text is passed instead. JSON of numbers is denser than either: a
+    view may take up to twice the estimate.
     """
     wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
@@ -161,12 +165,12 @@ def approximate_tokens(text: str) -> int:
 
 
 def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
-    """List, a line each, what is wrong with a prompt under any treatment, or against its other languages."""
+    """Return the problems of a prompt, one line each: under treatments, and against other languages."""
     return (*_under_treatments(world, prompts), *_against_languages(world, prompts))
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
-    """Make the Jinja that templates are written in: strict, sandboxed, and without luck of its own."""
+    """Return a Jinja environment that is strict about names, sandboxed, and without randomness."""
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -184,42 +188,45 @@ def _template(source: str) -> Template:
 
 
 def _render(place: str, template: Template, values: Mapping[str, Json]) -> str:
-    """Fill a template in; whatever its expressions raise is the template's mistake."""
+    """Return a filled-in template. Raise PromptError for whatever its expressions raise."""
     try:
         return template.render(values)
-    except Exception as error:
+    except Exception as error:  # an expression of a template can raise anything
         raise PromptError(f"{place}: {_first_line(error)}") from error
 
 
 def _known(kind: str, place: str, name: str, names: Collection[str]) -> None:
-    """Refuse a name that is not there."""
+    """Raise PromptError, with the known names, for an unknown one."""
     if name not in names:
-        raise PromptError(f"{place} has no {kind} {name!r}; there are: {', '.join(names) or 'none'}")
+        raise PromptError(f"{place} has no {kind} {name!r}; {kind}s: {', '.join(names) or 'none'}")
 
 
 def _placeholders_of(world: AnyWorld) -> frozenset[str]:
-    """Give the names that a system template of a world may use."""
+    """Return the placeholders that a world's system templates may use."""
     return frozenset({*world.config.model_fields, "agents", "schema"})
 
 
 def _default_setting(world: AnyWorld) -> Setting[Any]:
-    """Give the baseline of a world."""
+    """Return a world's setting with the default agents and the default config."""
     return settle(world, world.names(world.default_agents), 0, {})
 
 
 def _with_includes(file: Path, known: Collection[str]) -> str:
-    """Read a template and put the files that it includes in their places."""
+    """Return the text of a template with its included files in place. Raise PromptError if it cannot be."""
     folder = file.parents[1]
     text = _INCLUDE.sub(lambda found: _read(folder / found["name"], known), _read(file, known))
     if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
         raise PromptError(
-            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {_name(folder)}, not itself including'
+            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {_name(folder)}, without further includes'
         )
     return text
 
 
 def _read(file: Path, known: Collection[str]) -> str:
-    """Read one file: text in UTF-8, a template, and no placeholder but the known ones."""
+    """Return the text of a template file.
+
+    Raise PromptError if it cannot be read, is not UTF-8, is not a template, or names an unknown placeholder.
+    """
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -239,19 +246,20 @@ def _read(file: Path, known: Collection[str]) -> str:
 
 
 def _check_turn(prompts: PromptSet) -> None:
-    """Refuse a turn template that does anything with the view but end with it."""
+    """Raise PromptError unless the only use of the view in a turn template is its last line."""
     place, tree = prompts.place("turn"), _JINJA.parse(prompts.turn)
     outputs = chain.from_iterable(output.nodes for output in tree.body if isinstance(output, Output))
     shown = [expression for expression in outputs if isinstance(expression, Name)]
     if list(tree.find_all(Name)) != shown or len(shown) > 1:
         raise PromptError(f"{place}: use {{{{ view }}}} once, as the last line, and in no other way")
+    # Template syntax alone does not show what the last line will be, so a small view is rendered.
     sample = {"said": "anything"}
     if turn_text(prompts, sample).split("\n")[-1] != one_line_json(sample):
         raise PromptError(f"{place}: its last line must be {{{{ view }}}} and nothing else")
 
 
 def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Render the system text under each treatment value, alone and with each value of another field."""
+    """Yield the problems of rendering the system text under each treatment, without repeats."""
     place, template = prompts.place("system"), _template(prompts.system)
     baseline: dict[str, Json] = {
         **_default_setting(world).config.model_dump(mode="json"),
@@ -270,7 +278,10 @@ def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
 
 
 def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
-    """Give each config value worth trying, and each pair of them, since conditions stand inside others."""
+    """Yield changes of the config to try: each value of each field, and each pair of values.
+
+    Pairs reach conditions that stand inside other conditions.
+    """
     schema = world.config.model_json_schema()
     fields: dict[str, list[Json]] = {
         name: list(_ends(field, schema.get("$defs", {}))) for name, field in schema["properties"].items()
@@ -283,7 +294,7 @@ def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
 
 
 def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Json]:
-    """Give the values of a JSON schema worth trying: each named one, both truths, the ends of a range."""
+    """Yield the values of a JSON schema to try: each choice, both booleans, and the ends of a range."""
     match schema:
         case {"$ref": str(name)}:
             yield from _ends(definitions[name.rpartition("/")[2]], definitions)
@@ -307,7 +318,7 @@ def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
 
 
 def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Compare the placeholders and the marked rules with those of the variant's other languages."""
+    """Yield the placeholders and marked rules that one language of the variant has and another lacks."""
     for lang in languages(prompts.world, prompts.variant):
         if lang == prompts.lang:
             continue
@@ -324,13 +335,13 @@ def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
 
 
 def _vocabulary(template: str) -> set[str]:
-    """Name what a template must have in every language: its placeholders and the rules it marks."""
+    """Return what a template must have in every language: its placeholders and marked rules."""
     placeholders = find_undeclared_variables(_JINJA.parse(template))
     return {f"placeholder {name}" for name in placeholders} | {f"rule {name}" for name in rules_of(template)}
 
 
 def _name(file: Path) -> str:
-    """Name a file as people do: from the checkout."""
+    """Return a file's path relative to the checkout."""
     return file.relative_to(ROOT.parent).as_posix()
 
 

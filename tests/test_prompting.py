@@ -86,7 +86,7 @@ def test_a_prompt_set_is_whole_once_it_is_loaded(write: Write, tmp_path: Path) -
 def test_an_unknown_variant_is_told_with_those_there_are(write: Write) -> None:
     write(variant="a")
     write(variant="b")
-    assert refusal("c") == "prompts/mining has no variant 'c'; there are: a, b"
+    assert refusal("c") == "prompts/mining has no variant 'c'; variants: a, b"
 
 
 def test_a_variant_outside_the_folder_is_unknown(write: Write) -> None:
@@ -97,7 +97,7 @@ def test_a_variant_outside_the_folder_is_unknown(write: Write) -> None:
 def test_an_unknown_language_is_told_with_those_there_are(write: Write) -> None:
     write(lang="en")
     write(lang="zh")
-    assert refusal(lang="fr") == "prompts/mining/plain has no language 'fr'; there are: en, zh"
+    assert refusal(lang="fr") == "prompts/mining/plain has no language 'fr'; languages: en, zh"
 
 
 def test_a_missing_turn_file_is_told_by_its_name(write: Write, tmp_path: Path) -> None:
@@ -241,13 +241,13 @@ def test_an_error_in_a_shared_file_is_told_by_that_files_name(write: Write, tmp_
 )
 def test_no_other_way_leads_to_another_file(write: Write, text: str) -> None:
     write(text)
-    assert 'write {% include "FILE" %}, FILE in prompts/mining, not itself including' in refusal()
+    assert 'write {% include "FILE" %}, FILE in prompts/mining, without further includes' in refusal()
 
 
 def test_a_shared_file_includes_none(write: Write, tmp_path: Path) -> None:
     write('{% include "rules.en.md" %}')
     (tmp_path / "prompts" / "mining" / "rules.en.md").write_text('{% include "rules.en.md" %}')
-    assert "not itself including" in refusal()
+    assert "without further includes" in refusal()
 
 
 # --- rendering ---------------------------------------------------------------------------------------------

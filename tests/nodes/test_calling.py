@@ -18,15 +18,15 @@ from nodes.calling import (
     REFUSED_AFTER,
     Breaker,
     TryFailedError,
-    persistently,
     retry_after,
+    with_retries,
 )
 from nodes.chat import ChatPlayer
 from nodes.halted import HaltedError
 from nodes.journal import Address, Prompt
 from nodes.players import parse_spec
 from nodes.prompting import PromptSet
-from nodes.secrecy import LONGEST_TOLD, safe_line
+from nodes.secrecy import LONGEST_LINE, safe_line
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -68,14 +68,14 @@ def test_what_is_told_holds_no_secret_not_even_a_part_of_one(monkeypatch: pytest
     monkeypatch.setenv("OPENAI_ORG_ID", "org-42")  # too short to be one
     assert safe_line("wrong key 'canary-0123456789' of org-42") == "wrong key '(OPENAI_API_KEY)' of org-42"
     assert safe_line("wrong key sk-proj-abcd****wxyz!") == "wrong key (a key)!"
-    for padding in range(LONGEST_TOLD * 20 - 20, LONGEST_TOLD * 20 + 2):  # around where a long text is cut
+    for padding in range(LONGEST_LINE * 20 - 20, LONGEST_LINE * 20 + 2):  # around where a long text is cut
         assert "canary" not in safe_line(" " * padding + "canary-0123456789")
 
 
 @given(st.text())
 def test_what_is_told_is_one_bounded_line_that_can_be_shown_and_kept(said: str) -> None:
     told = safe_line(said)
-    assert len(told) <= LONGEST_TOLD + 1
+    assert len(told) <= LONGEST_LINE + 1
     assert told.isprintable()
     told.encode()
 
@@ -96,9 +96,9 @@ def failing(*failures: TryFailedError) -> list[object]:
         return "fine"
 
     try:
-        ended = asyncio.run(persistently(one_try))
+        ended = asyncio.run(with_retries(one_try))
     except TryFailedError as failure:
-        ended = failure.told
+        ended = failure.message
     return [tries, ended]
 
 
@@ -125,7 +125,7 @@ def gone_after(*ended: TryFailedError | None) -> int | None:
     for number, failure in enumerate(ended, 1):
         breaker.begun()
         breaker.ended(failure)
-        if breaker.told:
+        if breaker.reason:
             return number
     return None
 
@@ -141,7 +141,7 @@ def test_ten_failures_of_the_provider_in_a_row_and_nothing_less_stop_a_run() -> 
         breaker.check()
         breaker.begun()
         breaker.ended(DOWN)
-    with pytest.raises(HaltedError, match=r"openai:m gave no answer to 10 calls in a row, at last .*, down"):
+    with pytest.raises(HaltedError, match=r"openai:m failed 10 calls in a row; the last error was .*: down"):
         breaker.check()
 
 
@@ -166,7 +166,7 @@ def test_who_refuses_some_and_is_still_answering_others_is_there() -> None:
         breaker.begun()
     for ended in (REFUSED, REFUSED, REFUSED, None, None, None):
         breaker.ended(ended)
-        assert not breaker.told
+        assert not breaker.reason
 
 
 def test_who_answered_before_the_run_was_resumed_may_refuse_some() -> None:
@@ -174,7 +174,7 @@ def test_who_answered_before_the_run_was_resumed_may_refuse_some() -> None:
     for _ in range(GONE_AFTER - 1):
         breaker.begun()
         breaker.ended(REFUSED)
-    assert not breaker.told
+    assert not breaker.reason
 
 
 def test_a_limit_that_passes_is_no_refusal() -> None:
