@@ -1,4 +1,4 @@
-"""The one list of worlds."""
+"""The list of all worlds. A new world is added here and nowhere else in the engine."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ WORLDS: Mapping[str, AnyWorld] = {world.name: world for world in (MINING, NATION
 
 
 def world_named(name: str) -> AnyWorld:
-    """Give a world by its name; ValueError names those there are."""
+    """Return the world with this name. Raise ValueError, with the known names, if there is none."""
     if name not in WORLDS:
         raise ValueError(f"there is no world {name!r}; worlds: {', '.join(WORLDS)}")
     return WORLDS[name]
