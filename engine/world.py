@@ -211,7 +211,7 @@ class World(Generic[C, S, I]):
     state, intent                    convert states and intents to JSON and back
     policies                         the scripted policies of the world
     names(n)                         the default names of n agents
-    default_agents                   the number of agents if nobody says otherwise
+    default_agents                   the default number of agents
     picture(state)                   the state for people: rows of short words
     prompts(config)                  the prompt variant that fits the config
     events                           each type of event with its meaning, for people

@@ -24,7 +24,7 @@ async def observer(asking: Asking) -> Update:
     if world.observer is None or question is None:
         return {}
     spec = world.observer.asks(here)
-    # Without a spec the world's own rule decides, and nobody is called.
+    # Without a spec the world's own rule decides, and no call is made.
     ruling = await _ruling(asking, spec, question) if spec else None
     return {"judged": present.leave_judged(rule(world, here, judged, ruling))}
 
