@@ -1,6 +1,6 @@
-"""How fast it is, and where the time goes: `make bench`.
+"""Benchmarks: how fast the laboratory is, and where the time goes. Run them with `make bench`.
 
-A module here measures one thing: its `measure()` gives rows of (what, figure, wanted), and `python -m
-benchmarks` finds it by its file. Figures are the best of a few goes: whatever else a machine does only adds
-time.
+Each module measures one thing. Its `measure()` returns rows of (what, figure, target), and `python -m
+benchmarks` finds it by its file name. A figure is the best of several repeats, because whatever else the
+machine does can only add time.
 """

@@ -1,4 +1,4 @@
-"""Run every benchmark, or those named, and print one table: `python -m benchmarks [NAME ...]`."""
+"""Run all benchmarks, or the named ones, and print one table: `python -m benchmarks [NAME ...]`."""
 
 import sys
 from importlib import import_module
@@ -10,10 +10,10 @@ from rich.text import Text
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmarks and print the table."""
     here = Path(__file__).parent
     names = sys.argv[1:] or sorted(file.stem for file in here.glob("*.py") if not file.stem.startswith("_"))
-    table = Table("what", "figure", "wanted", box=None, header_style="bold", pad_edge=False)
+    table = Table("what", "figure", "target", box=None, header_style="bold", pad_edge=False)
     table.columns[1].justify = "right"
     console = Console()
     for name in names:

@@ -1,7 +1,7 @@
-"""Decisions a second of a whole run in process, every answer and turn recorded, a checkpoint a turn.
+"""Decisions per second of a whole run, with every answer and turn recorded and one checkpoint per turn.
 
-And a profile: which part of the program the time is spent in. A run of policies waits for no model, so this
-is what the laboratory itself costs.
+A profile follows: which part of the program takes the time. Scripted policies answer at once, so this is what
+the laboratory itself costs.
 """
 
 import asyncio
@@ -16,38 +16,43 @@ from typing import Any, TypeAlias
 from lab.play.playing import RunOptions, begin, go_on
 from lab.store.database import open_store
 
-AGENTS, ROUNDS, GOES = 20, 200, 3
-WANTED = 1_000
+AGENTS, ROUNDS, REPEATS = 20, 200, 3
+TARGET = 1_000
+"""Decisions per second."""
 
 PARTS = (
     ("SQLite: answers, turns, checkpoints", ("sqlite",)),
     ("waiting for the checkpoint's thread", ("select.",)),
     ("JSON", ("json",)),
     ("LangGraph and the event loop", ("langgraph", "langchain", "asyncio", "contextvars")),
-    ("policies and their luck", ("polic", "engine/chance")),
+    ("policies and their draws", ("polic", "engine/chance")),
     ("engine", ("/engine/", "pydantic", "dataclasses")),
     ("nodes", ("/nodes/", "/graphs/")),
     ("run database", ("/lab/",)),
 )
-"""The parts of the program, each known by marks in a file's path or a C function's name; the first counts."""
+"""The parts of the program, with texts that occur in a file's path or a C function's name.
+
+A function belongs to the first part that matches.
+"""
 
 IN_C = "~"
+"""The file that the profiler names for a function written in C."""
 
 Function: TypeAlias = tuple[str, int, str]
-"""A function as the profiler names it: file (`~` for one written in C), line, name."""
+"""A function as the profiler names it: file, line, name."""
 
 
 def measure() -> list[tuple[str, str, str]]:
-    """Give decisions a second, and each part's share of the time."""
-    _play(3)
-    seconds = min(_play(ROUNDS) for _ in range(GOES))
-    what = f"decisions a second, all recorded: {AGENTS} agents x {ROUNDS} rounds, policy:guided"
-    rate = (what, f"{AGENTS * ROUNDS / seconds:,.0f}", f">= {WANTED:,}")
+    """Return the rows of the table: decisions per second, and each part's share of the time."""
+    _play(3)  # a warm-up, so that imports are not measured
+    seconds = min(_play(ROUNDS) for _ in range(REPEATS))
+    what = f"decisions per second, all recorded: {AGENTS} agents x {ROUNDS} rounds, policy:guided"
+    rate = (what, f"{AGENTS * ROUNDS / seconds:,.0f}", f">= {TARGET:,}")
     return [rate, *((f"  {part}", f"{share:.0%}", "") for part, share in _shares())]
 
 
 def _play(rounds: int) -> float:
-    """Play a run in a home of its own; give the seconds that it took, without opening the database."""
+    """Play a run in a new home. Return the seconds that it took, without opening the database."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as home:
         request = RunOptions("mining", agents=AGENTS, models="policy:guided", values={"rounds": rounds})
         run = begin(home, request)
@@ -57,14 +62,14 @@ def _play(rounds: int) -> float:
 
 
 def _shares() -> list[tuple[str, float]]:
-    """Profile a run; give each part's share of the time, the largest first."""
+    """Return each part's share of the time of a profiled run, the largest first."""
     profile = cProfile.Profile()
     profile.runcall(_play, ROUNDS)
     spent: Counter[str] = Counter()
     functions: dict[Function, Any] = pstats.Stats(profile).stats  # type: ignore[attr-defined]  # typeshed lacks it
     for function, (_, _, own, _, callers) in functions.items():
         if function[0] == IN_C and _part(function) == "the rest":
-            # What is written in C is its callers' time.
+            # An unknown C function, such as len, counts as time of the functions that call it.
             for caller, (_, _, share, _) in callers.items():
                 spent[_part(caller)] += share
         else:
@@ -73,6 +78,6 @@ def _shares() -> list[tuple[str, float]]:
 
 
 def _part(function: Function) -> str:
-    """Name the part of the program that a function belongs to."""
+    """Return the part of the program that a function belongs to."""
     place = function[2] if function[0] == IN_C else function[0]
     return next((part for part, marks in PARTS if any(mark in place for mark in marks)), "the rest")

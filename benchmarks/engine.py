@@ -1,12 +1,12 @@
-"""How fast the engine is alone: no model, no graph, no database.
+"""How fast the engine alone is: no model, no graph, no database.
 
-`python -m benchmarks.engine [POLICY …]` plays the baseline mining board with 20 agents and prints, for each
-comparator (all, if none is named), rounds a second
+`python -m benchmarks.engine [POLICY …]` plays the default mining board with 20 agents. For each named
+scripted policy, or for all, it prints two speeds in rounds per second:
 
-- of the rules: validate + resolve, on answers that are there already;
-- of the whole: observe + policy + validate + resolve;
+- rules: validate and resolve, with answers made before;
+- whole: observe, policy, validate and resolve.
 
-and then where the time of the last one goes.
+A profile of the last policy follows.
 """
 
 import cProfile
@@ -26,25 +26,25 @@ from engine.world import settle
 AGENTS = 20
 ROUNDS = 100
 REPEATS = 5
-"""The best of these counts: the others were disturbed by something else."""
+"""The best of these repeats counts: the others were disturbed by something else."""
 
 LINES = 15
-"""Lines of the profile."""
+"""How many lines of the profile are printed."""
+
+TARGET = 1_500
+"""Rounds per second of the rules, for the policy that gives them the most work."""
 
 Answers = Mapping[str, JsonObject]
-
-
-WANTED = 1_500
-"""Rounds a second of the rules, for the comparator that makes them work most."""
+"""The answer of each agent."""
 
 
 def measure() -> list[tuple[str, str, str]]:
-    """Give rounds a second of the rules and of all, for the most laborious comparator and the default one."""
-    rows = [(f"rounds a second, the engine alone: {AGENTS} agents", "", "")]
+    """Return the rows of the table, for the policy that gives the rules the most work and the default one."""
+    rows = [(f"rounds per second, the engine alone: {AGENTS} agents", "", "")]
     for name in ("random", MINING.policies.default):
         policy = MINING.policies.by_name[name]
         rules = f"{_speed(partial(_replay, play(policy))):,.0f}"
-        rows.append((f"  {name}: validate and resolve", rules, f">= {WANTED:,}"))
+        rows.append((f"  {name}: validate and resolve", rules, f">= {TARGET:,}"))
         rows.append(
             (f"  {name}: observe, decide, validate, resolve", f"{_speed(partial(play, policy)):,.0f}", "")
         )
@@ -52,9 +52,9 @@ def measure() -> list[tuple[str, str, str]]:
 
 
 def main() -> None:
-    """Measure the comparators that are named, or all."""
+    """Measure the policies named on the command line, or all, and print a table and a profile."""
     names = sys.argv[1:] or list(MINING.policies.by_name)
-    print(f"mining, {AGENTS} agents, {ROUNDS} rounds, best of {REPEATS}: rounds a second")
+    print(f"mining, {AGENTS} agents, {ROUNDS} rounds, best of {REPEATS}: rounds per second")
     print(f"{'':20}{'rules':>10}{'whole':>10}")
     for name in names:
         policy = MINING.policies.by_name[name]
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def play(policy: Policy) -> list[tuple[State, Answers]]:
-    """Play a run; give each round's state and what was said in it."""
+    """Play a run. Return the state and the answers of each round."""
     setting = settle(MINING, MINING.names(AGENTS), 1, {"rounds": ROUNDS})
     state = MINING.setup(setting.config, setting.agents, setting.seed)
     played: list[tuple[State, Answers]] = []
@@ -89,13 +89,13 @@ def _replay(rounds: list[tuple[State, Answers]]) -> None:
 
 
 def step(state: State, answers: Answers) -> State:
-    """Play one round of the rules."""
+    """Return the state after one round: validate and resolve."""
     intents = {agent: MINING.validate(state, agent, answer).intent for agent, answer in answers.items()}
     return MINING.resolve(state, intents).state
 
 
 def _speed(work: Callable[[], object]) -> float:
-    """Give rounds a second, at best."""
+    """Return the rounds per second of the best repeat."""
     return ROUNDS / min(_seconds(work) for _ in range(REPEATS))
 
 

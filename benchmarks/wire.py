@@ -1,7 +1,8 @@
-"""What a run costs over HTTP: its wall clock over the ideal, in which nothing takes time but the model.
+"""What a run costs over HTTP: its wall-clock time divided by the ideal, in which only the model takes time.
 
-The stand-in server runs beside it as a process of its own. The same prompts are sent by the same client in a
-bare loop, without graph and record, and by raw httpx2: what the client and the machine cost anyway.
+The stand-in server runs in another process and delays each answer. For comparison, the same prompts are sent
+by the same client in a bare loop, without graph and database, and by httpx2 alone. These show what the client
+and the machine cost anyway.
 """
 
 import asyncio
@@ -23,29 +24,32 @@ from lab.wire.recording import environment
 from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
 
-AGENTS, TURNS, DELAY, GOES = 10, 50, 0.05, 3
+AGENTS, TURNS, DELAY, REPEATS = 10, 50, 0.05, 3
 IDEAL = TURNS * DELAY
-WANTED = 1.5
+"""Seconds. The agents of a turn are asked at once, so each turn takes one delay."""
 
-Asked: TypeAlias = list[dict[str, Prompt]]
-"""The prompts of each turn, by agent."""
+TARGET = 1.5
+"""Wall-clock time of a run divided by the ideal."""
+
+Prompts: TypeAlias = list[dict[str, Prompt]]
+"""The prompts of each turn, by agent, in the order of turns."""
 
 
 def measure() -> list[tuple[str, str, str]]:
-    """Give wall over ideal of a run, of the bare loop and of raw HTTP, measured in turns."""
+    """Return the rows of the table: wall over ideal of a run, of the bare loop and of raw HTTP."""
     with _served() as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"), _home() as home:
         run, _ = _run(home)
-        asked = [
+        prompts = [
             {call.address.agent: call.prompt for call in home.calls(run.id, turn)} for turn in range(TURNS)
         ]
-        goes = [
-            (_run(home)[1], _timed(lambda: _bare(run, asked)), _timed(lambda: _raw(url, asked)))
-            for _ in range(GOES)
+        repeats = [
+            (_run(home)[1], _timed(lambda: _bare(run, prompts)), _timed(lambda: _raw(url, prompts)))
+            for _ in range(REPEATS)
         ]
-    whole, bare, raw = (min(seconds) / IDEAL for seconds in zip(*goes, strict=True))
+    whole, bare, raw = (min(seconds) / IDEAL for seconds in zip(*repeats, strict=True))
     load = f"{AGENTS} agents x {TURNS} turns at {DELAY * 1000:.0f} ms a call"
     return [
-        (f"wall over ideal over HTTP, all recorded: {load}", f"{whole:.2f}", f"<= {WANTED}"),
+        (f"wall over ideal over HTTP, all recorded: {load}", f"{whole:.2f}", f"<= {TARGET}"),
         ("  the same client in a bare loop, neither graph nor record", f"{bare:.2f}", ""),
         ("  raw httpx2, no client", f"{raw:.2f}", ""),
     ]
@@ -53,7 +57,7 @@ def measure() -> list[tuple[str, str, str]]:
 
 @contextmanager
 def _served() -> Iterator[str]:
-    """Start the stand-in server as a process of its own; give its base URL."""
+    """Run the stand-in server in another process, and yield its base URL."""
     command = [sys.executable, "-m", "lab.cli", "serve", "--port", "0", "--delay", str(DELAY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
@@ -70,14 +74,14 @@ def _home() -> Iterator[Store]:
 
 
 def _run(home: Store) -> tuple[Run, float]:
-    """Play a run through the server; give it, with the seconds that it took."""
+    """Play a run through the server. Return the run and the seconds that it took."""
     request = RunOptions("mining", agents=AGENTS, models="openai:policy/guided", values={"rounds": TURNS})
     run = begin(home, request)
     return run, _timed(lambda: go_on(home, run, lambda _: None))
 
 
 def _timed(act: Callable[[], Awaitable[None]]) -> float:
-    """Give the seconds that something takes."""
+    """Return how many seconds an action takes."""
 
     async def acting() -> float:
         began = time.perf_counter()
@@ -87,24 +91,24 @@ def _timed(act: Callable[[], Awaitable[None]]) -> float:
     return asyncio.run(acting())
 
 
-async def _bare(run: Run, asked: Asked) -> None:
-    """Ask all that the run asked, a turn at a time, through its client."""
-    mind = ChatPlayer("policy/guided", "", run.prompts)
-    for turn, prompts in enumerate(asked):
-        await asyncio.gather(*(mind.reply(Address(turn, agent), prompts[agent]) for agent in prompts))
-    await mind.close()
+async def _bare(run: Run, prompts: Prompts) -> None:
+    """Send the prompts turn by turn through the run's client."""
+    player = ChatPlayer("policy/guided", "", run.prompts)
+    for turn, asked in enumerate(prompts):
+        await asyncio.gather(*(player.reply(Address(turn, agent), asked[agent]) for agent in asked))
+    await player.close()
 
 
-async def _raw(url: str, asked: Asked) -> None:
-    """Ask it all with nothing but HTTP."""
+async def _raw(url: str, prompts: Prompts) -> None:
+    """Send the prompts turn by turn with httpx2 alone."""
     async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
-        for prompts in asked:
+        for asked in prompts:
             await asyncio.gather(
-                *(client.post("/chat/completions", json=_body(prompt)) for prompt in prompts.values())
+                *(client.post("/chat/completions", json=_body(prompt)) for prompt in asked.values())
             )
 
 
 def _body(prompt: Prompt) -> dict[str, object]:
-    """Give the least that the protocol asks for."""
+    """Return the smallest request body that the protocol allows."""
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.turn}]
     return {"model": "policy/guided", "messages": messages}

@@ -1,1 +1,1 @@
-"""The rules of every world: pure functions, no file, no network, no clock, no global randomness."""
+"""The rules of every world, as pure functions: no files, no network, no clock, no global randomness."""

@@ -1,7 +1,7 @@
-"""How a call can end, and the parsed answer that validation starts from.
+"""The outcomes of a call, and the parsed answer that validation starts from.
 
-An agent's answer has three forms: the raw answer (a text), the parsed answer (a JSON object, below) and the
-intent (what a world's rules make of it).
+An agent's answer has three forms: the raw answer, which is text; the parsed answer, which holds a JSON
+object; and the intent, which is what a world's rules accept of it.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from engine.record import Drop, Mend
 
 
 class Outcome(StrEnum):
-    """How a call ended (design, law 2). Only the first two are decisions; all others are failed calls."""
+    """How a call ended (docs/failures.md). Only the first two are decisions; all others are failed calls."""
 
     ANSWERED = "answered"
     REPAIRED = "repaired"
@@ -25,30 +25,30 @@ class Outcome(StrEnum):
 
 
 DECISIONS = frozenset({Outcome.ANSWERED, Outcome.REPAIRED})
-"""The outcomes in which an agent decided."""
+"""The outcomes of calls in which an agent made a decision."""
 
 NO_ANSWER = frozenset({Outcome.PROVIDER_ERROR, Outcome.TIMED_OUT})
-"""The outcomes in which the model said nothing: no text came back, and nothing is known of its cost."""
+"""The outcomes of calls that brought no text back, so that their cost is unknown too."""
 
 
 class FoundAs(StrEnum):
     """How the JSON object of an answer was found in its text."""
 
     JSON = "json"
-    """The text is the object."""
+    """The whole text is the object."""
     AFTER_THINK = "after-think"
     """The object follows `</think>`."""
     EMBEDDED = "embedded"
-    """It is the last whole object that stands in fences or prose."""
+    """The last complete object inside fences or prose."""
     REPAIRED = "repaired"
-    """json-repair completed what begins an object."""
+    """json-repair made an object from the first brace on."""
     NONE = "none"
-    """There is no object."""
+    """No object was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """What reading made of a raw answer: how the call ended, and the JSON object that was said, if any."""
+    """What reading made of a raw answer. `said` is its JSON object, None if it has none."""
 
     outcome: Outcome
     found_as: FoundAs
@@ -57,7 +57,7 @@ class ParsedAnswer:
     mends: tuple[Mend, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the parsed answer as plain JSON."""
         return {
             "outcome": self.outcome.value,
             "found_as": self.found_as.value,
@@ -68,7 +68,7 @@ class ParsedAnswer:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "ParsedAnswer":
-        """Return it from plain JSON."""
+        """Return the parsed answer of its JSON."""
         return cls(
             Outcome(data["outcome"]),
             FoundAs(data["found_as"]),

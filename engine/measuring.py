@@ -1,4 +1,4 @@
-"""What the measures of all worlds share: the parts of a history that figures are given for, and division."""
+"""What the measures of all worlds share: the scopes of a history, and safe division."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -7,7 +7,10 @@ T = TypeVar("T")
 
 
 def parts(history: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
-    """Give the whole run and, where there are two turns or more, its halves, each with its scope."""
+    """Yield each scope with its turns: `run`, and from two turns on `first-half` and `second-half`.
+
+    Of an odd number of turns, the second half has one more.
+    """
     yield "run", history
     half = len(history) // 2
     if half:
@@ -16,5 +19,5 @@ def parts(history: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Divide; nothing is undefined's honest name."""
+    """Return part / whole, or None if the whole is 0: undefined, there was nothing to measure."""
     return part / whole if whole else None

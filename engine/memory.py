@@ -1,4 +1,4 @@
-"""What an agent keeps from turn to turn: private notes, summaries, and what it thinks of the others."""
+"""An agent's memory: the notes, summaries and ratings of others that it keeps from turn to turn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from engine.reflection import Reflection
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One agent's memory; nobody else reads it, unless a world publishes reports."""
+    """One agent's memory. It is shown to this agent only, unless a world publishes the reports."""
 
     notes: str = ""
     last_summary: str = ""
@@ -18,10 +18,10 @@ class Memory:
     aggressor_report: Mapping[str, int] = field(default_factory=dict)
 
     def after(self, reflection: Reflection) -> "Memory":
-        """Return the memory after a turn.
+        """Return the memory after a turn with this reflection.
 
-        What was not given anew stays, so that a lost answer erases nothing. Only the last summary is of the
-        turn just played: if none was given, it is empty.
+        A field that the agent left empty keeps its old value, so that a lost answer erases nothing. Only the
+        last summary does not: it is about the turn just played, so it is empty if none was given.
         """
         return Memory(
             reflection.memory or self.notes,

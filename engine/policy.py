@@ -1,4 +1,7 @@
-"""Comparators: rules that answer in a model's place, and the noise that spoils an answer as a model would."""
+"""Scripted policies: rules that answer in a model's place, and noise that spoils answers as models do.
+
+The source of noise is docs/rules/mining.md#noise; the other worlds follow it.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,15 +12,15 @@ from engine.chance import Luck
 from engine.record import JsonObject
 
 Policy: TypeAlias = Callable[[JsonObject, Luck], JsonObject]
-"""From what an agent sees (its view, with its own mind under `mind`) and its luck to its answer."""
+"""From an agent's view, which has its memory under `memory`, and its random draws to its answer."""
 
 Spoil: TypeAlias = Callable[[JsonObject, JsonObject, Luck, float], JsonObject]
-"""From a view, an answer, luck and a noise to the answer with some of its items spoiled."""
+"""From a view, an answer, random draws and the noise (0 to 1) to the answer with some items spoiled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """A world's comparators by name, the one that plays by default, and the world's own way of spoiling."""
+    """A world's scripted policies by name, the default one, and how the world spoils answers."""
 
     by_name: Mapping[str, Policy]
     default: str
@@ -25,10 +28,10 @@ class Policies:
 
 
 def speak(policies: Policies, name: str, noise: float, view: JsonObject, luck: Luck) -> str:
-    """Give the text that a comparator answers with.
+    """Return the text that a scripted policy answers with.
 
-    With probability `noise` each item of the answer is spoiled in the world's way, and with the same
-    probability a field of its reflection, and the text around it (mining decisions, Comparators).
+    With probability `noise` each, every item of the answer is spoiled in the world's way, a field of its
+    reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
     answer = policies.by_name[name](view, luck)
     if noise == 0:
@@ -111,4 +114,4 @@ SPOILED_TEXTS: tuple[Callable[[str], str], ...] = (
     _nested_deep,
     _in_prose_only,
 )
-"""A text as a model spoils it."""
+"""The ways in which a model might damage the text of an answer, one of which is picked."""

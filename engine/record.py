@@ -1,6 +1,7 @@
 """What is written down about a turn: drops, mends, events and draws.
 
-Nothing that an agent said disappears without a Drop (it was refused) or a Mend (it was changed and kept).
+Nothing that an agent said disappears without a record: a Drop says what was rejected, a Mend what was
+changed. All records stay bounded and plain, whatever an agent said.
 """
 
 import hashlib
@@ -15,19 +16,20 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 JsonObject: TypeAlias = Mapping[str, Json]
 
 Stage: TypeAlias = Literal["read", "schema", "rule", "budget"]
+"""Where something was rejected or changed: reading, types and shape, rules of the world, or costs."""
 
 EXCERPT = 500
-"""Characters of what was said that a drop or mend carries; the whole answer is in the ledger of answers."""
+"""How many characters of what was said a drop or mend keeps; the whole answer is kept with its call."""
 
 DEPTH = 32
-"""Levels of what was said that a drop or mend carries, and no more: no stack can overflow on a record."""
+"""How many levels of nesting a drop or mend keeps, so that no recursion over records can overflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Something an agent said that was refused.
+    """A rejection: something an agent said that was refused.
 
-    `stage` is where, `code` the countable reason (`mining/not-yours`), `said` what was refused.
+    `code` is the reason, such as `mining/not-yours`, to be counted; `detail` explains the single case.
     """
 
     agent: str
@@ -37,7 +39,7 @@ class Drop:
     detail: str = ""
 
     def to_json(self) -> JsonObject:
-        """Give the drop as interfaces name it."""
+        """Return the drop as plain JSON."""
         return {
             "agent": self.agent,
             "stage": self.stage,
@@ -49,7 +51,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """Something an agent said that was changed, and kept as `kept`."""
+    """A correction: something an agent said that was changed, and what was kept instead."""
 
     agent: str
     stage: Stage
@@ -58,7 +60,7 @@ class Mend:
     kept: Json
 
     def to_json(self) -> JsonObject:
-        """Give the mend as interfaces name it."""
+        """Return the mend as plain JSON."""
         return {
             "agent": self.agent,
             "stage": self.stage,
@@ -69,9 +71,9 @@ class Mend:
 
 
 class Event(NamedTuple):
-    """Something that happened in a world; `facts` are the type's own fields.
+    """Something that happened in a world. `facts` are the fields of this type of event.
 
-    A tuple, since a round has hundreds: a frozen dataclass takes twice the time to make.
+    It is a named tuple because a round may have hundreds: a frozen dataclass takes twice as long to make.
     """
 
     type: str
@@ -79,27 +81,27 @@ class Event(NamedTuple):
     facts: JsonObject
 
     def to_json(self) -> JsonObject:
-        """Give the event as one flat object."""
+        """Return the event as one flat JSON object."""
         return {"type": self.type, "agent": self.agent, **self.facts}
 
     @classmethod
     def from_json(cls, data: JsonObject) -> "Event":
-        """Return the event of its flat object."""
+        """Return the event of its flat JSON object."""
         facts = {name: value for name, value in data.items() if name not in {"type", "agent"}}
         return cls(str(data["type"]), str(data["agent"]), facts)
 
 
 MESSAGE = "message"
-"""The type of the event that tells of a message, in every world where agents can write."""
+"""The type of the event for a message, in every world where agents can write to each other."""
 
 
 def message(sender: str, text: str, to: str | None = None) -> Event:
-    """Return the event of a message; without `to`, in a world where every message is to all."""
+    """Return the event of a message. Without `to` it goes to all agents."""
     return Event(MESSAGE, sender, {"text": text} if to is None else {"to": to, "text": text})
 
 
 def message_of(event: Event) -> tuple[str, Json, Json] | None:
-    """Return sender, receiver and text of a message; None for any other event."""
+    """Return the sender, receiver and text of a message; None for any other event."""
     if event.type != MESSAGE:
         return None
     return event.agent, event.facts.get("to", "all"), event.facts["text"]
@@ -107,7 +109,7 @@ def message_of(event: Event) -> tuple[str, Json, Json] | None:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One use of luck: who took part, the digest that decided, and what it decided."""
+    """One random draw: who took part, the digest that decided, and who won (`engine.chance`)."""
 
     event: str
     subject: Json
@@ -116,7 +118,7 @@ class Draw:
     winner: str
 
     def to_json(self) -> JsonObject:
-        """Give the draw as interfaces name it."""
+        """Return the draw as plain JSON."""
         return {
             "event": self.event,
             "subject": self.subject,
@@ -133,9 +135,8 @@ class Draw:
 
 _as_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
-
 MOST_ALIKE = 100
-"""Drops of one answer for one reason that are each written down; the rest are counted in one more."""
+"""How many drops of one answer with the same code are written down; one more drop counts the rest."""
 
 
 class Findings:
@@ -149,17 +150,18 @@ class Findings:
         self._rest: dict[str, int] = {}
 
     def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
-        """Write down that `said` was refused; of a megabyte of refusals, the first ones and their number."""
+        """Add a rejection. Beyond MOST_ALIKE of one code, only their number is kept."""
         self._alike[code] += 1
         if self._alike[code] <= MOST_ALIKE:
             self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
             return
+        # The drop that counts the rest is replaced each time, in the place where it was first added.
         rest = Drop(self.agent, stage, code, "…", f"{self._alike[code] - MOST_ALIKE} more for this reason")
         place = self._rest.setdefault(code, len(self.drops))
         self.drops[place : place + 1] = [rest]
 
     def mend(self, stage: Stage, code: str, said: Json, kept: Json) -> None:
-        """Write down that `said` was changed into `kept`."""
+        """Add a correction."""
         self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
 
 
@@ -172,19 +174,19 @@ def canonical(value: Json) -> str:
 
 
 def sha256(text: str) -> str:
-    """Give the hexadecimal SHA-256 of a text."""
+    """Return the SHA-256 of a text as hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def excerpt(said: Json) -> Json:
-    """Give `said` itself if it is short and plain, else the beginning of its text: records stay bounded."""
+    """Return `said` made plain, or the beginning of its text if that is longer than EXCERPT."""
     plain = _plain(said, DEPTH)
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     return plain if len(text) <= EXCERPT else text[:EXCERPT] + "…"
 
 
 def _plain(said: Json, depth: int) -> Json:
-    """Spell out what JSON, UTF-8 or a stack cannot carry: NaN, endless numbers, surrogates, deep nesting."""
+    """Return `said` with everything replaced that cannot be written as JSON in UTF-8 or is too deep."""
     if isinstance(said, str):
         return said.encode(errors="backslashreplace").decode()
     if not isinstance(said, Mapping | Sequence):
@@ -197,7 +199,7 @@ def _plain(said: Json, depth: int) -> Json:
 
 
 def _plain_number(said: Json) -> Json:
-    """Spell out a number that JSON does not know, or that has no end."""
+    """Return a number, or a text in its place if JSON has no such number or it has too many digits."""
     if isinstance(said, float) and not math.isfinite(said):
         return str(said)
     if isinstance(said, int) and said.bit_length() > EXCERPT:

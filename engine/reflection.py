@@ -1,7 +1,7 @@
-"""What an agent says beside its moves: reasoning, summaries, memory, and what it thinks of the others.
+"""The reflection fields: what an agent says beside its moves, such as summaries and ratings of others.
 
-Every world has these fields (nations seed, action schema 6 to 8, 10 and 11). They change no state of a world;
-they become the agent's mind.
+Every world has these fields (docs/rules/nations.md#summaries, docs/rules/nations.md#reports). They change no
+world's state; they become the agent's memory.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,7 +15,9 @@ from engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary", "memory")
 REPORTS = ("keeps_word_report", "aggressor_report")
+
 LOWEST, HIGHEST = 1, 10
+"""The range of a rating."""
 
 CODES: Mapping[str, str] = {
     "reflection/not-text": "a summary, the notes or the reasoning is not text",
@@ -54,7 +56,7 @@ class ReflectionFields(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """One turn's reflection of one agent; an empty field was not given."""
+    """One agent's reflection in one turn. An empty field means that the agent did not fill it in."""
 
     reasoning: str = ""
     summary_last_turn: str = ""
@@ -71,7 +73,11 @@ def reflect(
     texts: tuple[str, ...] = TEXTS,
     reasoning_words: int | None = None,
 ) -> Reflection:
-    """Read the reflection fields of an answer; what does not fit becomes a drop or a mend."""
+    """Return the reflection fields of an answer; what does not fit becomes a drop or a mend.
+
+    `agents` are those that may be rated, `texts` the text fields that the world has, and `reasoning_words` is
+    the most words of reasoning, if the world limits them.
+    """
     given: dict[str, Any] = {}
     for name, value in answer.items():
         if name in texts:
@@ -84,7 +90,7 @@ def reflect(
 
 
 def _text(findings: Findings, name: str, value: Json) -> str:
-    """Give a text field, bounded and clean; what is no text is dropped."""
+    """Return a text field, cleaned and bounded; a value that is not a text is dropped."""
     if not isinstance(value, str):
         findings.drop("schema", "reflection/not-text", {name: value})
         return ""
@@ -92,7 +98,7 @@ def _text(findings: Findings, name: str, value: Json) -> str:
 
 
 def _report(findings: Findings, name: str, value: Json, agents: Collection[str]) -> dict[str, int]:
-    """Give a report: a wrong type spoils the field, an unknown agent or a rating outside 1..10 its entry."""
+    """Return a report. A wrong type drops the whole field, an unknown agent or bad rating only its entry."""
     if not isinstance(value, Mapping) or any(whole(rating) is None for rating in value.values()):
         findings.drop("schema", "reflection/not-ratings", {name: value})
         return {}

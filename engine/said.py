@@ -1,4 +1,4 @@
-"""What an agent said, made safe: whole numbers and bounded, clean text. Nothing here raises."""
+"""Make what an agent said safe: whole numbers, and clean text of bounded length. Nothing here raises."""
 
 import re
 from itertools import islice
@@ -6,17 +6,18 @@ from itertools import islice
 from engine.record import Findings, Json
 
 TEXT_LIMIT = 2048
-"""Characters of a summary, a memory or a reasoning that are kept (nations seed, `max_summary_len`)."""
+"""The most characters kept of a summary, a memory or a reasoning (docs/rules/nations.md#summaries)."""
 
-# Control characters but tab and newline; marks that change the reading direction, or that nobody sees (soft
-# hyphens, zero-width spaces, tags, annotations); lone surrogates.
+# Control characters except tab and newline, marks that change the reading direction, invisible characters
+# (soft hyphens, zero-width spaces, tags, annotations), and lone surrogates. With them, text could be hidden
+# from people, a terminal could be taken over, and a file could not be written.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
 
 def whole(value: Json) -> int | None:
-    """Give the whole number that was said: integral floats (5.0) are integers, booleans are not."""
+    """Return the whole number that was said, else None. Integral floats (5.0) count, booleans do not."""
     if type(value) is int:
         return value
     if type(value) is float and value.is_integer():
@@ -25,7 +26,7 @@ def whole(value: Json) -> int | None:
 
 
 def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIMIT) -> str:
-    """Take unsafe characters out of a text and cut it to `limit` characters, each a mend."""
+    """Return a text without unsafe characters, cut to `limit` characters. Each change is a mend."""
     kept = said
     if _UNSAFE.search(kept):
         kept = _UNSAFE.sub("", kept)
@@ -37,7 +38,7 @@ def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIM
 
 
 def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
-    """Cut a text after so many words, a mend."""
+    """Return a text, cut after the given number of words. A cut is a mend."""
     ends = [word.end() for word in islice(re.finditer(r"\S+", said), words + 1)]
     if len(ends) <= words:
         return said
@@ -47,5 +48,5 @@ def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
 
 
 def _visible(said: str) -> str:
-    """Spell unsafe characters as escapes, so that a record of them is safe itself."""
+    """Return a text with unsafe characters as escapes, so that the record of them is safe to show."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", said)

@@ -1,11 +1,11 @@
 """One turn of any world: its record, and the pure steps that make it.
 
-Everybody who plays a turn calls these steps: the LangGraph nodes, `hobbes step`, `prompts render`, `verify`,
-tournaments and tests. Parsed answers and an observer's ruling go in, a record comes out. Two laws hold:
+Whatever plays a turn calls these steps: the LangGraph nodes, `hobbes step`, `prompts render`, `verify`,
+tournaments and tests. Parsed answers and an observer's ruling go in, and a record comes out. Two rules hold:
 
 1. The same world, agents, seed, settings and answers give the same record, to the last byte.
-2. Each part of the record is declared once, in `TurnRecord`, with the layer that makes it and the tables
-   that tell it. Hashing, the database, replay, verification, exports and docs/data.md follow from there.
+2. Each part of the record is declared once, in `TurnRecord`, with the layer that makes it and the database
+   tables that show it. Hashing, the database, replay, verification and exports all follow that declaration.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,23 +30,28 @@ from engine.world import (
 )
 
 RECORD_VERSION = 2
-"""The version of the record's shape; it changes whenever a part is added, removed, renamed or reshaped."""
+"""The version of the record's shape. It grows whenever a part is added, removed, renamed or reshaped."""
 
 Layer: TypeAlias = Literal["prompt", "answer", "reading", "validation", "engine", "memory"]
-"""What makes a part of a turn, in the order in which things happen."""
+"""The layers that make the parts of a turn, in the order in which they run."""
 
 Column: TypeAlias = Literal["text", "integer", "json"]
-"""What a column holds; `json` is JSON as text."""
+"""The type of a column; `json` is JSON stored as text."""
 
 Row: TypeAlias = tuple[Any, ...]
+"""One row of a table, in the order of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of the run database that tells a part of the record.
+    """A table of the run database that shows a part of the record.
 
-    `columns` and `key` come after the columns `run` and `turn`, which every table has; `rows` lists the rows
-    of a part, each in the order of `columns`.
+    Every table also has the columns `run` and `turn`, which come first in its rows and its key.
+
+    `columns`   the further columns with their types
+    `key`       the further columns of the primary key
+    `rows`      from the value of the part to its rows, each in the order of `columns`
+    `meaning`   what a row is, for people
     """
 
     name: str
@@ -67,9 +72,9 @@ def as_list(elements: Iterable[Any]) -> list[JsonObject]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the record: the layer that makes it, the tables that tell it, and how it becomes JSON.
+    """How a part of the record is declared: the layer that makes it, its tables, and how it becomes JSON.
 
-    A record of an earlier version may lack a part; then it is read as `empty`.
+    A record of an earlier version may lack a part, which is then read as `empty`.
     """
 
     layer: Layer
@@ -151,30 +156,30 @@ MEMORIES = Table(
 
 @dataclass(frozen=True, eq=False)
 class TurnRecord:
-    """One turn, as it is hashed into the chain: no times, attempts, ids or tokens. Its text is its identity.
+    """The record of one turn, which is hashed into the chain: no times, attempts, ids or tokens.
 
-    The parts stand in the order in which they are made. `outcomes` says how the call of each agent that was
-    asked ended; `intents` and `state` are the world's own values as plain JSON.
+    The parts stand in the order in which they are made. `outcomes` has the outcome of each agent's call;
+    `intents` and `state` are the world's own values as plain JSON. Records are compared by their `text`.
     """
 
     outcomes: Annotated[Mapping[str, str], Part("reading")]
     intents: Annotated[Mapping[str, JsonObject], Part("validation", (INTENTS, REPORTS_GIVEN))]
     drops: Annotated[
         tuple[Drop, ...],
-        Part("validation", (DROPS,), as_list, lambda told: tuple(Drop(**drop) for drop in told), tuple),
+        Part("validation", (DROPS,), as_list, lambda data: tuple(Drop(**drop) for drop in data), tuple),
     ]
     mends: Annotated[
         tuple[Mend, ...],
-        Part("validation", (MENDS,), as_list, lambda told: tuple(Mend(**mend) for mend in told), tuple),
+        Part("validation", (MENDS,), as_list, lambda data: tuple(Mend(**mend) for mend in data), tuple),
     ]
     state: Annotated[JsonObject, Part("engine")]
     events: Annotated[
         tuple[Event, ...],
-        Part("engine", (EVENTS, MESSAGES), as_list, lambda told: tuple(map(Event.from_json, told)), tuple),
+        Part("engine", (EVENTS, MESSAGES), as_list, lambda data: tuple(map(Event.from_json, data)), tuple),
     ]
     draws: Annotated[
         tuple[Draw, ...],
-        Part("engine", (DRAWS,), as_list, lambda told: tuple(map(Draw.from_json, told)), tuple),
+        Part("engine", (DRAWS,), as_list, lambda data: tuple(map(Draw.from_json, data)), tuple),
     ]
     memories: Annotated[
         Mapping[str, Memory],
@@ -182,47 +187,52 @@ class TurnRecord:
             "memory",
             (MEMORIES,),
             lambda memories: {agent: memory.to_json() for agent, memory in memories.items()},
-            lambda told: {agent: Memory(**memory) for agent, memory in told.items()},
+            lambda data: {agent: Memory(**memory) for agent, memory in data.items()},
         ),
     ]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as plain JSON, with its version. It is made once, and must not be changed."""
+        return self._json
+
     @cached_property
-    def told(self) -> dict[str, Any]:
-        """The record as plain JSON, with its version; it is made once and never changed."""
+    def _json(self) -> dict[str, Any]:
         parts = {name: part.dump(getattr(self, name)) for name, part in self.parts().items()}
         return {"version": RECORD_VERSION, **parts}
 
     @classmethod
     def from_json(cls, data: JsonObject) -> "TurnRecord":
-        """Return the record of its JSON, of this version or an earlier one.
+        """Return the record of its JSON, which may be of an earlier version.
 
         Raise LookupError, TypeError, ValueError or AttributeError for data of another shape.
         """
-        told: Mapping[str, Any] = upgraded(data)
+        known: Mapping[str, Any] = upgraded(data)
         parts = cls.parts().items()
-        return cls(**{name: part.load(told[name]) if name in told else part.empty() for name, part in parts})
+        return cls(
+            **{name: part.load(known[name]) if name in known else part.empty() for name, part in parts}
+        )
 
     @classmethod
     @cache
     def parts(cls) -> Mapping[str, Part]:
-        """Return the declaration of each part, in the order in which the parts are made."""
+        """Return the declaration of each part by name, in the order in which the parts are made."""
         return {one.name: part for one in fields(cls) for part in get_args(one.type)[1:]}
 
     @classmethod
     def tables(cls) -> tuple[Table, ...]:
-        """Return the tables that tell a record."""
+        """Return the tables that show a record."""
         return tuple(table for part in cls.parts().values() for table in part.tables)
 
     @cached_property
     def text(self) -> str:
         """The canonical text of the record, which is what is hashed and stored."""
-        return canonical(self.told)
+        return canonical(self._json)
 
 
 def upgraded(data: JsonObject) -> JsonObject:
-    """Return the JSON of a record of an earlier version in the shape of this one.
+    """Return the JSON of a record, brought from an earlier version to the present one.
 
-    Version 1 had no version number, called memories minds, and did not hold how calls ended.
+    Version 1 had no version number, called the memories `minds`, and did not have the outcomes of calls.
     """
     if "version" in data:
         return data
@@ -235,7 +245,11 @@ def upgraded(data: JsonObject) -> JsonObject:
 
 
 def first_digest(world: AnyWorld, setting: Setting[Any]) -> str:
-    """Return the first link of a run's chain: what is played, and nothing of how it is carried out."""
+    """Return the first link of a run's chain.
+
+    It covers what is played: world, version of its rules, agents, seed and settings. How the run is carried
+    out, for instance which model plays, is not part of it.
+    """
     return sha256(
         canonical(
             {
@@ -250,13 +264,13 @@ def first_digest(world: AnyWorld, setting: Setting[Any]) -> str:
 
 
 def link(previous: str, record: TurnRecord) -> str:
-    """Return the next link of the chain of digests."""
+    """Return the next link of the chain of digests: the hash of the previous link and the record."""
     return sha256(previous + record.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged(Generic[I]):
-    """What became of the answers of a turn: how calls ended, what agents intend, rejections, corrections."""
+    """The judged answers of a turn: outcomes of calls, intents of agents, rejections and corrections."""
 
     outcomes: Mapping[str, str]
     intents: Mapping[str, I]
@@ -264,7 +278,7 @@ class Judged(Generic[I]):
     mends: tuple[Mend, ...] = ()
 
     def to_json(self, world: AnyWorld) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the judged answers as plain JSON."""
         return {
             "outcomes": dict(self.outcomes),
             "intents": {agent: world.intent.to_json(intent) for agent, intent in self.intents.items()},
@@ -274,7 +288,7 @@ class Judged(Generic[I]):
 
     @classmethod
     def from_json(cls, world: AnyWorld, data: Mapping[str, Any]) -> "Judged[Any]":
-        """Return it from plain JSON; raise ValueError, in one line, for intents of another shape."""
+        """Return the judged answers of their JSON. Raise ValueError for intents of another shape."""
         return cls(
             data["outcomes"],
             {agent: world.intent.from_json(intent) for agent, intent in data["intents"].items()},
@@ -285,7 +299,7 @@ class Judged(Generic[I]):
 
 @dataclass(frozen=True, slots=True)
 class Turn(Generic[S, I]):
-    """One turn, played: the world's own values, and the memories after it."""
+    """One turn that has been played: the world's own values, and the memories after it."""
 
     world: AnyWorld
     before: S
@@ -295,13 +309,13 @@ class Turn(Generic[S, I]):
 
     @property
     def played(self) -> Played[S, I]:
-        """The turn as measures read it."""
+        """The turn in the form that measures read."""
         resolved = self.resolved
         return Played(self.before, self.judged.intents, resolved.state, resolved.events, resolved.draws)
 
     @property
     def record(self) -> TurnRecord:
-        """The turn as it is hashed."""
+        """The record of the turn, which is hashed."""
         return TurnRecord(
             outcomes=self.judged.outcomes,
             intents={one: self.world.intent.to_json(intent) for one, intent in self.judged.intents.items()},
@@ -315,12 +329,12 @@ class Turn(Generic[S, I]):
 
 
 def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[str, JsonObject]:  # noqa: ANN401
-    """Return what each agent that acts now sees, with its own memory under `memory`."""
+    """Return the view of each agent that acts this turn, with its own memory under `memory`."""
     return {agent: view_of(world, state, memories, agent) for agent in world.actors(state)}
 
 
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
-    """Return what one agent sees, with its own memory under `memory`."""
+    """Return the view of one agent, with its own memory under `memory`."""
     return {**world.observe(state, agent), "memory": memories.get(agent, EMPTY_MEMORY).to_json()}
 
 
@@ -344,7 +358,7 @@ def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> J
 
 
 def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject | None:  # noqa: ANN401
-    """Return what the observer of a world is asked this turn, as its view; None if nobody asks anything."""
+    """Return the observer's view, with the requests of this turn; None if no agent requests anything."""
     requests = world.observer.requests(state, intents) if world.observer else ()
     if not requests:
         return None
@@ -363,7 +377,8 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
     if ruling is None and world.observer.asks(state):
         return judged
     ruled = world.observer.rule(state, judged.intents, ruling.said if ruling else None)
-    # How the observer's call ended is not part of the record: who observes changes no digest.
+    # The outcome of the observer's call is left out, so that a person and a model that rule alike give the
+    # same digest.
     return Judged(
         judged.outcomes,
         ruled.intents,
@@ -373,7 +388,7 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
 
 
 def remember(memories: Mapping[str, Memory], intents: Mapping[str, Intent]) -> dict[str, Memory]:
-    """Return everybody's memory after a turn."""
+    """Return the memory of every agent after a turn."""
     after = dict(memories)
     for agent, intent in intents.items():
         after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection)
@@ -386,7 +401,7 @@ def resolve(
     memories: Mapping[str, Memory],
     judged: Judged[Any],
 ) -> Turn[Any, Any]:
-    """Resolve the intents of a turn; what agents said beside their moves becomes their memory."""
+    """Return the turn that these judged answers lead to. The agents' reflections become their memories."""
     resolved = world.resolve(state, judged.intents)
     return Turn(world, state, judged, resolved, remember(memories, judged.intents))
 
@@ -398,5 +413,5 @@ def play(
     answers: Mapping[str, ParsedAnswer],
     ruling: ParsedAnswer | None = None,
 ) -> Turn[Any, Any]:
-    """Play one turn: validate, let the observer rule, resolve, remember."""
+    """Play one turn: validate the answers, apply the observer's ruling, resolve, update the memories."""
     return resolve(world, state, memories, rule(world, state, judge(world, state, answers), ruling))

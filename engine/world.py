@@ -1,7 +1,7 @@
 """The contract that every world keeps.
 
-A world is a value of plain functions over frozen dataclasses; there is no base class to inherit. Everything
-outside `engine` speaks of worlds through this value only.
+A world is one value that holds plain functions over frozen dataclasses; there is no base class to inherit.
+All code outside `engine` uses a world through this value only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,36 +15,36 @@ from engine.record import Draw, Drop, Event, Json, JsonObject, Mend, canonical
 from engine.reflection import Reflection
 
 NOT_HASHED = "not hashed"
-"""Marks a setting that says how a run is carried out or who answers, and not what is played."""
+"""Marks a setting that says how a run is carried out, not what is played; it changes no digest."""
 
 
 class Config(BaseModel):
-    """What every world's config has; a world adds its own rules. Unknown names are errors."""
+    """The settings that every world has; each world adds its own. Unknown names are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     rounds: int = Field(ge=1, le=100_000, description="turns to play")
     on_failure: Annotated[Literal["default", "halt"], NOT_HASHED] = Field(
-        "default", description="a failed call: take the default action, or stop the run"
+        "default", description="what to do after a failed call: take the default action, or halt the run"
     )
     reask: Annotated[int, NOT_HASHED] = Field(
-        0, ge=0, le=1, description="1: an agent is shown once what was refused of its answer, and asked again"
+        0, ge=0, le=1, description="1: after a rejection, ask the agent one follow-up question per turn"
     )
     taint_share: Annotated[float, NOT_HASHED] = Field(
-        0.05, ge=0, le=1, description="share of failed calls past which a run is tainted"
+        0.05, ge=0, le=1, description="a run is tainted if more than this share of its calls failed"
     )
 
 
 def hashed_settings(config: Config) -> dict[str, Json]:
-    """Return the rule settings of a run that differ from their defaults, as plain JSON.
+    """Return the settings that are hashed: those of the rules that differ from their defaults, as plain JSON.
 
-    They are part of the first link of a run's chain. A setting that is added with a default therefore changes
-    no digest; a default that changes is a change of the rules, and of `World.rules_version`.
+    They are part of the first link of a run's chain. So a new setting with a default changes no digest. To
+    change a default is to change the rules, which needs a new `World.rules_version`.
     """
-    told = config.model_dump(mode="json")
+    values = config.model_dump(mode="json")
     declared = type(config).model_fields
     return {
-        name: told[name]
+        name: values[name]
         for name, setting in declared.items()
         if NOT_HASHED not in setting.metadata
         and getattr(config, name) != setting.get_default(call_default_factory=True)
@@ -56,11 +56,11 @@ VIEW_KEYS = ("world", "turn")
 
 
 class WorldState(Protocol):
-    """What every world's state has beside its own fields."""
+    """What the state of every world has, besides the world's own fields."""
 
     @property
     def turn(self) -> int:
-        """The number of the turn that is about to be played, from 0."""
+        """The number of the next turn to be played, from 0."""
 
 
 class Intent(Protocol):
@@ -71,18 +71,18 @@ class Intent(Protocol):
 
     @property
     def reflection(self) -> Reflection:
-        """What the agent says beside its moves."""
+        """What the agent says besides its moves."""
 
 
 C = TypeVar("C", bound=Config)
 S = TypeVar("S", bound=WorldState)
 T = TypeVar("T")
-I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, beside a config C and a state S
+I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, next to a config C and a state S
 
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[C]):
-    """What never changes in a run: the config, the agents sorted by name, the seed."""
+    """What stays the same during a run: the config, the agents sorted by name, and the seed."""
 
     config: C
     agents: tuple[str, ...]
@@ -91,7 +91,7 @@ class Setting(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Validated(Generic[I]):
-    """What became of an answer: what the agent intends, what was refused, what was changed."""
+    """A validated answer: the agent's intent, the rejections and the corrections."""
 
     intent: I
     drops: tuple[Drop, ...] = ()
@@ -100,10 +100,10 @@ class Validated(Generic[I]):
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[S]):
-    """What a turn led to.
+    """What the intents of a turn led to.
 
-    `ledgers` are the phases' own books, for worlds that keep them; `mends` what only the turn itself could
-    show to be too much: an intent that was valid, and was carried out in part.
+    `ledgers` are the accounts of the phases, in worlds that keep them. `mends` are corrections that only
+    resolving can make: an intent was valid, but could be carried out only in part.
     """
 
     state: S
@@ -115,7 +115,7 @@ class Resolved(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Played(Generic[S, I]):
-    """One turn of a history, as measures read it."""
+    """One turn of a run's history, in the form that measures read."""
 
     before: S
     intents: Mapping[str, I]
@@ -126,7 +126,10 @@ class Played(Generic[S, I]):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One figure about a run. `scope` is `run`, `first-half`, `second-half` or `turn/N`; None = undefined."""
+    """One figure about a run; its value is None where it is undefined.
+
+    `scope` is `run`, `first-half`, `second-half` or `turn/N`.
+    """
 
     name: str
     scope: str
@@ -134,20 +137,20 @@ class Measure:
 
 
 class Codec(Generic[T]):
-    """A frozen dataclass as plain JSON and back."""
+    """Converts a frozen dataclass to plain JSON and back."""
 
     def __init__(self, kind: type[T]) -> None:
         self._adapter = TypeAdapter(kind)
 
     def to_json(self, value: T) -> dict[str, Any]:
-        """Give plain JSON: objects, lists, strings, integers."""
+        """Return the value as plain JSON."""
         dumped: dict[str, Any] = self._adapter.dump_python(value, mode="json")
         return dumped
 
     def from_json(self, data: JsonObject, **known: object) -> T:
-        """Give the value again, with `known` fields that are not in the JSON.
+        """Return the value of its JSON. `known` are further fields, which the JSON does not have.
 
-        Raise ValueError, in one line, for data of another shape.
+        Raise ValueError, with a message of one line, for data of another shape.
         """
         try:
             return self._adapter.validate_python({**data, **known})
@@ -156,12 +159,12 @@ class Codec(Generic[T]):
 
 
 OBSERVER = "observer"
-"""The name under which an observer's calls are addressed; no agent has it where there is one."""
+"""The observer's name in addresses. In a world with an observer, no agent may have this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruled(Generic[I]):
-    """The intents with the observer's rulings in them, and what of a ruling was refused or changed."""
+    """The intents with the observer's rulings in them, and the rejections and corrections of a ruling."""
 
     intents: Mapping[str, I]
     drops: tuple[Drop, ...] = ()
@@ -170,16 +173,18 @@ class Ruled(Generic[I]):
 
 @dataclass(frozen=True, slots=True)
 class Observer(Generic[S, I]):
-    """Somebody outside the game of whom agents may ask something, all at once, once a turn.
+    """An observer outside the game, which rules once per turn on all requests that agents made in it.
 
-    asks(state)                    the spec of the player who rules (`human`, `openai:NAME`); empty: a rule
-    requests(state, intents)       what is asked this turn, as plain JSON; empty: nothing
-    ruling(requests)               the pydantic model of an answer to these requests. It makes the schema that
-                                   a model is told (for no requests: that of any answer), the form of the
-                                   page, the options of `hobbes answer` and the questions in the terminal
-    rule(state, intents, answer)   the intents with the rulings in them; never raises on what was answered
-    ruled(intents)                 the rulings that are in intents, as plain JSON
-    stand_ins                      who answers in a model's place, behind the stand-in server
+    asks(state)                    the spec of the player that rules (`human`, `openai:NAME`); empty if the
+                                   world's own rule does
+    requests(state, intents)       the requests of this turn, as plain JSON; empty if there are none
+    ruling(requests)               the pydantic model of an answer to these requests (to any requests, if none
+                                   are given). From it follow the schema that a model is shown, the form on
+                                   the web page, the options of `hobbes answer`, and the questions in the
+                                   terminal
+    rule(state, intents, answer)   the intents with the rulings in them; never raises because of an answer
+    ruled(intents)                 the rulings that intents contain, as plain JSON
+    stand_ins                      scripted policies that rule in a model's place, for the stand-in server
     """
 
     asks: Callable[[S], str]
@@ -194,20 +199,28 @@ class Observer(Generic[S, I]):
 class World(Generic[C, S, I]):
     """One world.
 
-    rules_version                    a number that changes whenever the same answers could lead elsewhere
-    action(config)                   the model of an answer, from which agents are given its schema
+    name                             as in `hobbes run NAME`
+    rules_version                    a number that grows whenever the same answers could give another record
+    config                           the pydantic model of the settings
+    action(config)                   the pydantic model of an answer, whose schema agents are shown
     setup(config, agents, seed)      the first state
-    actors(state)                    who is asked this turn
+    actors(state)                    the agents that are asked this turn
     owner(state, actor)              the agent of the run whose player answers for an actor
-    observe(state, agent)            that agent's view: plain JSON of what it may know, no prose. It has
-                                     `world` and `turn`, and the agent's name under `viewer_key`
+    observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
+                                     `world`, `turn`, and the agent's name under `viewer_key`
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)
-    validate(state, agent, answer)   intent, drops, mends; never raises on what an agent said (None: nothing)
-    resolve(state, intents)          next state, events, draws; pure; an actor without intent does nothing
-    over, scores, measures           the end, the score of each agent, the figures of a whole run
-    arithmetic(played)               each agent's figures after a turn, each as a sum that a hand can check
-    load(setting, data)              a state from its JSON; ValueError if it is no such state
+    validate(state, agent, answer)   intent, drops and mends; never raises because of an answer (None if there
+                                     is no answer)
+    resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
+    over(state)                      whether the game has ended
+    scores(state)                    the score of each agent
+    measures(history)                the figures of a whole run
+    arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
+    load(setting, data)              the state of its JSON; raises ValueError for data of another shape
+    state, intent                    convert states and intents to JSON and back
+    policies                         the scripted policies of the world
     names(n)                         the default names of n agents
+    default_agents                   the default number of agents
     picture(state)                   the state for people: rows of short words
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
@@ -256,13 +269,14 @@ AnyWorld: TypeAlias = World[Any, Any, Any]
 
 
 def in_letters(k: int, alphabet: str) -> str:
-    """Count in letters from 0: A to Z, then AA, AB and so on."""
+    """Return a number in letters: with the alphabet A to Z, 0 is A, 25 is Z, 26 is AA, 27 is AB."""
     more, last = divmod(k, len(alphabet))
     return (in_letters(more - 1, alphabet) if more else "") + alphabet[last]
 
 
 def in_one_line(error: ValidationError) -> str:
-    """Say in one line for people what pydantic found: each field, and what it should be, or else."""
+    """Return pydantic's error as one line for people: each field with all its messages."""
+    # A field with several allowed types has one message per type; equal messages are said once.
     problems: dict[str, dict[str, None]] = {}
     for problem in error.errors():
         field = f"{problem['loc'][0]}: " if problem["loc"] else ""
@@ -271,18 +285,19 @@ def in_one_line(error: ValidationError) -> str:
 
 
 def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[str, Json]) -> Setting[Any]:
-    """Make a run's setting; ValueError, in one line, names the unknown names or values out of range.
+    """Return the setting of a run from settings by name.
 
-    Agents are sorted by name, since every rule that needs an order takes that one.
+    Agents are sorted by name, because every rule that needs an order uses that one. Raise ValueError, with a
+    message of one line, for unknown settings, values out of range, or names that are empty or not unique.
     """
     unknown = sorted(set(values) - set(world.config.model_fields))
     if unknown:
         names = " ".join(world.config.model_fields)
-        raise ValueError(f"{world.name} has no config named {', '.join(unknown)}; it has: {names}")
+        raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}; settings: {names}")
     if not agents or len(set(agents)) != len(agents) or not all(agents):
-        raise ValueError("agents: give at least one name, no name twice, none empty")
+        raise ValueError("agents: there must be at least one, and names must be unique and not empty")
     try:
-        # As JSON: there a list may be a tuple, but no text a number, and no truth a 1.
+        # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
         config = world.config.model_validate_json(canonical(values), strict=True)
     except ValidationError as error:
         raise ValueError(f"{world.name} config: {in_one_line(error)}") from error

@@ -1,4 +1,4 @@
-"""The one list of worlds."""
+"""The list of all worlds. A new world is added here and nowhere else in the engine."""
 
 from engine.mining.world import MINING
 from engine.nations.world import NATIONS

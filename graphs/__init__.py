@@ -1,1 +1,1 @@
-"""The turn as a LangGraph ring, and what is done with it: start, resume, replay."""
+"""The turn as a LangGraph graph, and how runs are played on it: start, resume, replay."""

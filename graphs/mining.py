@@ -1,4 +1,4 @@
-"""The mining graph by name, for `langgraph dev`: `{}` as input plays a small run of policies."""
+"""The mining graph for `langgraph dev`. The input `{}` plays a small run of scripted policies."""
 
 from engine.mining.world import MINING
 from graphs.studio import studio_graph

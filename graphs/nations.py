@@ -1,4 +1,4 @@
-"""The nations graph by name, for `langgraph dev`: `{}` as input plays a small run of policies."""
+"""The nations graph for `langgraph dev`. The input `{}` plays a small run of scripted policies."""
 
 from engine.nations.world import NATIONS
 from graphs.studio import studio_graph

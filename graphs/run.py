@@ -1,8 +1,8 @@
-"""Playing runs: start, resume, replay.
+"""Play runs on the graph: start, resume, replay.
 
-A run stops after `log` every turn, with durability "exit": one checkpoint a turn, at its boundary, durable
-before the next turn begins. Killed anywhere, it goes on from that boundary, and the journal has the answers
-that had arrived since.
+The graph is stopped after each turn with durability "exit". This writes one checkpoint per turn, between two
+turns, and it is durable before the next turn begins. A run that is killed goes on from its last checkpoint;
+the answers that arrived since then are in the journal.
 """
 
 from collections.abc import AsyncIterator
@@ -22,24 +22,28 @@ from graphs.turn import LAST, Node, build
 from nodes.state import TurnState
 
 BUSY_SECONDS = 30.0
-"""How long to wait while another process writes."""
+"""How many seconds to wait while another process writes."""
 
 
 @asynccontextmanager
 async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
-    """Open the checkpoints; they must be closed, since the connection's thread keeps a process alive."""
+    """Open the checkpoint database, and close it at the end.
+
+    An open connection has a thread that would keep the process alive.
+    """
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
-        # Plain JSON is all that the state holds; nothing else shall be made from a file.
+        # The state is plain JSON, so nothing else may be unpacked from the file.
         saver = AsyncSqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
-        # SQLite waits for no other process that turns the same new file to WAL, as `setup` does.
+        # `setup` switches a new file to WAL mode. SQLite does not wait if another process is doing the same.
         with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
             await saver.setup()
+        # Safe in WAL mode: a power cut may lose the last turns, which are then played again from the journal.
         await connection.execute("PRAGMA synchronous=NORMAL")
         yield saver
 
 
 class WaitingError(Exception):
-    """The run stands at a question to a person, checkpointed; `question` is what was asked, as JSON."""
+    """The run waits for a person, at a checkpoint. `question` is what is asked, as JSON."""
 
     def __init__(self, question: dict[str, Any]) -> None:
         super().__init__(question["address"])
@@ -53,11 +57,10 @@ async def play(
     begin: TurnState,
     said: str | None = None,
 ) -> AsyncIterator[TurnState]:
-    """Play a run turn by turn from where it stands; yield the state after each turn.
+    """Play a run turn by turn; yield `begin`, then the state after each turn, once it is checkpointed.
 
-    The first state yielded is `begin`. A checkpoint of another moment, before or after it, is thrown away.
-    The state has been checkpointed when it is yielded. WaitingError: a person is asked; play again with what
-    was `said`.
+    A checkpoint of any other moment than `begin` is deleted: the run database has the last word. Raise
+    WaitingError when a person has to answer; call again with the answer as `said`.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
@@ -75,7 +78,7 @@ async def play(
         after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
         if "__interrupt__" in after and said is None:
             raise WaitingError(after["__interrupt__"][0].value)
-        if "__interrupt__" in after:  # the checkpoint that waited was lost: it is the same question again
+        if "__interrupt__" in after:  # the waiting checkpoint was lost, so the same question was asked again
             step, said = Command(resume=said), None
             continue
         state, step = cast("TurnState", after), None
@@ -83,7 +86,10 @@ async def play(
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:
-    """Play turns once more from the first state, without checkpoints; the journal has all answers."""
+    """Play a number of turns again from the first state, and return the state after them.
+
+    There are no checkpoints, and the journal has all answers.
+    """
     steps = len(nodes) * turns
     if not turns:
         return first

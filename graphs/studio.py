@@ -1,4 +1,4 @@
-"""A world's ring for `langgraph dev`, which brings checkpoints of its own and runs a thread to its end."""
+"""A world's graph for `langgraph dev`, which keeps its own checkpoints and plays each thread to its end."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,18 +19,18 @@ from nodes.prompting import answer_schema, load_prompts, variants
 from nodes.state import TurnState, Update, first_state, setting_of
 
 ROUNDS = 3
-"""Rounds of a run of which nothing was said: a thread of the studio keeps every step."""
+"""How many rounds are played if the context does not say. It is small: a thread keeps every step."""
 
 
 class StudioContext(TypedDict, total=False):
-    """What a run is played with; everything has a default."""
+    """The options of a run in `langgraph dev`. Each has a default."""
 
     agents: int
     seed: int
     models: str
-    """A mix such as `openai:gpt-5-mini*2,policy:random*2`."""
+    """A mix of player specs such as `openai:gpt-5-mini*2,policy:random*2`."""
     config: dict[str, Any]
-    """The world's config, by its names."""
+    """Settings of the world, by name."""
 
 
 def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnState, TurnState]":
@@ -40,11 +40,12 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
     present = Present(world)
 
     async def observing(state: TurnState) -> Update:
+        # The first node of a thread sees the empty input, and begins the run.
         begun = state if "run" in state else _begin(world, get_runtime(StudioContext).context or {})
         return {**begun, **observe(present, begun)}
 
     @asynccontextmanager
-    async def meeting(state: TurnState) -> AsyncIterator[Players]:
+    async def open_players(state: TurnState) -> AsyncIterator[Players]:
         setting = setting_of(world, state["run"])
         config = setting.config
         text = replace(prompts[world.prompts(config)], schema=answer_schema(world, config))
@@ -54,12 +55,12 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
         finally:
             await players.close()
 
-    nodes = {**ring(world, meeting, NoJournal()), "observe": observing}
+    nodes = {**ring(world, open_players, NoJournal()), "observe": observing}
     return build(nodes, StudioContext).compile(name=world.name)
 
 
 def _begin(world: AnyWorld, context: StudioContext) -> TurnState:
-    """Give the first state of what the context asks for."""
+    """Return the first state of the run that the context asks for."""
     agents = world.names(context.get("agents", world.default_agents))
     values = {"rounds": ROUNDS, **context.get("config", {})}
     setting = settle(world, agents, context.get("seed", 1), values)

@@ -1,4 +1,4 @@
-"""The trust graph by name, for `langgraph dev`: `{}` as input plays a small run of policies."""
+"""The trust graph for `langgraph dev`. The input `{}` plays a small run of scripted policies."""
 
 from engine.trust.world import TRUST
 from graphs.studio import studio_graph

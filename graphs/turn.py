@@ -1,9 +1,9 @@
 """A turn as a ring of LangGraph nodes: observe, agent_reason, validate, resolve, log.
 
-A world whose agents can ask an observer for something has one more, between validate and resolve.
+A world with an observer has one more node, between validate and resolve.
 
-The same ring serves our own runs, which stop after each `log` for one checkpoint a turn, and `langgraph dev`,
-which runs it to its end.
+The same ring serves two users. Our own runs stop after each `log`, for one checkpoint per turn; `langgraph
+dev` runs the ring until the game is over.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
@@ -27,33 +27,35 @@ from nodes.state import CHANNELS, TurnState, Update
 from nodes.validate import validate
 
 Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
-Meeting: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
-"""Brings together whoever answers in a run, for one node."""
+"""A node of the graph: from the state to the channels that it changes."""
+
+OpenPlayers: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
+"""Opens the players of a run for the length of one node."""
 
 Ring: TypeAlias = "CompiledStateGraph[TurnState, Any, TurnState, TurnState]"
 
 LAST = "log"
-"""The node that closes a turn."""
+"""The name of the node that closes a turn."""
 
 
-def ring(world: AnyWorld, meeting: Meeting, journal: Journal) -> dict[str, Node]:
-    """Give the nodes of a world's turn, in their order: five, and one more where there is an observer."""
-    # Coroutines, so that LangGraph runs them in its loop and not in threads of its own: a journal may hold
-    # a database connection, which belongs to one thread.
+def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[str, Node]:
+    """Return the nodes of a world's turn, by name and in order."""
+    # All nodes are coroutines, because LangGraph runs plain functions in threads of its own. A journal may
+    # hold a database connection, which belongs to one thread.
     present = Present(world)
 
     async def observing(state: TurnState) -> Update:
         return observe(present, state)
 
     async def reasoning(state: TurnState) -> Update:
-        async with meeting(state) as players:
+        async with open_players(state) as players:
             return await agent_reason(Asking(present, players, journal, state))
 
     async def validating(state: TurnState) -> Update:
         return validate(present, state)
 
     async def ruling(state: TurnState) -> Update:
-        async with meeting(state) as players:
+        async with open_players(state) as players:
             return await observer(Asking(present, players, journal, state))
 
     async def resolving(state: TurnState) -> Update:
@@ -73,7 +75,7 @@ def ring(world: AnyWorld, meeting: Meeting, journal: Journal) -> dict[str, Node]
 
 
 def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "StateGraph[TurnState, Any]":
-    """Join nodes to a ring, in the order given; after the last the game goes on or is over."""
+    """Return a graph that runs the nodes in order, again and again until the game is over."""
     graph = StateGraph(TurnState, context_schema=context)
     names = list(nodes)
     for name, node in nodes.items():
@@ -86,12 +88,17 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
 
 
 def declared(name: str, node: Node) -> Node:
-    """Refuse what the state does not declare; LangGraph would drop it without a word."""
+    """Return the node with a check: a channel that the state does not declare raises KeyError.
+
+    LangGraph alone would drop it silently.
+    """
 
     async def checked(state: TurnState) -> Update:
         update = await node(state)
         if undeclared := update.keys() - CHANNELS:
-            raise KeyError(f"{name} gave {sorted(undeclared)}, which nodes.state.TurnState does not declare")
+            raise KeyError(
+                f"{name} returned {sorted(undeclared)}, which nodes.state.TurnState does not declare"
+            )
         return update
 
     return checked

@@ -1,1 +1,1 @@
-"""One turn of any world, one file a phase, and what the phases stand on."""
+"""One turn of any world as LangGraph nodes: one file per phase, and the modules that the phases share."""

@@ -1,4 +1,4 @@
-"""agent_reason: every agent is asked at once, and each answer is written down the moment it arrives."""
+"""agent_reason: ask all agents at once, and write each answer down the moment it arrives."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,86 +6,93 @@ from dataclasses import dataclass, replace
 
 from engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
 from engine.record import Drop
+from nodes.follow_up import Answer, answer_that_counts
 from nodes.halted import HaltedError
-from nodes.journal import Call, Journal, Prompt, Reply
+from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Call, Journal, Prompt, Reply
 from nodes.players import Player, Players
 from nodes.present import Present
 from nodes.reading import read
-from nodes.second import Heard, the_one_that_counts
 from nodes.state import TurnState, Update
 
 
 async def agent_reason(asking: "Asking") -> Update:
-    """Ask every agent, or take the answer that the journal has, and read what was said."""
+    """Return the parsed answer of every agent that acts this turn.
+
+    Answers come from the journal where it has them, otherwise from the agents' players. Raise HaltedError if
+    the run has to stop; the answers that have arrived are in the journal by then.
+    """
     state = asking.state
-    # One bug must not cost the other agents' paid answers: all are awaited, then the bug raises.
-    answers = await asyncio.gather(*(asking.ask(agent) for agent in state["views"]), return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, HaltedError):
-            raise answer
-    if closed := asking.players.closed():
-        raise HaltedError(f"turn {state['turn']}: {closed}")
-    heard: dict[str, Heard] = {}
-    for agent, answer in zip(state["views"], answers, strict=True):
-        if isinstance(answer, BaseException):
-            raise answer
-        heard[agent] = answer
+    # All calls are awaited before anything is raised: one bug must not lose the other agents' paid answers.
+    results = await asyncio.gather(*(asking.ask(agent) for agent in state["views"]), return_exceptions=True)
+    # A bug is raised before a halt, which would hide it.
+    for result in results:
+        if isinstance(result, BaseException) and not isinstance(result, HaltedError):
+            raise result
+    if reason := asking.players.stop_reason():
+        raise HaltedError(f"turn {state['turn']}: {reason}")
+    answers: dict[str, Answer] = {}
+    for agent, result in zip(state["views"], results, strict=True):
+        if isinstance(result, BaseException):
+            raise result
+        answers[agent] = result
     if state["run"]["config"]["on_failure"] == "halt":
-        halt_on_failure(state["turn"], heard)
-    return {"answers": {agent: one.parsed.to_json() for agent, one in heard.items()}}
+        halt_on_failure(state["turn"], answers)
+    return {"answers": {agent: answer.parsed.to_json() for agent, answer in answers.items()}}
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The asking of one turn: who answers, and where it is written down."""
+    """What it takes to ask the agents of one turn: their views, their players, and the journal."""
 
     present: Present
     players: Players
     journal: Journal
     state: TurnState
 
-    async def ask(self, agent: str) -> Heard:
-        """Get one agent's answer: to the turn's question, or to the follow-up question."""
+    async def ask(self, agent: str) -> Answer:
+        """Return the answer of an agent that counts: to the turn's question or to the follow-up question."""
         player = self.players.named(self.state["models"][agent])
         prompt = player.prompt(self.state["views"][agent])
-        heard = await self.put(player, agent, 1, prompt)
-        if self.state["run"]["config"]["reask"] and heard.parsed.outcome not in NO_ANSWER:
-            drops = self._refused(agent, heard.parsed)
-            again = player.again(prompt, heard.reply.text, drops) if drops else None
-            if again is not None:
-                second = await self.put(player, agent, 2, again)
-                heard = the_one_that_counts(agent, heard, second)
-        return heard
+        answer = await self.put(player, agent, TURN_QUESTION, prompt)
+        # An agent that could not be reached has said nothing that a follow-up question could show.
+        if self.state["run"]["config"]["reask"] and answer.parsed.outcome not in NO_ANSWER:
+            drops = self._rejections(agent, answer.parsed)
+            follow_up = player.follow_up(prompt, answer.reply.text, drops) if drops else None
+            if follow_up is not None:
+                second = await self.put(player, agent, FOLLOW_UP_QUESTION, follow_up)
+                answer = answer_that_counts(agent, answer, second)
+        return answer
 
-    async def put(self, player: Player, agent: str, question: int, prompt: Prompt) -> Heard:
-        """Put a question to an agent, unless the journal has its answer; write down what came."""
-        number = self.state["turn"]
-        known = self.journal.answered(number, agent, question, prompt)
+    async def put(self, player: Player, agent: str, question: int, prompt: Prompt) -> Answer:
+        """Return the answer to a question: from the journal, or from the player, with the call kept."""
+        turn = self.state["turn"]
+        known = self.journal.answered(turn, agent, question, prompt)
         if known is not None:
             parsed = read(agent, known.reply)
             self.journal.read(known, parsed)
-            return Heard(known.reply, parsed)
-        address = self.journal.free(number, agent)
+            return Answer(known.reply, parsed)
+        address = self.journal.free(turn, agent)
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply)
         reply = _with_its_reasoning(reply, parsed)
         self.journal.keep(Call(address, prompt, reply, parsed.outcome, parsed.found_as, question))
-        return Heard(reply, parsed)
+        return Answer(reply, parsed)
 
-    def _refused(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
-        """Return what reading and the world's rules refuse of an answer."""
+    def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
+        """Return what reading and the world's rules reject of an answer."""
+        # A trial: the validate node validates again, since the follow-up answer may replace this one.
         judged = self.present.world.validate(self.present.state(self.state), agent, parsed.said)
         return [*parsed.drops, *judged.drops]
 
 
 def _with_its_reasoning(reply: Reply, parsed: ParsedAnswer) -> Reply:
-    """Keep the reasoning that an answer gives in its own field, if its server told none."""
+    """Return the reply with the answer's own `reasoning` field, if the server sent no reasoning."""
     said = (parsed.said or {}).get("reasoning")
     return replace(reply, reasoning=said) if isinstance(said, str) and not reply.reasoning else reply
 
 
-def halt_on_failure(turn: int, answers: Mapping[str, Heard]) -> None:
-    """Stop before a default action would be taken for anybody."""
-    for agent, heard in answers.items():
-        if heard.parsed.outcome not in DECISIONS:
-            raise HaltedError(f"turn {turn}, {agent}: {heard.parsed.outcome} {heard.reply.error}".rstrip())
+def halt_on_failure(turn: int, answers: Mapping[str, Answer]) -> None:
+    """Raise HaltedError for the first failed call, so that no default action is taken."""
+    for agent, answer in answers.items():
+        if answer.parsed.outcome not in DECISIONS:
+            raise HaltedError(f"turn {turn}, {agent}: {answer.parsed.outcome} {answer.reply.error}".rstrip())

@@ -1,7 +1,7 @@
-"""The rule of calling a model: what is tried again and when, what is final, when a provider is given up.
+"""How model calls fail: which errors are retried and when, and when a provider is given up.
 
-This is the only layer that tries again; docs/failures.md tells the same as a table for people. Pauses and
-their jitter have nothing to do with a run's luck, which is drawn by name.
+This is the only layer that retries. docs/failures.md has the same rules as a table. The random jitter of
+pauses is not keyed by the run's seed, since it never reaches a record.
 """
 
 import asyncio
@@ -21,52 +21,56 @@ from nodes.halted import HaltedError
 from nodes.secrecy import safe_line
 
 TRIES = 5
-"""Times that a call is tried in all, where the failure may pass."""
+"""How often a call is tried in all, if its errors are transient."""
 
 TRIES_AFTER_TIMEOUT = 2
-"""Times that a call is tried in all, where the server let the whole of its time pass."""
+"""How often a call is tried in all, if it times out. Each such try costs the full timeout."""
 
 FIRST_PAUSE = 0.5
-"""Seconds below which the first pause lies; each further one may be twice as long."""
+"""The longest first pause, in seconds. The limit doubles with each further pause."""
 
 LONGEST_PAUSE = 8.0
-"""Seconds below which every pause lies that no server asked for."""
+"""The longest pause in seconds, unless the server asks for more."""
 
 LONGEST_WAIT = 60.0
-"""Seconds that are waited where a server asks for it (Retry-After); who asks for more gets no further try."""
+"""The longest pause in seconds that a server may ask for (Retry-After). A longer one means no retry."""
 
 GONE_AFTER = 10
-"""Calls in a row, whoever's they are, which fail for the provider's reasons before a run stops."""
+"""How many calls in a row, of any agents, must fail for the provider's reasons before the run stops."""
 
 REFUSED_AFTER = 3
-"""Refusals in a row that stop a run in which nobody ever answered: a wrong key, model or address.
+"""How many permanent refusals in a row stop a run whose provider has never answered.
 
-Such a thing does not pass by itself, so more calls would only cost turns; one alone may be a hiccup.
+The cause is a wrong key, model or address, which no retry repairs. One refusal alone may be a hiccup.
 """
 
-PASSING = frozenset({408, 409, 429, *range(500, 600)})
-"""The statuses that may pass: too slow, in conflict, too many requests, the server's own trouble."""
+TRANSIENT = frozenset({408, 409, 429, *range(500, 600)})
+"""Status codes of transient errors: timeout, conflict, too many requests, server error."""
 
 ABOUT_THE_REQUEST = frozenset({400, 413, 422})
-"""The statuses that speak of one request; every other final one would meet each call alike.
+"""Status codes of permanent errors that concern one request. Any other permanent error concerns every call.
 
-As long as nobody ever answered, it may be each request that they speak of: no billing address, a wrong model.
+Before the provider's first answer these may concern every request too: a missing billing address, a wrong
+model.
 """
 
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Codes of a 429 that no waiting helps."""
+"""Error codes of a 429 that is permanent: the quota is used up."""
 
 FILTERED = frozenset({"content_filter"})
-"""Codes of an error that is a refusal: the provider's filter held the prompt back."""
+"""Error codes of a prompt that the provider's content filter refused."""
 
 OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context (size|window)"
     r"|prompt is too long|exceeds? context limit|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
-"""How servers say that a prompt is longer than the model can read."""
+"""Matches the words of different servers for a prompt that is longer than the model's context."""
 
-FINISHED: Mapping[str, Outcome] = {
+CONTEXT_OVERFLOW = "context overflow"
+"""How the message of such a failure begins."""
+
+FINISH_REASONS: Mapping[str, Outcome] = {
     **dict.fromkeys(
         ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
         Outcome.TRUNCATED,
@@ -104,41 +108,48 @@ FINISHED: Mapping[str, Outcome] = {
         Outcome.ANSWERED,
     ),
 }
-"""Each finish reason that servers give, in lower case, and how the call ended.
+"""The finish reasons that servers give, in lower case, with the outcome of each.
 
-`answered` says no more than that the message is whole.
+Here `answered` means only that the message is complete; reading then decides what it holds.
 """
 
 T = TypeVar("T")
 
 wait: ContextVar[Callable[[float], Awaitable[None]]] = ContextVar("wait", default=asyncio.sleep)
-"""How seconds pass between two tries; who plays a recording puts something quicker in its place."""
+"""Waits between two tries. When a cassette is played, it is replaced by a wait that takes no time."""
 
 
 class TryFailedError(Exception):
-    """One try failed. It says how the call ends if there is no other, and how many tries it may have in all.
+    """One try of a call failed.
 
-    `pause` are the seconds that the server asks for, None if it asks for none. `about` is what failed: the
-    provider, as it would for any call; its willingness, for good; a request, which may be any or this one; or
-    its prompt alone.
+    `message`   what happened: one line that is safe to show
+    `outcome`   the outcome of the call, if there is no further try
+    `tries`     how many tries the call may have in all
+    `pause`     how many seconds the server asks to wait, None if it does not say
+    `about`     what the failure concerns, which decides whether the provider counts as gone (`Breaker`):
+                `provider` any call would fail now; `refusal` any call would fail, permanently;
+                `request` this request, or perhaps every request; `prompt` this prompt only
     """
 
     def __init__(
         self,
-        told: str,
+        message: str,
         *,
         outcome: Outcome = Outcome.PROVIDER_ERROR,
         tries: int = 1,
         pause: float | None = None,
         about: Literal["provider", "refusal", "request", "prompt"] = "provider",
     ) -> None:
-        super().__init__(told)
-        self.told = safe_line(told)
+        super().__init__(message)
+        self.message = safe_line(message)
         self.outcome, self.tries, self.pause, self.about = outcome, tries, pause, about
 
 
-async def persistently(one_try: Callable[[], Awaitable[T]]) -> T:
-    """Try until it goes well or the last failure allows no further try; that failure is raised."""
+async def with_retries(one_try: Callable[[], Awaitable[T]]) -> T:
+    """Return the result of the first try that succeeds.
+
+    Raise the last try's TryFailedError if it allows no further try.
+    """
     trying = AsyncRetrying(
         retry=retry_if_exception_type(TryFailedError),
         stop=_no_more_tries,
@@ -150,10 +161,10 @@ async def persistently(one_try: Callable[[], Awaitable[T]]) -> T:
 
 
 def _failure(state: RetryCallState) -> TryFailedError:
-    """Give the failure of the last try."""
+    """Return the failure of the last try."""
     failure = state.outcome.exception() if state.outcome else None
     if not isinstance(failure, TryFailedError):
-        raise TypeError("asked about a try that did not fail")
+        raise TypeError("the last try did not fail")
     return failure
 
 
@@ -165,36 +176,37 @@ _own_pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
 
 
 def _pause(state: RetryCallState) -> float:
-    """Wait as long as the server asks for, or else any time below a limit that doubles with each try."""
+    """Return the pause in seconds: what the server asks for, or a random time below a limit that doubles."""
     asked = _failure(state).pause
     return _own_pause(state) if asked is None else asked
 
 
 class Breaker:
-    """Stops a run whose provider is gone, before it is played out with default actions.
+    """Stops a run whose provider is gone, before the rest is played with default actions.
 
-    As long as nobody was `answered`, more counts, and it counts once no call is under way: a refusal comes
-    sooner than an answer.
+    GONE_AFTER failures in a row are needed. Until the first answer, REFUSED_AFTER permanent refusals are
+    enough, and failures that concern a request count as well. The verdict then waits until no call is under
+    way, because refusals arrive sooner than answers: some of the calls may still succeed.
     """
 
     def __init__(self, model: str, *, answered: bool = False) -> None:
         self._model = model
         self._answered = answered
         self._under_way = self._in_a_row = self._refused_in_a_row = 0
-        self.told = ""
-        """What to say of a provider that is gone; empty as long as it is there."""
+        self.reason = ""
+        """Why the provider counts as gone; empty as long as it does not."""
 
     def check(self) -> None:
-        """Ask nothing more of a provider that is gone: HaltedError."""
-        if self.told:
-            raise HaltedError(self.told)
+        """Raise HaltedError if the provider is gone."""
+        if self.reason:
+            raise HaltedError(self.reason)
 
     def begun(self) -> None:
-        """Count a call that is under way."""
+        """Note that a call has begun."""
         self._under_way += 1
 
     def ended(self, failure: TryFailedError | None) -> None:
-        """Count a call that ended."""
+        """Note that a call has ended, with its last failure if it failed."""
         self._under_way -= 1
         self._answered |= failure is None
         about = failure.about if failure else "an answer"
@@ -204,59 +216,62 @@ class Breaker:
         refused = self._refused_in_a_row >= REFUSED_AFTER and not self._answered
         sure = self._answered or not self._under_way
         if failure and sure and (refused or self._in_a_row >= GONE_AFTER):
-            self.told = (
-                f"{self._model} gave no answer to {self._in_a_row} calls in a row, "
-                f"at last {failure.outcome}, {failure.told}"
+            self.reason = (
+                f"{self._model} failed {self._in_a_row} calls in a row; "
+                f"the last error was {failure.outcome}: {failure.message}"
             )
 
 
 def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
-    """Say what an error of the client comes to."""
+    """Return the failure that an error of the openai client stands for."""
     if timed_out(error):
-        told = f"no answer in time: {_cause_told(error)}"
-        return TryFailedError(told, outcome=Outcome.TIMED_OUT, tries=TRIES_AFTER_TIMEOUT)
+        message = f"timed out: {_root_cause(error)}"
+        return TryFailedError(message, outcome=Outcome.TIMED_OUT, tries=TRIES_AFTER_TIMEOUT)
     if isinstance(error, openai.APIResponseValidationError):
         return _of_no_completion(error)
     if isinstance(error, openai.APIStatusError):
         return _of_status(error.status_code, error.response.headers, error.body, f"HTTP {error.status_code}")
     if isinstance(error, openai.APIConnectionError):
-        return TryFailedError(f"connection lost: {_cause_told(error)}", tries=TRIES)
-    return TryFailedError(_cause_told(error))
+        return TryFailedError(f"connection lost: {_root_cause(error)}", tries=TRIES)
+    return TryFailedError(_root_cause(error))
 
 
 def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedError:
-    """Say what a 200 comes to that is no completion: an error in its body counts as one of its status."""
-    told = f"HTTP {error.status_code}, but no completion"
-    said = error_in(str(error.body))
-    if said is None:
-        return TryFailedError(f"{told}: {error.body}", tries=TRIES)
-    code = said.get("code")
-    # An error under a 200 without a status of its own is some server's behind the one that answers.
+    """Return the failure of a successful response whose body is not a completion.
+
+    An error in the body is judged by the status code that it names.
+    """
+    message = f"HTTP {error.status_code}, but not a completion"
+    found = error_in(str(error.body))
+    if found is None:
+        return TryFailedError(f"{message}: {error.body}", tries=TRIES)
+    code = found.get("code")
+    # An error without a status comes from a server behind the one that answers: it counts as a server error.
     status = code if type(code) is int else 500
-    return _of_status(status, error.response.headers, said, f"{told}: error {code or ''}".rstrip())
+    return _of_status(status, error.response.headers, found, f"{message}: error {code or ''}".rstrip())
 
 
 def finished(choice: Mapping[str, Any]) -> Outcome | None:
-    """Return how a choice ended by its finish reason; None if it gives none, or one that is not known."""
-    return FINISHED.get(str(choice.get("finish_reason")).lower())
+    """Return the outcome for the finish reason of a choice; None if the reason is missing or unknown."""
+    return FINISH_REASONS.get(str(choice.get("finish_reason")).lower())
 
 
 def error_in(body: str) -> dict[str, Any] | None:
-    """Give the error object of a body or of its choice, None if it has none."""
+    """Return the error object of a response body or of its first choice; None if there is none."""
     try:
-        said = json.loads(body)
+        data = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(data, dict):
         return None
-    error = said.get("error") or _error_of_choice(said.get("choices"))
+    error = data.get("error") or _error_of_choice(data.get("choices"))
     if not error:
         return None
     return error if isinstance(error, dict) else {"message": str(error)}
 
 
 def _error_of_choice(choices: object) -> object:
-    """Give the error of a choice that was broken off."""
+    """Return the error of a choice that broke off, from its own field or its finish reason."""
     match choices:
         case [dict() as choice, *_]:
             reason = choice.get("finish_reason") if finished(choice) is Outcome.PROVIDER_ERROR else None
@@ -264,52 +279,56 @@ def _error_of_choice(choices: object) -> object:
     return None
 
 
-def _of_status(status: int, headers: Mapping[str, str], said: object, told: str) -> TryFailedError:
-    """Say what an error of a server comes to; `said` is its error object, or the text of its page."""
-    error = said if isinstance(said, dict) else {"message": said or ""}
+def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: str) -> TryFailedError:
+    """Return the failure of an error status. `body` is the error object, or the text of the response."""
+    error = body if isinstance(body, dict) else {"message": body or ""}
+    # Servers put the code of an error in either of these fields.
     names = {str(error.get("code")), str(error.get("type"))}
-    message = str(error.get("message") or error)
-    told = f"{told}: {message}"
+    said = str(error.get("message") or error)
+    message = f"{prefix}: {said}"
     if names & FILTERED:
-        return TryFailedError(told, outcome=Outcome.REFUSED, about="prompt")
-    if any(OVERFLOW.search(text) for text in (*names, message)) and status < 500:  # noqa: PLR2004  HTTP's own
-        return TryFailedError(f"context overflow: {told}", about="prompt")
-    if status not in PASSING or names & QUOTA:
-        return TryFailedError(told, about="request" if status in ABOUT_THE_REQUEST else "refusal")
+        return TryFailedError(message, outcome=Outcome.REFUSED, about="prompt")
+    if any(OVERFLOW.search(text) for text in (*names, said)) and status < 500:  # noqa: PLR2004  HTTP's own
+        return TryFailedError(f"{CONTEXT_OVERFLOW}: {message}", about="prompt")
+    if status not in TRANSIENT or names & QUOTA:
+        return TryFailedError(message, about="request" if status in ABOUT_THE_REQUEST else "refusal")
     pause = retry_after(headers, datetime.now(UTC))
     if pause is not None and pause > LONGEST_WAIT:
-        return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {told}")
-    return TryFailedError(told, tries=TRIES, pause=pause)
+        return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {message}")
+    return TryFailedError(message, tries=TRIES, pause=pause)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Give the seconds that a server asks to wait, in any spelling; None if it says nothing usable."""
+    """Return how many seconds a server asks to wait, in any of its spellings; None without a usable value."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit
         except ValueError:
             continue
-        return seconds if seconds >= 0 else None  # nan is none, either
+        return seconds if seconds >= 0 else None  # also None for nan
     try:
         return max(0.0, (parsedate_to_datetime(headers.get("retry-after", "")) - now).total_seconds())
-    except (TypeError, ValueError, OverflowError):  # no date, or one without its zone
+    except (TypeError, ValueError, OverflowError):  # not a date, or one without a time zone
         return None
 
 
 def timed_out(error: BaseException) -> bool:
-    """Tell whether a call took too long; the transport calls every lost connection a time-out, too."""
+    """Return whether a call took too long.
+
+    The type of the error itself does not tell: the transport reports lost connections as timeouts, too.
+    """
     return any(isinstance(cause, TimeoutError) for cause in _causes(error))
 
 
-def _cause_told(error: BaseException) -> str:
-    """Say what happened below the client and its transport, who have names of their own for it."""
+def _root_cause(error: BaseException) -> str:
+    """Return the outermost error below the client and its transport, whose own errors hide what happened."""
     below = (c for c in _causes(error) if type(c).__module__.partition(".")[0] not in {"openai", "httpx2"})
     cause = next(below, error)
     return f"{type(cause).__name__} {cause}".strip()
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an error and what caused it, from the outside in."""
+    """Yield an error and its causes, from the outermost to the innermost."""
     while error is not None:
         yield error
         error = error.__cause__

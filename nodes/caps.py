@@ -1,7 +1,7 @@
-"""Caps: what a run may cost in calls, tokens, money and time.
+"""Caps: limits on what a run may cost in calls, tokens, money and time.
 
-Each is checked before a call is made. A run that reaches one stops as it stands and goes on under a higher
-one; what a run costs is no part of what it is, so its digest knows nothing of it.
+They are checked before each call. A run that reaches a cap halts, and can be resumed with a higher one. What
+a run costs is not part of what it plays, so caps never change a digest.
 """
 
 import time
@@ -18,13 +18,14 @@ T = TypeVar("T", int, float)
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most that a run may cost; None: as much as it takes."""
+    """The most that a run may cost; None means no limit."""
 
     calls: int | None = None
     tokens: int | None = None
-    """In and out, together."""
+    """Tokens of prompts and answers together."""
     usd: float | None = None
     seconds: float | None = None
+    """Seconds of playing, over all times that the run was resumed."""
 
 
 NO_CAPS = Caps()
@@ -32,7 +33,7 @@ NO_CAPS = Caps()
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has cost so far; None: nobody knows."""
+    """What a run has cost so far; None means that a call did not report it, so the sum is unknown."""
 
     calls: int = 0
     tokens: int | None = 0
@@ -40,47 +41,51 @@ class Spent:
     seconds: float = 0.0
 
     def add(self, tokens: int | None, usd: float | None) -> None:
-        """Add what calls have cost."""
+        """Add the cost of one or more calls."""
         self.tokens = _sum(self.tokens, tokens)
         self.usd = _sum(self.usd, usd)
 
 
 class Meter:
-    """Counts what a run costs, and says when it may cost no more."""
+    """Counts what a run costs, and stops it when a cap is reached.
+
+    `usd_of` returns the price of a reply in US dollars, or None if it is unknown.
+    """
 
     def __init__(self, caps: Caps, spent: Spent, usd_of: Callable[[Reply], float | None]) -> None:
         self._caps = caps
         self._spent = spent
         self._usd_of = usd_of
         self._began = time.monotonic() - spent.seconds
-        self.told = ""
-        """Which cap is reached; empty as long as none is."""
+        self.reason = ""
+        """Which cap stopped the run; empty until one does."""
 
     def begin(self) -> None:
-        """Count a call that is about to be made; HaltedError: it may not be."""
-        self.told = self.told or self._reached()
-        if self.told:
-            raise HaltedError(self.told)
+        """Count a call that is about to be made. Raise HaltedError if a cap does not allow it."""
+        # The first reason stays, so that every later call of the turn reports the same one.
+        self.reason = self.reason or self._reached()
+        if self.reason:
+            raise HaltedError(self.reason)
         self._spent.calls += 1
 
     def _reached(self) -> str:
-        """Say which cap is reached, or cannot be kept."""
+        """Return which cap is reached or cannot be enforced; empty if all allow another call."""
         self._spent.seconds = time.monotonic() - self._began
         for name in Caps.__dataclass_fields__:
             cap, spent = getattr(self._caps, name), getattr(self._spent, name)
             if cap is not None and spent is None:
-                return f"--max-{name} {cap} cannot be kept: an answer did not say what it cost"
+                return f"--max-{name} {cap} cannot be enforced: the server reported no tokens for an answer"
             if cap is not None and spent >= cap:
                 return f"--max-{name} {cap} is reached"
         return ""
 
     def ended(self, reply: Reply) -> None:
-        """Count what a call has cost. One that never came back has cost nothing that anybody could know."""
+        """Count the cost of a call that has ended. A call that brought no answer counts as free."""
         if reply.failure in NO_ANSWER:
             return
         self._spent.add(_sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply))
 
 
 def _sum(one: T | None, other: T | None) -> T | None:
-    """Add what is known; with something unknown, the sum is."""
+    """Return the sum, or None if either part is unknown."""
     return None if one is None or other is None else one + other

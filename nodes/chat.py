@@ -1,4 +1,4 @@
-"""A chat model as a mind: any server that speaks OpenAI's chat completions, through langchain-openai."""
+"""A chat model as a player: any server with OpenAI's chat-completions protocol, through langchain-openai."""
 
 import asyncio
 import os
@@ -20,88 +20,88 @@ from engine.answer import FoundAs, Outcome
 from engine.record import Drop
 from nodes.calling import (
     ABOUT_THE_REQUEST,
+    CONTEXT_OVERFLOW,
     TRIES,
     Breaker,
     TryFailedError,
     failure_of,
     finished,
-    persistently,
+    with_retries,
 )
+from nodes.follow_up import follow_up_prompt
 from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply
 from nodes.prompting import PromptSet, turn_text
 from nodes.reading import read
-from nodes.second import second_prompt
 from nodes.secrecy import safe_line, without_secrets
 
 ADDRESS_HEADER = "x-hobbes-address"
-"""The header that says which call this is: `turn/agent/attempt`."""
+"""The request header with the address of the call: `turn/agent/attempt`."""
 
 TIMEOUT = 120.0
-"""Seconds after which a call has timed out."""
+"""How many seconds one try may take."""
 
 LONGEST_BODY = 10_000_000
-"""Bytes of a response, packed or not, beyond which it is given up: ten for each character that is read."""
+"""The most bytes of a response, compressed or not: ten for each character that reading accepts."""
 
 TOO_MANY_TOKENS = 2**40
-"""Tokens that no call has: a run's sum of fewer is a number that SQLite can hold."""
+"""Token counts from here on are not believed. Smaller ones add up to a number that SQLite can hold."""
 
 AT_ONCE = 100
-"""Requests to one model that may be under way at a time."""
+"""How many requests to one model may be under way at the same time."""
 
 PORTS = range(1, 2**16)
-"""The ports that a server can have."""
+"""The valid port numbers."""
 
-NO_ADDRESS = "OPENAI_BASE_URL is no address of a server: write http://HOST:PORT/v1 or https://…"
-"""What is told instead of an address that is none: it may have a key in it."""
+NOT_A_URL = "OPENAI_BASE_URL is not a valid URL; write http://HOST:PORT/v1 or https://…"
+"""The error message does not quote the value, because it may contain a key."""
 
 JSON_OBJECT: Mapping[str, Any] = {"response_format": {"type": "json_object"}}
-"""The parameters that a request has if nothing else is said."""
+"""The default parameters of a request."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""Where servers put what a model thought; ChatOpenAI drops both."""
-
+"""The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
 
 OPTIONAL = ("response_format", "temperature", "max_completion_tokens", "max_tokens")
-"""Parameters that a server may refuse: asked without them, a model answers, too."""
+"""Parameters that a server may refuse. The request is then repeated without them."""
 
 OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
-"""Under which name a server may know a parameter that it refuses."""
+"""The name under which a server may accept a parameter that it refuses."""
 
 
 class LeanChat(ChatOpenAI):
-    """ChatOpenAI with a leaner way to ask, which keeps what the model thought or refused.
+    """ChatOpenAI with a faster way to send a request, which also keeps the model's reasoning and refusals.
 
-    Through the same openai client, with its headers, timeouts, connections and errors. ChatOpenAI's own way
-    walks every message against openai's types, makes a pydantic model of the response, dumps it again, hops
-    to a thread to read it and tells callbacks of it all: half of a call's processor time. No tools and no
-    other response formats here.
+    It uses the same openai client, with its headers, timeouts, connections and errors. ChatOpenAI itself
+    checks every message against openai's types, parses the response into a pydantic model, dumps that again,
+    switches to a thread to read it, and runs callbacks. That takes half of a call's processor time. Tools and
+    other response formats are not supported here.
     """
 
     async def complete(
         self, messages: list[BaseMessage], address: Address, parameters: Mapping[str, Any]
     ) -> AIMessage:
-        """Send the messages and give the answer; openai.OpenAIError says what went wrong."""
+        """Send the messages and return the answer. Raise openai.OpenAIError if there is none."""
         response = await self.root_async_client.post(
             "/chat/completions",
             cast_to=httpx2.Response,
             body={**self._get_request_payload(messages), **parameters},
             options={"headers": {ADDRESS_HEADER: str(address)}},
         )
-        # Servers answer 200 with pages, with errors, and with completions of any shape, too.
+        # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
             return self._answer(response.json())
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
 
     def _answer(self, completion: dict[str, Any]) -> AIMessage:
-        """Give what a completion says; of another shape, it raises whatever Python does."""
+        """Return the message of a completion. Anything of another shape raises whatever Python raises."""
         choice = completion["choices"][0]
         if choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
-            raise ValueError("a server behind this one broke off")
+            raise ValueError("a server behind this one broke off the answer")
         result = self._create_chat_result(completion)
         message, said = result.generations[0].message, choice["message"]
         if not isinstance(message, AIMessage):
-            raise TypeError("no assistant's message")
+            raise TypeError("the message is not an assistant's")
         metadata = {**message.response_metadata, **(result.generations[0].generation_info or {})}
         kept = {"reasoning": _thought(said), "refusal": _refusal(said), "tools": said.get("tool_calls")}
         return message.model_copy(
@@ -113,7 +113,7 @@ class LeanChat(ChatOpenAI):
 
 
 def _thought(message: Mapping[str, Any]) -> str:
-    """Give the reasoning of a message: under whichever name it came, in a part, or in think tags."""
+    """Return the reasoning of a message, from a field, a content part or think tags; empty without any."""
     named = [message.get(field) for field in REASONING_FIELDS]
     parts = [part.get("thinking") for part in _parts(message) if part.get("type") == "thinking"]
     tagged, closed, _ = str(message.get("content")).rpartition("</think>")
@@ -122,43 +122,46 @@ def _thought(message: Mapping[str, Any]) -> str:
 
 
 def _refusal(message: Mapping[str, Any]) -> object:
-    """Give what a message refuses, in its own field or in a part."""
+    """Return the refusal of a message, from its own field or a content part; None if there is none."""
     return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
 
 
 def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give the parts of a content that comes in parts."""
+    """Return the content parts of a message; empty if its content is plain text."""
     content = message.get("content")
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 class ResponseTooLongError(openai.OpenAIError):
-    """A response is longer than any that is read. It is the client's own kind, which the client lets pass."""
+    """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
 
 
 class BoundedResponse(httpx2.Response):
-    """A response that is not read beyond LONGEST_BODY: not as it comes, and not as it is unpacked."""
+    """A response of which at most LONGEST_BODY bytes are read, both compressed and decompressed."""
 
     @property
     def text(self) -> str:
-        """The content as UTF-8: a header may name any codec of Python's, such as hex or zlib."""
+        """The content as UTF-8, whatever the header says: it could name any codec of Python, such as zlib."""
         return self.content.decode("utf-8", "replace")
 
     async def aiter_raw(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Give the bytes as they come."""
+        """Yield the bytes as they arrive. Raise ResponseTooLongError beyond the limit."""
         async with aclosing(_bounded(super().aiter_raw(chunk_size))) as pieces:
             async for piece in pieces:
                 yield piece
 
     async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Give the bytes unpacked; httpx2 unpacks a megabyte at a time."""
+        """Yield the decompressed bytes. Raise ResponseTooLongError beyond the limit.
+
+        httpx2 decompresses a megabyte at a time, so memory stays bounded.
+        """
         async with aclosing(_bounded(super().aiter_bytes(chunk_size))) as pieces:
             async for piece in pieces:
                 yield piece
 
 
 async def _bounded(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """Give pieces as long as they are not too much together."""
+    """Yield pieces until they add up to more than LONGEST_BODY bytes."""
     size = 0
     async with aclosing(pieces):
         async for piece in pieces:
@@ -169,37 +172,38 @@ async def _bounded(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes,
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Bound a response before it is read: the client has no place for a kind of response of one's own.
+    """Make a response a BoundedResponse before it is read, since the client cannot be given a response class.
 
-    What is packed more than once is not unpacked: only the last layer could be counted, and a few
-    kilobytes in three layers can keep the process busy for seconds, and bring nothing.
+    A response that is compressed more than once is refused. Only the last layer could be counted, and a few
+    kilobytes in three layers can keep the process busy for seconds.
     """
     if "," in response.headers.get("content-encoding", ""):
-        raise ResponseTooLongError("packed more than once")
+        raise ResponseTooLongError("compressed more than once")
     response.__class__ = BoundedResponse
 
 
 class PlainClient(openai.DefaultAioHttpClient):
-    """An HTTP client for which an answer that is no HTTP is a failure of the connection, as any other.
+    """An HTTP client that reports a response which is not HTTP as a connection error.
 
-    Its transport knows most errors of aiohttp, and lets the rest through: a banner of another protocol,
-    headers too long or too many, two lengths, and text that is none (a ValueError) in a status line or in an
-    address to go to.
+    The transport translates most errors of aiohttp but lets some through: the banner of another protocol,
+    headers that are too long or too many, two lengths, and undecodable text (a ValueError) in a status line
+    or in the target of a redirect.
     """
 
-    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:  # noqa: ANN401  as it comes
-        """Send a request."""
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401  as it is
+        """Send a request. Raise httpx2.RemoteProtocolError for a response that is not HTTP."""
         try:
-            return await super().send(request, **how)
+            return await super().send(request, **options)
         except (aiohttp.ClientError, ValueError) as error:
             raise httpx2.RemoteProtocolError(str(error), request=request) from error
 
 
 class ChatPlayer:
-    """Asks a chat model. The key and the base URL are read from the environment by the client itself.
+    """Asks a chat model. Key and base URL come from OPENAI_API_KEY and OPENAI_BASE_URL.
 
-    `parameters` go with each request as they are, until the server refuses one: then it is left out, or goes
-    under its other name, for the rest of the run. ValueError: they can be sent to nobody.
+    `parameters` are sent with each request. If the server refuses one, it is left out or sent under its other
+    name for the rest of the run. `answered` says whether the model has answered before in this run. Raise
+    ValueError if the key or the base URL cannot be used.
     """
 
     def __init__(
@@ -228,7 +232,7 @@ class ChatPlayer:
             ),
             timeout=httpx2.Timeout(TIMEOUT, connect=10.0),
             event_hooks={"response": [_bound]},
-            params=base.params,  # openai's client would add the path after it, or lose what is there twice
+            params=base.params,  # not in base_url: openai's client would append the path after the query
         )
         self._chat = LeanChat(
             model=model,
@@ -243,21 +247,21 @@ class ChatPlayer:
 
     @property
     def gone(self) -> str:
-        """Say that nobody answers any more; empty as long as somebody does."""
-        return self._breaker.told
+        """Why the provider counts as gone; empty as long as it does not."""
+        return self._breaker.reason
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
-        """Give the run's system text and this agent's turn text."""
+        """Return the run's system text with the turn text of a view."""
         return Prompt(self._system, turn_text(self._prompts, view))
 
-    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
-        """Give the second question, in the language of the first."""
-        return second_prompt(self._prompts.lang, prompt, answer, drops)
+    def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
+        """Return the follow-up question, in the language of the run's prompts."""
+        return follow_up_prompt(self._prompts.lang, prompt, answer, drops)
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Ask the model; whatever the server does, the reply says how the call ended.
+        """Return the model's reply. A failed call, whatever the reason, is a reply with its `failure` set.
 
-        HaltedError: the provider is gone, and this call was not made, or not to its end.
+        Raise HaltedError if the provider is gone before the call has an outcome.
         """
         began, tries = time.monotonic(), 0
         self._breaker.begun()
@@ -270,48 +274,48 @@ class ChatPlayer:
             return await self._try(messages, address)
 
         try:
-            message, without = await persistently(one_try)
+            message, without = await with_retries(one_try)
         except TryFailedError as failure:
             self._breaker.ended(failure)
-            reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.told)
+            reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
             self._breaker.ended(None)
             reply = self._answered(message, without)
         return replace(reply, tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
 
     async def _try(self, messages: list[BaseMessage], address: Address) -> tuple[AIMessage, str]:
-        """Ask once, and say what was not asked; TryFailedError says what came instead of an answer."""
+        """Return the answer of one try, with a note on unsent parameters; otherwise raise TryFailedError."""
         async with self._at_once:
             sent = dict(self._parameters)
             try:
-                # The client's own timeout begins anew with each byte: some servers send blanks.
+                # The client's own timeout starts again with each byte, and some servers send blanks to wait.
                 async with asyncio.timeout(TIMEOUT):
                     return await self._chat.complete(messages, address, sent), self._unsent(sent)
             except (openai.OpenAIError, TimeoutError) as error:
                 failure = failure_of(error)
                 if refused := _refused_parameter(error, failure, sent):
                     self._do_without(refused)
-                    raise TryFailedError(failure.told, tries=TRIES, pause=0, about="request") from error
+                    raise TryFailedError(failure.message, tries=TRIES, pause=0, about="request") from error
                 raise failure from error
 
     def _do_without(self, refused: str) -> None:
-        """Leave a refused parameter out from now on, or give it the other name, if that was not refused."""
+        """Leave a refused parameter out from now on, or use its other name if that was not refused."""
         self._refused.add(refused)
         value, other = self._parameters.pop(refused, None), OTHER_NAME.get(refused)
         if value is not None and other and other not in self._refused:
             self._parameters[other] = value
 
     def _unsent(self, sent: Mapping[str, Any]) -> str:
-        """Say which parameters a request went without, for the server refuses them; empty if it had all."""
-        told = [
+        """Return a note on the parameters that were left out of a request; empty if none was."""
+        changes = [
             f"with {other} for {name}" if (other := OTHER_NAME.get(name)) in sent else f"without {name}"
             for name in self._asked
             if name not in sent
         ]
-        return f"sent {', '.join(told)}: the server refuses it" if told else ""
+        return f"sent {', '.join(changes)}: the server refuses it" if changes else ""
 
     def _answered(self, message: AIMessage, without: str) -> Reply:
-        """Give the reply of a call that came back; its error says what was odd about it."""
+        """Return the reply for an answer. `error` notes what was unusual about it."""
         metadata, kept = message.response_metadata, message.additional_kwargs
         usage: Mapping[str, Any] = message.usage_metadata or {}
         tools = f"tool calls and no content: {kept['tools']}" if kept["tools"] and not message.text else ""
@@ -321,15 +325,18 @@ class ChatPlayer:
             self._named(_storable(str(metadata.get("model_name") or self._model))),
             _storable(kept["reasoning"]),
             Outcome.REFUSED if kept["refusal"] else ended(finished(metadata), message.text),
-            safe_line("; ".join(told for told in odd if told)),
+            safe_line("; ".join(note for note in odd if note)),
             tokens_in=_count(usage.get("input_tokens")),
             tokens_out=_count(usage.get("output_tokens")),
         )
 
-    def _named(self, told: str) -> str:
-        """Name a model as its server does, but never as a person or a policy: those are free and uncapped."""
-        policy = told.startswith(POLICY_MODEL) and not self._model.startswith(POLICY_MODEL)
-        return f"openai:{told}" if told == PlayerKind.HUMAN or policy else told
+    def _named(self, name: str) -> str:
+        """Return the server's name for the model, marked if it is the name of a person or a policy.
+
+        Those cost nothing and pass every cap, so no server may call its model so.
+        """
+        policy = name.startswith(POLICY_MODEL) and not self._model.startswith(POLICY_MODEL)
+        return f"openai:{name}" if name == PlayerKind.HUMAN or policy else name
 
     async def close(self) -> None:
         """Close the connections."""
@@ -337,40 +344,41 @@ class ChatPlayer:
 
 
 def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[str, Any]) -> str | None:
-    """Name the parameter of a request that its server refuses to know, None if it refuses something else."""
+    """Return the parameter that the server refuses; None if the error is about something else."""
     if not isinstance(error, openai.APIStatusError) or error.status_code not in ABOUT_THE_REQUEST:
         return None
-    if failure.told.startswith("context overflow"):  # it may name the parameter that would make it fit
+    if failure.message.startswith(CONTEXT_OVERFLOW):  # its text may name max_tokens, which is not refused
         return None
-    told = f"{error.param} {failure.told}"
-    return next((name for name in OPTIONAL if name in sent and name in told), None)
+    text = f"{error.param} {failure.message}"
+    return next((name for name in OPTIONAL if name in sent and name in text), None)
 
 
 def server_address() -> httpx2.URL:
-    """Give the address of the server, empty for OpenAI's own; ValueError tells no part of it.
+    """Return the base URL of the server, empty for OpenAI's own.
 
-    One that no server can have is refused, one that names a user, and a key that no header can hold.
+    Raise ValueError if the URL is not valid or names a user, or if the key cannot be sent in a header. The
+    message quotes neither, since both may be secrets.
     """
     said = os.environ.get("OPENAI_BASE_URL", "")
     try:
         address = httpx2.URL(said)
     except (httpx2.InvalidURL, ValueError):
-        raise ValueError(NO_ADDRESS) from None
+        raise ValueError(NOT_A_URL) from None
     somewhere = address.scheme in {"http", "https"} and address.host and address.port in {None, *PORTS}
     if said and (not somewhere or any(character.isspace() for character in said)):
-        raise ValueError(NO_ADDRESS)
-    if address.userinfo:  # the transport refuses to send it beside a key
-        raise ValueError("OPENAI_BASE_URL has a user in it; put the key into OPENAI_API_KEY alone")
+        raise ValueError(NOT_A_URL)
+    if address.userinfo:  # the transport refuses to send both a user and a key
+        raise ValueError("OPENAI_BASE_URL contains a user name; put the key in OPENAI_API_KEY instead")
     key = os.environ.get("OPENAI_API_KEY", "")
     if not (key.isascii() and key.isprintable()):
-        raise ValueError("OPENAI_API_KEY has a character that no key has")
+        raise ValueError("OPENAI_API_KEY contains a character that a key cannot have")
     return address
 
 
 def ended(finish: Outcome | None, text: str) -> Outcome | None:
-    """Return the outcome of a message that is no answer, None if it is one.
+    """Return the outcome of a message that is not a complete answer; None if it is one.
 
-    If the finish reason is unknown, the text must parse without repair.
+    If the finish reason is unknown, the text must parse without repair: it may have been cut.
     """
     if finish is None and text:
         parsed = read("", Reply(text, ""))
@@ -379,10 +387,10 @@ def ended(finish: Outcome | None, text: str) -> Outcome | None:
 
 
 def _count(tokens: object) -> int | None:
-    """Give a number of tokens, None if it can be none."""
+    """Return the token count, or None if the server gave no usable number."""
     return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None
 
 
 def _storable(text: str) -> str:
-    """Replace halves of surrogate pairs, which no file can hold, and secrets, which none shall hold."""
+    """Return the text without lone surrogates, which UTF-8 cannot encode, and without secrets."""
     return without_secrets(text.encode("utf-8", "replace").decode())

@@ -1,5 +1,5 @@
-"""A run that stops as it stands, to be gone on with."""
+"""The error that stops a run between two turns or inside one, so that it can be resumed later."""
 
 
 class HaltedError(RuntimeError):
-    """A run stops rather than take default actions for agents. What was answered is kept."""
+    """The run stops here instead of taking default actions. The answers that have arrived are kept."""

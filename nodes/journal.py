@@ -1,7 +1,7 @@
-"""The journal of a run: each answer the moment it arrives, each turn when it is resolved.
+"""The journal of a run, as the nodes see it: it keeps each call and each resolved turn.
 
-One ledger of answers serves resume (what had arrived is not asked again), replay (all answers come from it),
-fork and trace. Where a journal is kept is not a node's business.
+A call is kept the moment its answer arrives. Resume, replay, fork and trace all read from these calls, so a
+call that was answered is not sent again. The nodes know this protocol only; the run database implements it.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from engine.turn import TurnRecord
 
 
 class PlayerKind(StrEnum):
-    """What can answer for an agent: the beginning of its spec, and a person's model."""
+    """What can answer for an agent. The value begins a player spec; `human` is also the model of a person."""
 
     CHAT = "openai"
     POLICY = "policy"
@@ -24,43 +24,50 @@ class PlayerKind(StrEnum):
 
 
 POLICY_MODEL = f"{PlayerKind.POLICY.value}/"
-"""What the name of a model begins with where a scripted policy answers."""
+"""The prefix of the model name under which the answers of scripted policies are kept."""
 
 
 def policy_model(name: str) -> str:
-    """Return the name of the model under which the answers of a scripted policy are kept."""
+    """Return the model name under which the answers of a scripted policy are kept."""
     return POLICY_MODEL + name
+
+
+TURN_QUESTION = 1
+"""`Call.question` of a turn's own question."""
+
+FOLLOW_UP_QUESTION = 2
+"""`Call.question` of the follow-up question, which shows what was rejected of the first answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a call belongs inside its run."""
+    """The address of a call inside its run: turn, agent and attempt, the first attempt being 1."""
 
     turn: int
     agent: str
     attempt: int = 1
 
     def __str__(self) -> str:
-        """Spell it as it goes over the wire and into cassettes."""
+        """Return the address as it is sent over the wire and written into cassettes."""
         return f"{self.turn}/{self.agent}/{self.attempt}"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The two texts that an agent is asked with; a policy has the view alone as `turn`."""
+    """The two texts of a question. A policy or a person gets the view as `turn` and an empty `system`."""
 
     system: str
     turn: str
 
     @property
     def hash(self) -> str:
-        """Name this prompt."""
+        """The SHA-256 of both texts."""
         return sha256(self.system + "\x00" + self.turn)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back from whoever answers. `failure` is the outcome of a call that gave no answer."""
+    """What came back from a player. `failure` is the outcome if the call failed, otherwise None."""
 
     text: str
     model: str
@@ -71,63 +78,66 @@ class Reply:
     tokens_out: int | None = None
     milliseconds: int = 0
     tries: int = 1
-    """How often the request was sent; all but the last failed in a way that may pass."""
+    """How often the request was sent. Every try but the last ended in a transient error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call, as it is written down: address, prompt, reply, how it ended, how it was read."""
+    """One call, as it is written down: address, prompt, reply, outcome, and how its answer was found."""
 
     address: Address
     prompt: Prompt
     reply: Reply
     outcome: Outcome
     found_as: FoundAs
-    question: int = 1
-    """1: the turn's own question; 2: the second one, about the answer to the first."""
+    question: int = TURN_QUESTION
+    """TURN_QUESTION or FOLLOW_UP_QUESTION."""
 
 
 class Journal(Protocol):
-    """Where a run is written down."""
+    """Where a run is written down. The run database has one, and so has a replay."""
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        """Give the last call that was kept for this question to this agent, if it answers the same prompt."""
+        """Return the kept call that answers this question with this prompt; None if it has to be asked."""
 
     def free(self, turn: int, agent: str) -> Address:
-        """Give the address of this agent's next call: the attempt after all that were kept."""
+        """Return the address of this agent's next call, which is the attempt after all that were kept."""
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
-        """Be told how the answer of a call that was kept is read now."""
+        """Compare how the answer of a kept call was read then with how it is read now.
+
+        Only a replay does so; other journals do nothing.
+        """
 
     def keep(self, call: Call) -> None:
-        """Write a call down, durably, before anything else is done with it."""
+        """Write a call down, durably, before its answer is used."""
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
-        """Write a turn down: its record, the new last link of the chain, and the world's own ledgers.
+        """Write a turn down: its record, the new end of the chain of digests, and the world's ledgers.
 
-        Ledgers are derived, and not hashed. Written again after a crash, it is the same turn.
+        The ledgers are derived and not hashed. After a crash the same turn may be written a second time.
         """
 
 
 class NoJournal:
-    """A journal that keeps nothing, for a server that keeps checkpoints of its own."""
+    """A journal that keeps nothing, for `langgraph dev`, which keeps its own checkpoints."""
 
     def __init__(self) -> None:
         self._attempts: Counter[tuple[int, str]] = Counter()
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> None:
-        """Nothing was kept."""
+        """Return None: no call was kept."""
 
     def free(self, turn: int, agent: str) -> Address:
-        """Give the first attempt, or the one after it."""
+        """Return the address of the next attempt, counting in memory."""
         self._attempts[turn, agent] += 1
         return Address(turn, agent, self._attempts[turn, agent])
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
-        """Nothing was kept to compare with."""
+        """Do nothing: no call was kept to compare with."""
 
     def keep(self, call: Call) -> None:
-        """Keep nothing."""
+        """Do nothing."""
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
-        """Keep nothing."""
+        """Do nothing."""

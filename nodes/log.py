@@ -1,4 +1,4 @@
-"""log: the turn's record is written down, and becomes a link in the chain of digests."""
+"""log: write the turn's record down and add it to the chain of digests."""
 
 from engine.turn import link
 from nodes.journal import Journal
@@ -7,7 +7,7 @@ from nodes.state import PASSING, TurnState, Update
 
 
 def log(present: Present, journal: Journal, state: TurnState) -> Update:
-    """Close the turn: write its record, and empty the channels that live inside a turn."""
+    """Close the turn: write its record, move on to the next state, and empty the channels of the turn."""
     resolved, record = state["resolved"], present.record(state)
     digest = link(state["digest"], record)
     journal.turn(state["turn"], record, digest, resolved["ledgers"])

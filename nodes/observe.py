@@ -1,4 +1,4 @@
-"""observe: what each agent that acts now sees, with its own memory beside it."""
+"""observe: what each agent that acts this turn sees, together with its own memory."""
 
 from engine.turn import views
 from nodes.present import Present
@@ -6,8 +6,9 @@ from nodes.state import TurnState, Update
 
 
 def observe(present: Present, state: TurnState) -> Update:
-    """Return every acting agent's view; an agent that is new has the player of the agent it comes from."""
+    """Return the view of every acting agent, and a player for each agent that is new this turn."""
     here, models = present.state(state), state["models"]
     seen = views(present.world, here, present.memories(state))
+    # In some worlds new agents appear during a run; the player of the agent that owns one answers for it.
     new = {agent: models[present.world.owner(here, agent)] for agent in seen if agent not in models}
     return {"views": seen, "models": models | new}

@@ -1,6 +1,6 @@
-"""observer: somebody outside the game rules on what the agents ask for, all requests of a turn at once.
+"""observer: an observer outside the game rules on everything that agents request in a turn.
 
-Only worlds in which agents can ask have this node; it stands between validate and resolve.
+Only worlds in which agents can request something have this node. It stands between validate and resolve.
 """
 
 from engine.answer import ParsedAnswer
@@ -9,28 +9,36 @@ from engine.turn import question_of, rule
 from engine.world import OBSERVER
 from nodes.agent_reason import Asking, halt_on_failure
 from nodes.halted import HaltedError
+from nodes.journal import TURN_QUESTION
 from nodes.state import Update
 
 
 async def observer(asking: Asking) -> Update:
-    """Put the rulings into the intents; a call that failed is counted as any other that did."""
+    """Return the judged answers with the observer's rulings in the intents.
+
+    A failed call of the observer is written down like any other; the world's own rule then decides.
+    """
     present, state = asking.present, asking.state
     world, here, judged = present.world, present.state(state), present.judged(state)
     question = question_of(world, here, judged.intents)
     if world.observer is None or question is None:
         return {}
     spec = world.observer.asks(here)
+    # Without a spec the world's own rule decides, and no call is made.
     ruling = await _ruling(asking, spec, question) if spec else None
     return {"judged": present.leave_judged(rule(world, here, judged, ruling))}
 
 
 async def _ruling(asking: Asking, spec: str, question: JsonObject) -> ParsedAnswer:
-    """Put all requests of a turn to the player who observes; where failures halt the run, one does."""
+    """Ask the observer about all requests of the turn in one call.
+
+    Raise HaltedError if the call failed and the run's setting is to halt on failures.
+    """
     state, player = asking.state, asking.players.observing(spec)
     try:
-        heard = await asking.put(player, OBSERVER, 1, player.prompt(question))
+        answer = await asking.put(player, OBSERVER, TURN_QUESTION, player.prompt(question))
     except HaltedError as error:
         raise HaltedError(f"turn {state['turn']}, {OBSERVER}: {error}") from error
     if state["run"]["config"]["on_failure"] == "halt":
-        halt_on_failure(state["turn"], {OBSERVER: heard})
-    return heard.parsed
+        halt_on_failure(state["turn"], {OBSERVER: answer})
+    return answer.parsed

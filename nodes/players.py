@@ -1,4 +1,7 @@
-"""Who answers: a chat model, or a policy in its place. Both give text that goes the same way."""
+"""Players answer for agents: a chat model, a scripted policy, or a person.
+
+All of them return text, which is read and validated in the same way.
+"""
 
 import json
 import re
@@ -23,40 +26,44 @@ SPEC = re.compile(
     r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
     r"|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?"
 )
+"""How people name a player."""
 
-HOTTEST = 2
-"""The highest temperature that the protocol knows."""
+HIGHEST_TEMPERATURE = 2
+"""The highest temperature that the chat-completions protocol allows."""
 
 
 class Player(Protocol):
-    """Somebody who answers for an agent."""
+    """Answers for one or more agents."""
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
-        """Give the texts that this mind is asked with; nothing is sent."""
+        """Return the prompt for a view. Nothing is sent."""
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Answer. A failed call is a Reply with its failure; bugs raise, and HaltedError: nobody is there."""
+        """Return the reply to a prompt.
 
-    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
-        """Give the second question, which shows what was refused; None: this mind would not change."""
+        A failed call is a reply with its `failure` set. Raise HaltedError if the run has to stop.
+        """
+
+    def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
+        """Return the follow-up question about these rejections; None if this player is not asked twice."""
 
 
 class Players(Protocol):
-    """Who answers for whom: gives the mind of a model's spec in a run."""
+    """The players of a run, by their specs."""
 
     def named(self, spec: str) -> Player:
-        """Give the mind of this spec."""
+        """Return the player of a spec."""
 
-    def closed(self) -> str:
-        """Say who gives no answer any more; empty as long as all do."""
+    def stop_reason(self) -> str:
+        """Return why no more calls are made; empty as long as they are."""
 
     def observing(self, spec: str) -> Player:
-        """Give the mind of this spec as the observer."""
+        """Return the player of a spec as the observer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A spec, taken apart: `openai:NAME?temperature=0.5&max_tokens=800`, or `policy:NAME?noise=0.1`."""
+    """A parsed player spec: `openai:NAME?temperature=0.5&max_tokens=800` or `policy:NAME?noise=0.1`."""
 
     kind: PlayerKind
     name: str
@@ -65,14 +72,14 @@ class Spec:
 
 
 def parse_spec(policies: Policies, spec: str) -> Spec:
-    """Take a spec apart; ValueError says what it should look like, or which policies there are."""
+    """Parse a spec. Raise ValueError if it is malformed or names an unknown policy."""
     found = SPEC.fullmatch(spec)
     if found is None:
-        raise ValueError(f"no model spec: {spec!r}; write openai:NAME or policy:NAME?noise=0.1")
+        raise ValueError(f"{spec!r} is not a model spec; write openai:NAME or policy:NAME?noise=0.1")
     if found["model"]:
         return Spec(PlayerKind.CHAT, found["model"], parameters=_parameters(found["parameters"]))
     if found["policy"] not in policies.by_name:
-        raise ValueError(f"there is no policy {found['policy']!r}; there are: {', '.join(policies.by_name)}")
+        raise ValueError(f"there is no policy {found['policy']!r}; policies: {', '.join(policies.by_name)}")
     try:
         noise = float(found["noise"] or 0)
     except ValueError:
@@ -83,22 +90,27 @@ def parse_spec(policies: Policies, spec: str) -> Spec:
 
 
 def _parameters(said: str) -> tuple[tuple[str, float], ...]:
-    """Read what is sent with each request: `temperature` from 0 to 2, `max_tokens` from 1."""
+    """Parse the parameters of each request. Raise ValueError if one is malformed or out of range."""
     given: dict[str, float] = {}
     for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
         try:
             given[name] = float(value) if name == "temperature" else int(value)
         except ValueError as error:
-            raise ValueError(f"{name}={value}: a number, and a whole one of max_tokens") from error
-    if not 0 <= given.get("temperature", 0) <= HOTTEST or given.get("max_tokens", 1) < 1:
-        raise ValueError(f"{said[1:]}: take a temperature from 0 to {HOTTEST}, and max_tokens from 1")
+            raise ValueError(
+                f"{name}={value}: temperature must be a number, max_tokens a whole number"
+            ) from error
+    if not 0 <= given.get("temperature", 0) <= HIGHEST_TEMPERATURE or given.get("max_tokens", 1) < 1:
+        raise ValueError(
+            f"{said[1:]}: temperature must be from 0 to {HIGHEST_TEMPERATURE}, max_tokens at least 1"
+        )
     return tuple(given.items())
 
 
 def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
-    """Give each agent its model's spec, from a mix such as `openai:gpt-5-mini*4,policy:random*6`.
+    """Return each agent's player spec, from a mix such as `openai:gpt-5-mini*4,policy:random*6`.
 
-    Agents are served in order. One part may go without its `*N`: it takes all agents that are left.
+    Specs are dealt to the agents in order. One spec may come without `*N`; it takes all remaining agents.
+    Raise ValueError if the numbers do not add up, or a spec is wrong.
     """
     names = list(agents)
     parts = [re.fullmatch(r"(.+?)(?:\*(\d+))?", part.strip()) for part in mix.split(",")]
@@ -106,7 +118,7 @@ def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
     open_ended = [spec for spec, count in counts if count is None]
     left = len(names) - sum(count or 0 for _, count in counts)
     if len(counts) != len(parts) or len(open_ended) > 1 or left < 0 or (left > 0 and not open_ended):
-        raise ValueError(f"model mix {mix!r} does not come to {len(names)} agents; write SPEC*N,SPEC*N")
+        raise ValueError(f"model mix {mix!r} does not add up to {len(names)} agents; write SPEC*N,SPEC*N")
     dealt = [spec for spec, count in counts for _ in range(left if count is None else count)]
     for spec in set(dealt):
         parse_spec(world.policies, spec)
@@ -115,48 +127,48 @@ def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlayer:
-    """A comparator as a mind. It reads the view as JSON and draws its luck by run seed, turn and agent."""
+    """A scripted policy as a player. Its random draws are keyed by seed, turn, agent and event."""
 
     world: AnyWorld
     spec: Spec
     seed: int
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
-        """Give the view alone."""
+        """Return the view as JSON; a policy reads no system text."""
         return Prompt("", canonical(view))
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Answer as the comparator does."""
+        """Return what the policy answers. The view is read back from the prompt, as a model would read it."""
         luck = Luck(self.seed, address.turn, address.agent)
         text = speak(self.world.policies, self.spec.name, self.spec.noise, json.loads(prompt.turn), luck)
         return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
 
-    def again(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
-        """A comparator would answer as before."""
+    def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
+        """Return None: a policy would answer the same again."""
 
 
 class Metered:
-    """A mind whose calls are counted."""
+    """A player whose calls are counted, and stopped by the run's caps."""
 
     def __init__(self, player: Player, meter: Meter) -> None:
-        self._mind = player
+        self._player = player
         self._meter = meter
         self.prompt = player.prompt
-        self.again = player.again
+        self.follow_up = player.follow_up
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Answer, if the run may cost another call; else HaltedError."""
+        """Return the reply. Raise HaltedError if a cap does not allow another call."""
         self._meter.begin()
-        reply = await self._mind.reply(address, prompt)
+        reply = await self._player.reply(address, prompt)
         self._meter.ended(reply)
         return reply
 
 
 class RunPlayers:
-    """Who answers in one run. Each spec has one mind, for all the agents that it is dealt to.
+    """The players of one run. Each spec has one player, for all the agents that it is dealt to.
 
-    With a meter, every call is counted, and none is made that the run's caps do not allow. `answered` tells
-    whether anybody has ever answered in the run: then a provider is given up less soon.
+    With a meter, calls are counted and the run's caps enforced. `answered` says whether any call of the run
+    was ever answered, before it was resumed; then a model's provider is given up later (nodes/calling.py).
     """
 
     def __init__(
@@ -173,38 +185,40 @@ class RunPlayers:
         self._prompts = prompts
         self._meter = meter
         self._answered = answered
-        self._minds: dict[str, Player] = {}
+        self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
 
     @cached_property
     def _system(self) -> str:
-        """The system text, the same for all agents and turns."""
+        """The system text, which is the same for all agents and turns."""
         return system_text(self._prompts, self._setting)
 
     def named(self, spec: str) -> Player:
-        """Give the mind of this spec, made when it is first asked for."""
-        if spec not in self._minds:
+        """Return the player of a spec; it is made when it is first needed."""
+        if spec not in self._players:
             parsed = parse_spec(self._world.policies, spec)
-            self._minds[spec] = (
+            self._players[spec] = (
                 PolicyPlayer(self._world, parsed, self._setting.seed)
                 if parsed.kind is PlayerKind.POLICY
                 else self._model(parsed, self._system, self._prompts)
             )
-        return self._counted(self._minds[spec])
+        return self._counted(self._players[spec])
 
     def observing(self, spec: str) -> Player:
-        """Give the observer's mind, made when it is first asked for: a person, or a model."""
+        """Return the observer's player, a person or a model; it is made when it is first needed."""
         name = f"observer {spec}"
-        if name not in self._minds:
+        if name not in self._players:
             model = parse_spec(self._world.policies, spec) if spec != PlayerKind.HUMAN else None
+            # An observer has no turn template; it gets the requests as JSON and nothing else.
             alone = replace(self._prompts, turn="{{ view }}")
-            self._minds[name] = (
+            self._players[name] = (
                 HumanPlayer() if model is None else self._model(model, self._prompts.observer, alone)
             )
-        return self._counted(self._minds[name])
+        return self._counted(self._players[name])
 
     def _model(self, spec: Spec, system: str, prompts: PromptSet) -> Player:
-        """Make a chat model. Its client is imported here: that takes as long as a run without models."""
+        """Return a new chat player."""
+        # Imported late: the client takes longer to import than a small run of policies takes to play.
         from nodes.chat import JSON_OBJECT, ChatPlayer  # noqa: PLC0415
 
         parameters = {**JSON_OBJECT, **dict(spec.parameters)}
@@ -212,15 +226,15 @@ class RunPlayers:
         return self._models[-1]
 
     def _counted(self, player: Player) -> Player:
-        """Give a mind whose calls the run's meter counts; a person's answers cost nothing."""
+        """Return the player with its calls counted, unless it is a person, whose answers cost nothing."""
         if self._meter is None or isinstance(player, HumanPlayer):
             return player
         return Metered(player, self._meter)
 
-    def closed(self) -> str:
-        """Say why nobody is asked any more: a cap is reached, or a model's provider gives no answer."""
+    def stop_reason(self) -> str:
+        """Return which cap is reached or which provider is gone; empty if calls can be made."""
         gone = (model.gone for model in self._models if model.gone)
-        return (self._meter.told if self._meter else "") or next(gone, "")
+        return (self._meter.reason if self._meter else "") or next(gone, "")
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,7 +1,7 @@
-"""The values of the turn that is played, beside their JSON in the channels.
+"""A cache of the current turn's values, so that nodes need not parse their JSON again and again.
 
-Between nodes flows plain JSON, since that is what a checkpoint holds. Within one process each value is made
-from its JSON at most once: a node that returns JSON also leaves the value that it was made from.
+Plain JSON flows between nodes, because that is what a checkpoint can hold. Within one process each value is
+built from its JSON at most once: a node that returns JSON also leaves the value that the JSON was made from.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,30 +16,30 @@ T = TypeVar("T")
 
 
 class Made(Generic[T]):
-    """The last value that was made from a JSON object, for as long as it is that very object."""
+    """Caches the value of one JSON object, by the object's identity: channels are never changed in place."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
         self._last: tuple[object, T] | None = None
 
-    def of(self, told: object) -> T:
-        """Return the value of a JSON object."""
-        if self._last is None or self._last[0] is not told:
-            self._last = (told, self._make(told))
+    def of(self, data: object) -> T:
+        """Return the value of a JSON object, from the cache if this very object was the last one."""
+        if self._last is None or self._last[0] is not data:
+            self._last = (data, self._make(data))
         return self._last[1]
 
-    def leave(self, told: object, value: T) -> None:
-        """Leave a value beside its JSON, so that nobody has to make it again."""
-        self._last = (told, value)
+    def leave(self, data: object, value: T) -> None:
+        """Cache a value together with its JSON."""
+        self._last = (data, value)
 
 
 class Present:
-    """The turn that is played, as its world's own values."""
+    """The current turn as values of its world, each built from the graph state when it is needed."""
 
     def __init__(self, world: AnyWorld) -> None:
         self.world = world
         self._setting: Made[Setting[Any]] = Made(lambda run: setting_of(world, run))
-        self._judged: Made[Judged[Any]] = Made(lambda told: Judged.from_json(world, told))
+        self._judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
         self._record: Made[TurnRecord] = Made(TurnRecord.from_json)
         self._memories: Made[Mapping[str, Memory]] = Made(memories_from)
         self._state: Made[Any] = Made(lambda _: None)
@@ -63,7 +63,7 @@ class Present:
         return self._memories.of(state["memories"])
 
     def judged(self, state: TurnState) -> Judged[Any]:
-        """Return what became of the answers."""
+        """Return the judged answers: intents, drops and mends."""
         return self._judged.of(state["judged"])
 
     def record(self, state: TurnState) -> TurnRecord:
@@ -71,15 +71,16 @@ class Present:
         return self._record.of(state["resolved"]["record"])
 
     def leave_judged(self, judged: Judged[Any]) -> dict[str, Any]:
-        """Return the JSON of what became of the answers."""
-        told = judged.to_json(self.world)
-        self._judged.leave(told, judged)
-        return told
+        """Return the JSON of judged answers, and cache the value."""
+        data = judged.to_json(self.world)
+        self._judged.leave(data, judged)
+        return data
 
     def leave_turn(self, turn: Turn[Any, Any]) -> dict[str, Any]:
         """Return the JSON of the record of a resolved turn, with which the next one begins."""
         record = turn.record
-        self._record.leave(record.told, record)
-        self._state.leave(record.told["state"], turn.resolved.state)
-        self._memories.leave(record.told["memories"], turn.memories)
-        return record.told
+        data = record.to_json()
+        self._record.leave(data, record)
+        self._state.leave(data["state"], turn.resolved.state)
+        self._memories.leave(data["memories"], turn.memories)
+        return data

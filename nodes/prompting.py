@@ -1,8 +1,9 @@
-"""Prompts: read the texts that people edit, check them, and render what a model is sent.
+"""Prompts: load the texts that people edit, check them, and render what a model is sent.
 
-Two laws. What the prompt says is what the engine does: numbers come from the config through placeholders,
-sentences through conditions on config values, and an unknown name is an error before the first turn. Text of
-others is foreign: it reaches a prompt only inside the view, as JSON on one line, the last.
+Two rules hold. A prompt states what the engine does: numbers come from the config through placeholders,
+sentences through conditions on the config, and an unknown name is an error before the first turn. Text
+written by agents is not trusted: it reaches a prompt only inside the view, which is JSON on one line, the
+last one. docs/prompts.md describes both for people who edit prompts.
 """
 
 import json
@@ -32,24 +33,26 @@ A variant with a slash in its name is the path of any other folder that holds th
 """
 
 VIEW = frozenset({"view"})
-"""All that a turn template may use."""
+"""The only placeholder that a turn template may use."""
 
-# One file of the world's own folder, put in when the prompt is read, so that a PromptSet is whole.
+# Includes a file of the world's folder. It is replaced when the prompt is loaded, not by Jinja when it is
+# rendered, so that a PromptSet holds the whole text and a run never reads files.
 _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 
+# Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 _RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
-# What JSON leaves as it is, yet some reader takes for the end of a line, or cannot encode.
+# Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class PromptError(ValueError):
-    """A prompt that cannot be used; the message is one line for the person who edits it."""
+    """A prompt cannot be used. The message is one line for the person who edits it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptSet:
-    """One variant of a world's prompts in one language: plain texts that need no file any more."""
+    """One variant of a world's prompts in one language, loaded completely; rendering reads no file."""
 
     world: str
     variant: str
@@ -93,7 +96,7 @@ def languages(world_name: str, variant: str) -> tuple[str, ...]:
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
-    """Read a variant in a language, for a config (the world's own defaults, if none is given).
+    """Load and check a variant in one language, for a config or else the world's defaults.
 
     The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
@@ -112,6 +115,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
         turn=_with_includes(world, folder / f"turn.{lang}.md", VIEW),
         schema=answer_schema(world, config),
     )
+    # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, _default_setting(world))
     _check_turn(prompts)
     if world.observer is not None:
@@ -129,12 +133,12 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
 
 
 def answer_schema(world: AnyWorld, config: Config) -> str:
-    """Give the JSON schema of an answer under a config, compact."""
+    """Return the JSON schema of an answer under a config, as compact JSON."""
     return one_line_json(world.action(config).model_json_schema())
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
-    """Render the system text of a run: the same for every agent and turn, so that providers cache it."""
+    """Return the system text of a run: the same for every agent and turn, so that providers cache it."""
     values = {
         **setting.config.model_dump(mode="json"),
         "agents": len(setting.agents),
@@ -144,37 +148,37 @@ def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
-    """Render the turn text of one agent: fixed words, then its view as compact JSON, one line, the last."""
+    """Return the turn text of one agent: fixed words, then its view as compact JSON on the last line."""
     return _render(prompts.place("turn"), _template(prompts.turn), {"view": one_line_json(view)})
 
 
-def second_text(lang: str, answer: str, refused: Sequence[str], turn: str) -> str:
-    """Render the second question about a turn: what was answered, what was refused of it, the turn's text.
+def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str) -> str:
+    """Return the follow-up question: the first answer, its rejections, and the turn's text again.
 
-    PromptError: there is none in this language, or it asks for something else.
+    Raise PromptError if the language has no such template or the template names an unknown placeholder.
     """
-    file = ROOT / f"second.{lang}.md"
-    values = {"answer": answer, "refused": refused, "turn": turn}
+    file = ROOT / f"follow_up.{lang}.md"
+    values = {"answer": answer, "refused": rejections, "turn": turn}
     return _render(_name(file), _template(_read(file, values.keys()).rstrip()), values)
 
 
 def one_line_json(value: Json) -> str:
-    r"""Give compact JSON that no reader breaks into lines: U+0085, U+2028 and their like become \uXXXX."""
+    r"""Return compact JSON on one line for every reader: U+0085, U+2028 and the like become \uXXXX."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def rules_of(template: str) -> tuple[str, ...]:
-    """List the rules that a template marks with `{# rule: NAME #}`, in its order."""
+    """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in _RULE.finditer(template))
 
 
 def approximate_tokens(text: str) -> int:
-    """Estimate the tokens of one message with this text; only the provider knows the true number.
+    """Return an estimate of the tokens of one message; only the provider knows the true number.
 
-    langchain-core counts characters, four a token, which holds for English; Chinese has about one character a
-    token, so the characters a token that it is given are the text's own mean. JSON of numbers is denser than
-    either: a view may take up to twice the estimate.
+    langchain-core counts four characters per token, which is right for English. Chinese has about one
+    character per token, so the mean of the text is passed instead. JSON of numbers is denser than either: a
+    view may take up to twice the estimate.
     """
     wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
@@ -182,12 +186,12 @@ def approximate_tokens(text: str) -> int:
 
 
 def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
-    """List, a line each, what is wrong with a prompt under any treatment, or against its other languages."""
+    """Return the problems of a prompt, one line each: under treatments, and against other languages."""
     return (*_under_treatments(world, prompts), *_against_languages(world, prompts))
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
-    """Make the Jinja that templates are written in: strict, sandboxed, and without luck of its own."""
+    """Return a Jinja environment that is strict about names, sandboxed, and without randomness."""
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -205,17 +209,17 @@ def _template(source: str) -> Template:
 
 
 def _render(place: str, template: Template, values: Mapping[str, Json]) -> str:
-    """Fill a template in; whatever its expressions raise is the template's mistake."""
+    """Return a filled-in template. Raise PromptError for whatever its expressions raise."""
     try:
         return template.render(values)
-    except Exception as error:
+    except Exception as error:  # an expression of a template can raise anything
         raise PromptError(f"{place}: {_first_line(error)}") from error
 
 
 def _known(kind: str, place: str, name: str, names: Collection[str]) -> None:
-    """Refuse a name that is not there."""
+    """Raise PromptError, with the known names, for an unknown one."""
     if name not in names:
-        raise PromptError(f"{place} has no {kind} {name!r}; there are: {', '.join(names) or 'none'}")
+        raise PromptError(f"{place} has no {kind} {name!r}; {kind}s: {', '.join(names) or 'none'}")
 
 
 def _check_folder(folder: Path) -> None:
@@ -240,12 +244,12 @@ def _above(folder: Path) -> Path:
 
 
 def _placeholders_of(world: AnyWorld) -> frozenset[str]:
-    """Give the names that a system template of a world may use."""
+    """Return the placeholders that a world's system templates may use."""
     return frozenset({*world.config.model_fields, "agents", "schema"})
 
 
 def _default_setting(world: AnyWorld) -> Setting[Any]:
-    """Give the baseline of a world."""
+    """Return a world's setting with the default agents and the default config."""
     return settle(world, world.names(world.default_agents), 0, {})
 
 
@@ -263,7 +267,10 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
 
 
 def _read(file: Path, known: Collection[str]) -> str:
-    """Read one file: text in UTF-8, a template, and no placeholder but the known ones."""
+    """Return the text of a template file.
+
+    Raise PromptError if it cannot be read, is not UTF-8, is not a template, or names an unknown placeholder.
+    """
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -283,19 +290,20 @@ def _read(file: Path, known: Collection[str]) -> str:
 
 
 def _check_turn(prompts: PromptSet) -> None:
-    """Refuse a turn template that does anything with the view but end with it."""
+    """Raise PromptError unless the only use of the view in a turn template is its last line."""
     place, tree = prompts.place("turn"), _JINJA.parse(prompts.turn)
     outputs = chain.from_iterable(output.nodes for output in tree.body if isinstance(output, Output))
     shown = [expression for expression in outputs if isinstance(expression, Name)]
     if list(tree.find_all(Name)) != shown or len(shown) > 1:
         raise PromptError(f"{place}: use {{{{ view }}}} once, as the last line, and in no other way")
+    # Template syntax alone does not show what the last line will be, so a small view is rendered.
     sample = {"said": "anything"}
     if turn_text(prompts, sample).split("\n")[-1] != one_line_json(sample):
         raise PromptError(f"{place}: its last line must be {{{{ view }}}} and nothing else")
 
 
 def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Render the system text under each treatment value, alone and with each value of another field."""
+    """Yield the problems of rendering the system text under each treatment, without repeats."""
     place, template = prompts.place("system"), _template(prompts.system)
     baseline: dict[str, Json] = {
         **_default_setting(world).config.model_dump(mode="json"),
@@ -314,7 +322,10 @@ def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
 
 
 def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
-    """Give each config value worth trying, and each pair of them, since conditions stand inside others."""
+    """Yield changes of the config to try: each value of each field, and each pair of values.
+
+    Pairs reach conditions that stand inside other conditions.
+    """
     schema = world.config.model_json_schema()
     fields: dict[str, list[Json]] = {
         name: list(_ends(field, schema.get("$defs", {}))) for name, field in schema["properties"].items()
@@ -327,7 +338,7 @@ def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
 
 
 def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Json]:
-    """Give the values of a JSON schema worth trying: each named one, both truths, the ends of a range."""
+    """Yield the values of a JSON schema to try: each choice, both booleans, and the ends of a range."""
     match schema:
         case {"$ref": str(name)}:
             yield from _ends(definitions[name.rpartition("/")[2]], definitions)
@@ -351,7 +362,7 @@ def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
 
 
 def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Compare the placeholders and the marked rules with those of the variant's other languages."""
+    """Yield the placeholders and marked rules that one language of the variant has and another lacks."""
     for lang in languages(prompts.world, prompts.variant):
         if lang == prompts.lang:
             continue
@@ -368,7 +379,7 @@ def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
 
 
 def _vocabulary(template: str) -> set[str]:
-    """Name what a template must have in every language: its placeholders and the rules it marks."""
+    """Return what a template must have in every language: its placeholders and marked rules."""
     placeholders = find_undeclared_variables(_JINJA.parse(template))
     return {f"placeholder {name}" for name in placeholders} | {f"rule {name}" for name in rules_of(template)}
 

@@ -1,7 +1,8 @@
-"""Reading: from the text of an answer to a JSON object, in recorded steps, never by guessing from prose.
+"""Reading: find the JSON object in the text of an answer, without ever guessing from prose.
 
-The steps, tried in order: the text as it is (`json`); what follows `</think>` (`after-think`); the last whole
-object that stands in fences or prose (`embedded`); json-repair on what begins an object (`repaired`).
+The steps are tried in this order, and the one that worked is recorded: the whole text (`json`); what follows
+`</think>` (`after-think`); the last complete object inside fences or prose (`embedded`); json-repair, applied
+from the first brace (`repaired`).
 """
 
 import json
@@ -13,12 +14,12 @@ import json_repair
 
 from engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
 from engine.record import Findings
-from nodes.journal import Call, Reply
+from nodes.journal import TURN_QUESTION, Call, Reply
 
 LONGEST = 1_000_000
-"""Characters of an answer beyond which it is not read."""
+"""An answer with more characters than this is not read."""
 LONGEST_REPAIR = 100_000
-"""Characters beyond which an answer is not repaired."""
+"""An answer with more characters than this is not repaired: json-repair is slow on long texts."""
 MOST_BEGINNINGS = 1_000
 """Opening braces in prose beyond which no object is looked for."""
 CODES: Mapping[str, str] = {
@@ -39,34 +40,35 @@ FAILURE_CODES: Mapping[str, str] = {
 """What the codes of calls without an answer mean: each is `read/` and how the call ended."""
 
 DEEPEST = 32
-"""Levels of nesting beyond which an answer is not read."""
+"""An answer that is nested deeper than this is not read."""
 LONGEST_NUMBER = 18
-"""Digits beyond which a number stays the text it was; validation then drops it as what it is."""
+"""A number with more digits than this is read as text, which validation then rejects."""
 
 
 def deciding(calls: Iterable[Call]) -> Call | None:
-    """Give the call that counts of those to one agent in one turn, in the order of their attempts.
+    """Return the call that counts among the calls to one agent in one turn, given in order of attempt.
 
-    The last to the turn's own question; or the one to the second question after it, if it is a decision.
+    It is the last call for the turn's own question, unless the call for the follow-up question after it is a
+    decision.
     """
     counts: Call | None = None
     for call in calls:
-        if call.question == 1 or call.outcome in DECISIONS:
+        if call.question == TURN_QUESTION or call.outcome in DECISIONS:
             counts = call
     return counts
 
 
 class UnreadableError(ValueError):
-    """A text that is no JSON object."""
+    """The text is not JSON, or has too many braces to search."""
 
 
 def read(agent: str, reply: Reply) -> ParsedAnswer:
-    """Return the parsed answer of a reply, whatever the reply is; nothing raises."""
+    """Return the parsed answer of a reply, without an object if there is none. This never raises."""
     findings = Findings(agent)
     if reply.failure:
         findings.drop("read", f"read/{reply.failure}", None)
         return ParsedAnswer(reply.failure, FoundAs.NONE, None, tuple(findings.drops))
-    found_as, said = _first_that_reads(findings, reply.text)
+    found_as, said = _found_object(findings, reply.text)
     if said is None:
         findings.drop("read", "read/unreadable", reply.text)
         return ParsedAnswer(Outcome.UNREADABLE, FoundAs.NONE, None, tuple(findings.drops))
@@ -74,10 +76,11 @@ def read(agent: str, reply: Reply) -> ParsedAnswer:
     return ParsedAnswer(outcome, found_as, said, tuple(findings.drops), tuple(findings.mends))
 
 
-def _first_that_reads(findings: Findings, text: str) -> tuple[FoundAs, dict[str, Any] | None]:
-    """Try the steps in order; what is JSON, but no object, is not searched for one."""
+def _found_object(findings: Findings, text: str) -> tuple[FoundAs, dict[str, Any] | None]:
+    """Try the steps in order. A text that is JSON but not an object is not searched for objects inside it."""
     if len(text) > LONGEST:
         return FoundAs.NONE, None
+    # An object inside the reasoning is a draft; only what follows it can be the answer.
     answer = text.rpartition("</think>")[2]
     try:
         return (FoundAs.JSON if answer == text else FoundAs.AFTER_THINK), _object(findings, answer)
@@ -95,9 +98,10 @@ def _first_that_reads(findings: Findings, text: str) -> tuple[FoundAs, dict[str,
 
 
 def _object(findings: Findings, text: str) -> dict[str, Any] | None:
-    """Give the object that a JSON text is, None if it is something else or nested too deep.
+    """Return the object of a JSON text; None if it is another JSON value or is nested too deep.
 
-    A key said twice counts once, the first time. UnreadableError: the text is no JSON.
+    Of a key that occurs twice, the first value counts and the second is a drop. Raise UnreadableError if the
+    text is not JSON.
     """
     twice: list[dict[str, Any]] = []
 
@@ -126,7 +130,8 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
     return said
 
 
-# An escape of JSON: a pair of surrogates is one character, one alone is half of one; others are passed over.
+# Matches each JSON escape: a surrogate pair as a whole, a lone surrogate as `half`, and any other, so that
+# the second backslash of `\\ud800` is not taken for the beginning of an escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
@@ -134,7 +139,7 @@ _ESCAPE = re.compile(
 
 
 def _without_half_characters(text: str) -> str:
-    """Replace halves of surrogate pairs, which no file can hold, by question marks."""
+    """Return the text with a question mark for each lone surrogate, which UTF-8 cannot encode."""
     clean = text.encode("utf-8", "replace").decode()
     if "\\ud" not in clean.lower():
         return clean
@@ -154,7 +159,7 @@ _NUMBERS: Any = {"parse_int": _whole_or_text, "parse_float": _finite_or_text, "p
 
 
 def _too_deep(said: dict[str, Any]) -> bool:
-    """Tell whether a value is nested deeper than anything an answer needs."""
+    """Return whether a value is nested deeper than DEEPEST, checked without recursion."""
     level: list[Any] = [said]
     for _ in range(DEEPEST):
         level = [
@@ -169,10 +174,10 @@ def _too_deep(said: dict[str, Any]) -> bool:
 
 
 def _embedded(text: str) -> Iterator[str]:
-    """Find the whole objects that stand in a text, outermost ones only.
+    """Yield the complete outermost objects in a text.
 
-    After a failure the search goes on behind the place of the failure: parts of a broken object are not
-    answers, and the text is walked through once. UnreadableError: so many beginnings are no answer.
+    After a broken object the search goes on behind the place where it broke, because parts of a broken object
+    are not answers. So the text is walked through once. Raise UnreadableError after MOST_BEGINNINGS braces.
     """
     decoder = json.JSONDecoder(**_NUMBERS)
     position = text.find("{")
@@ -191,16 +196,19 @@ def _embedded(text: str) -> Iterator[str]:
 
 
 def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
-    """Let json-repair close, quote and comma what begins an object; nothing else is tried on prose."""
+    """Return the object that json-repair makes of a text from its first brace, or None.
+
+    The brace must be followed by a key or a quotation mark; any other prose is left alone.
+    """
     begin = text.find("{")
     if begin == -1 or not re.match(r"\{\s*[\"'\w\u201c]", text[begin:]) or len(text) > LONGEST_REPAIR:
         return None
     try:
-        # json-repair spells out halves of surrogate pairs, which no file can hold.
+        # json-repair turns escapes into characters, lone surrogates included, which UTF-8 cannot encode.
         repaired = json_repair.repair_json(text[begin:], ensure_ascii=False)
         repaired = repaired.encode("utf-8", "replace").decode()
         said = _object(findings, repaired)
-    except (RecursionError, ValueError):  # nested deeper than json-repair goes, or still no JSON
+    except (RecursionError, ValueError):  # nested too deep for json-repair, or still not JSON
         return None
     if not said:
         return None

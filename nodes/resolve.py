@@ -1,4 +1,4 @@
-"""resolve: what the intents lead to. Only the engine changes a world."""
+"""resolve: compute what the intents lead to. Only the engine changes the state of a world."""
 
 from engine import turn
 from nodes.present import Present
@@ -6,7 +6,7 @@ from nodes.state import TurnState, Update
 
 
 def resolve(present: Present, state: TurnState) -> Update:
-    """Return the record of the turn, whether the game is over, and the world's own ledgers."""
+    """Return the record of the turn, whether the game is over, and the world's ledgers."""
     world = present.world
     played = turn.resolve(world, present.state(state), present.memories(state), present.judged(state))
     return {

@@ -1,4 +1,4 @@
-"""What nobody may read, taken out of what servers say."""
+"""Take secrets out of what servers say, before it is kept or shown (docs/failures.md#trying-again)."""
 
 import os
 import re
@@ -6,55 +6,57 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import unquote, unquote_plus
 
-LONGEST_TOLD = 500
-"""Characters of a failure's text that are kept."""
+LONGEST_LINE = 500
+"""How many characters of an error text are kept."""
 
 SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
-"""Variables whose values are taken out of what servers say: an error may say whose key was wrong."""
+"""Environment variables whose values are removed: an error message may quote the wrong key."""
 
 ADDRESS = "OPENAI_BASE_URL"
-"""The variable whose value may have a secret in it: http://user:secret@host/v1?key=secret."""
+"""The environment variable whose value may contain secrets: http://user:secret@host/v1?key=secret."""
 
 SCHEME = re.compile(r"^\s*(?:[A-Za-z][\w+.-]*:)?//")
-"""How an address may begin before it says who asks."""
+"""The scheme of a URL, up to the place where a user name may begin."""
 
 SHORTEST_SECRET = 8
-"""Characters below which a value is none, such as the `none` for servers that ask for no key."""
+"""Shorter values are not secrets, such as the `none` that is set for servers without keys."""
 
 KEY = re.compile(r"\bsk-[\w*.-]{8,}")
-"""What looks like a key: servers say parts of it, too."""
+"""Text that looks like a key. Servers often quote a key in part, with asterisks."""
 
 
 def safe_line(text: str) -> str:
-    """Make what a server said one bounded line that can be kept and shown: no secrets, no controls."""
-    told = KEY.sub("(a key)", without_secrets(text))[: 20 * LONGEST_TOLD]
-    shown = "".join(character if character.isprintable() else " " for character in told)
+    """Return a server's text as one short line that is safe to keep: no secrets, no control characters."""
+    # The first cut only keeps the work small. It is generous, because blanks are squeezed afterwards.
+    safe = KEY.sub("(a key)", without_secrets(text))[: 20 * LONGEST_LINE]
+    shown = "".join(character if character.isprintable() else " " for character in safe)
     line = " ".join(shown.split())
-    return line if len(line) <= LONGEST_TOLD else line[:LONGEST_TOLD] + "…"
+    return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
 
 
 def without_secrets(text: str) -> str:
-    """Put a secret's name where a server says the secret, plain or with codes that a reader undoes."""
+    """Return the text with each secret, plain or escaped, replaced by the name of its variable."""
     for name, secret in secrets():
-        told = f"({name})"
-        coded = "\\" in text or "%" in text
-        text = _spellings(secret).sub(told, text) if coded else text.replace(secret, told)
+        label = f"({name})"
+        # Plain replacement is much faster, and enough where no character can be an escape.
+        escaped = "\\" in text or "%" in text
+        text = _spellings(secret).sub(label, text) if escaped else text.replace(secret, label)
     return text
 
 
 @lru_cache(maxsize=64)
 def _spellings(secret: str) -> re.Pattern[str]:
-    r"""Find a secret of which any character may be written by a code: \u0073, \x73, \s and %73 are all an s.
+    r"""Return a pattern for a secret in which any character may be escaped: \u0073, \x73, \s or %73 for an s.
 
-    JSON has the first, and the third for a few characters; json-repair reads the second, too; addresses
-    have the last, and clients differ in which characters need it. JSON inside JSON has more backslashes.
-    An upper bound of them keeps a long row of backslashes from being read anew at each of them.
+    JSON uses the first form, and the third for a few characters; json-repair also reads the second. URLs use
+    the last, and clients differ in which characters they escape. JSON inside JSON has more backslashes. Their
+    number is bounded, so that a long row of backslashes does not make the search quadratic.
     """
     return re.compile("".join(_spellings_of(character) for character in secret))
 
 
 def _spellings_of(character: str) -> str:
-    """Find one character: as it is, by its bytes, or after backslashes as it is or by its code."""
+    """Return a pattern for one character: plain, percent-encoded, or escaped with backslashes."""
     units = character.encode("utf-16-be", "surrogatepass").hex()
     by_bytes = "".join(f"%{_hex(f'{byte:02x}')}" for byte in character.encode("utf-8", "surrogateescape"))
     by_code = r"\\{1,4}".join("u" + _hex(units[at : at + 4]) for at in range(0, len(units), 4))
@@ -64,21 +66,22 @@ def _spellings_of(character: str) -> str:
 
 
 def _hex(digits: str) -> str:
-    """Find a number in either case; a flag for that would make the search slow."""
+    """Return a pattern for hexadecimal digits in either case; re.IGNORECASE would make the search slow."""
     return "".join(digit if digit.isdigit() else f"[{digit}{digit.upper()}]" for digit in digits)
 
 
 def secrets() -> Iterator[tuple[str, str]]:
-    """Give what nobody may read, each with the name of its variable."""
+    """Yield the secrets in the environment, each after the name of its variable."""
     every = [*((name, os.environ.get(name, "")) for name in SECRETS), *((ADDRESS, s) for s in _in_address())]
     return ((name, secret) for name, secret in every if len(secret) >= SHORTEST_SECRET)
 
 
 def _in_address() -> Iterator[str]:
-    """Give what an address says beside where the server is: as it is typed, as it is read, as it is sent.
+    """Yield the secrets in the base URL: user, password and query values, each plain and percent-decoded.
 
-    The address need not be one: what is refused has secrets in it, too. What has no scheme begins with the
-    host, a query with the first question mark, and a user ends at the last @ before that.
+    The value need not be a valid URL, since an invalid one may contain a secret too. So it is taken apart by
+    hand: without a scheme it begins with the host, the query begins at the first question mark, and the user
+    ends at the last @ before it.
     """
     where, _, query = os.environ.get(ADDRESS, "").partition("?")
     who = SCHEME.sub("", where).rpartition("@")[0]

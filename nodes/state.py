@@ -1,7 +1,7 @@
-"""What flows through a turn and is checkpointed at its end.
+"""The graph state: what flows through the nodes of a turn and is checkpointed at its end.
 
-Plain JSON, bounded in size, never changed in place. It lies here and not in `graphs`, because the nodes read
-and write it, and no room imports from one above it.
+It is plain JSON, bounded in size, and never changed in place. It is defined here and not in `graphs`, because
+the nodes read and write it, and `nodes` must not import from `graphs`.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from engine.turn import first_digest
 from engine.world import AnyWorld, Setting, settle
 
 Update: TypeAlias = dict[str, Any]
-"""What a node returns: some of the state's channels, each as its new value."""
+"""What a node returns: the channels that it changes, with their new values."""
 
 
 class Identity(TypedDict):
-    """What a run is, apart from what its agents say: world, settings, agents and seed."""
+    """What a run plays, apart from what its agents say: world, settings, agents and seed."""
 
     world: str
     config: dict[str, Any]
@@ -27,11 +27,11 @@ class Identity(TypedDict):
 
 
 class TurnState(TypedDict, total=False):
-    """The channels. Those of the second group live inside a turn only; `log` empties them."""
+    """The channels of the graph. Those of the second group live inside one turn; `log` empties them."""
 
     run: Identity
     models: dict[str, str]
-    """The spec of the player of each agent: `openai:NAME` or `policy:NAME?noise=0.1`."""
+    """The player spec of each agent: `openai:NAME` or `policy:NAME?noise=0.1`."""
     turn: int
     world: dict[str, Any]
     memories: dict[str, dict[str, Any]]
@@ -45,9 +45,10 @@ class TurnState(TypedDict, total=False):
 
 
 CHANNELS = TurnState.__required_keys__ | TurnState.__optional_keys__
+"""The names of all channels."""
 
 PASSING: Update = {"views": {}, "answers": {}, "judged": {}, "resolved": {}}
-"""The channels of the second group, empty."""
+"""The channels that live inside one turn, emptied."""
 
 
 def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) -> TurnState:
@@ -56,7 +57,7 @@ def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) 
     return state_at(world, setting, models, state, {}, first_digest(world, setting))
 
 
-def state_at(  # noqa: PLR0913, PLR0917  all that a run stands on between two turns
+def state_at(  # noqa: PLR0913, PLR0917  a state has this many parts
     world: AnyWorld,
     setting: Setting[Any],
     models: dict[str, str],
@@ -64,7 +65,7 @@ def state_at(  # noqa: PLR0913, PLR0917  all that a run stands on between two tu
     memories: Mapping[str, Memory],
     digest: str,
 ) -> TurnState:
-    """Return the state of a run between two turns; whoever has no memory yet has an empty one."""
+    """Return the state of a run between two turns. An agent without a memory gets an empty one."""
     everyone = {**dict.fromkeys(setting.agents, EMPTY_MEMORY), **memories}
     return {
         "run": Identity(

@@ -10,12 +10,12 @@ ASCII = str.maketrans("\N{MINUS SIGN}\N{MULTIPLICATION SIGN}\N{DIVISION SIGN}", 
 
 
 def in_ascii(text: str) -> str:
-    """Give a sum as it can be typed."""
+    """Return a sum with the operators that Python has."""
     return text.translate(ASCII)
 
 
 def comes_out(text: str) -> bool:
-    """Tell whether the left side of a sum comes to what stands at its right."""
+    """Return whether the left side of a sum equals its right side."""
     left, right = re.sub(r"\[.*?\]", "", in_ascii(text)).split(" = ")
     tokens = [found[0].replace("x", "*") for found in TOKEN.finditer(left)]
     python = "".join(f"Fraction('{token}')" if token[0].isdigit() else token for token in tokens)

@@ -1,4 +1,4 @@
-"""A grammar of answers as models spoil them: what is said, and the text around it. One seed, one corpus."""
+"""A random corpus of answers as models might spoil them. The same seed gives the same corpus."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ STRANGE: Sequence[Any] = (
     BIDI, "x" * 3000, "\ud800", [], [[]], [[0, 0]], [[0, 0], [99, -1]], [[1]], {}, {"": ""}, {"a": 1},
     [None, True],
 )  # fmt: skip
-"""Values that no schema expects, and some that it does."""
+"""Values that no schema expects, and some that one does."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Scene:
 
     @property
     def actors(self) -> tuple[str, ...]:
-        """Who is asked."""
+        """The agents that are asked this turn."""
         found: tuple[str, ...] = self.world.actors(self.state)
         return found
 
 
 def scene(world: AnyWorld, turns: int = 3) -> Scene:
-    """Play the default comparator for a few turns."""
+    """Return a world after a few turns of its default policy."""
     setting = settle(world, world.names(4), 1, {"rounds": turns + 10})
     state = world.setup(setting.config, setting.agents, setting.seed)
     policy = world.policies.by_name[world.policies.default]
@@ -50,7 +50,7 @@ def scene(world: AnyWorld, turns: int = 3) -> Scene:
 
 
 def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
-    """Give (agent, text) so many times."""
+    """Yield this many pairs of agent and text."""
     random = Random(seed)  # noqa: S311  no secret
     names = list(on.world.policies.by_name)
     fields = list(on.world.action(on.setting.config).model_fields)
@@ -67,7 +67,7 @@ def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
 
 
 def _restated(random: Random, text: str, fields: Sequence[str], agents: Sequence[str]) -> str:
-    """Say the same answer with some fields spoiled, named twice, unknown or huge."""
+    """Return the same answer with some fields spoiled, duplicated, unknown or huge."""
     try:
         answer = json.loads(text)
     except ValueError:
@@ -82,7 +82,7 @@ def _restated(random: Random, text: str, fields: Sequence[str], agents: Sequence
 
 
 def _value(random: Random, agents: Sequence[str], depth: int) -> Any:
-    """Make up a value."""
+    """Return a random value."""
     kind = random.random()
     if kind < 0.5 or not depth:
         return random.choice(STRANGE)
@@ -131,4 +131,4 @@ AROUND: Sequence[Callable[[Random, str], str]] = (
     lambda _, text: text + BIDI,
     lambda _, text: f"data: {text}\n\ndata: [DONE]",
 )
-"""What stands around an answer, or has happened to it on its way."""
+"""Ways to wrap or damage the text of an answer."""

@@ -1,4 +1,4 @@
-"""Law 7: no live calls in tests; cassettes hold what went over the wire, without secrets."""
+"""Cassettes: recorded HTTP calls, without secrets, from which runs are played in tests."""
 
 import asyncio
 import gzip
@@ -22,7 +22,7 @@ from lab.wire.recording import (
     record,
 )
 from lab.wire.serving import stand_in
-from nodes import prompting, reading, second
+from nodes import follow_up, prompting, reading
 from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
 from nodes.prompting import PromptSet
@@ -34,7 +34,7 @@ SMALL = 'world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:policy/guided
 
 
 def recorded(folder: Path, text: str = SMALL) -> Path:
-    """Record a small run from the stand-in server."""
+    """Record a small run from the stand-in server, and return its cassette."""
     file = folder / "small.toml"
     file.write_text(text)
     with in_thread(stand_in()) as base:
@@ -43,22 +43,22 @@ def recorded(folder: Path, text: str = SMALL) -> Path:
 
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.name)
-def test_a_cassette_plays_to_what_was_recorded(path: Path) -> None:
+def test_a_cassette_plays_to_the_recorded_result(path: Path) -> None:
     then, now = play_cassette(path)
     assert first_difference(then, now) is None
     assert now == {name: then[name] for name in now}
 
 
-def test_every_run_file_has_its_cassette_and_says_where_it_came_from() -> None:
+def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
     assert [cassette_of(file) for file in sorted((ROOT / "cassettes").glob("*.toml"))] == CASSETTES
     assert all(meta_of(path)["source"] for path in CASSETTES)
 
 
-CODES = {*reading.CODES, *second.CODES, *(code for world in WORLDS.values() for code in world.codes)}
+CODES = {*reading.CODES, *follow_up.CODES, *(code for world in WORLDS.values() for code in world.codes)}
 """Every code of a rejection or correction that an answer can lead to."""
 
 
-def test_the_noisy_cassettes_reach_every_drop_and_mend_and_every_way_of_reading() -> None:
+def test_the_cassettes_contain_every_drop_and_mend_and_every_way_of_reading() -> None:
     reached: set[str] = set()
     found_as: set[str] = set()
     for path in CASSETTES:
@@ -83,7 +83,7 @@ def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
     assert hobbes("replay", str(path)).returncode == 0  # another process reads the prompts as they are
 
 
-def test_replay_of_a_cassette_answers_with_its_exit_code(tmp_path: Path, hobbes: Hobbes) -> None:
+def test_replay_of_a_cassette_reports_by_its_exit_code(tmp_path: Path, hobbes: Hobbes) -> None:
     path = recorded(tmp_path)
     content = json.loads(gzip.decompress(path.read_bytes()))
     content["meta"]["digests"][1] = content["meta"]["digest"] = "0" * 64
@@ -102,7 +102,7 @@ def test_recording_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert recorded(tmp_path).read_bytes() == first
 
 
-def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
+def test_a_cassette_contains_no_secret(tmp_path: Path) -> None:
     secrets = {
         "OPENAI_API_KEY": "sk-canary",
         "OPENAI_ORG_ID": "org-canary",
@@ -122,22 +122,22 @@ def test_no_secret_reaches_the_file(tmp_path: Path) -> None:
     assert "127.0.0.1" not in text
 
 
-def test_a_damaged_cassette_is_said_in_one_line(tmp_path: Path) -> None:
+def test_the_error_for_a_damaged_cassette_is_one_line(tmp_path: Path) -> None:
     path = recorded(tmp_path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(UsageError, match="is no cassette"):
         play_cassette(path)
 
 
-def test_a_call_is_played_once_and_an_address_without_a_recording_is_named(tmp_path: Path) -> None:
+def test_a_call_that_was_not_recorded_is_an_error_that_names_its_address(tmp_path: Path) -> None:
     path = recorded(tmp_path)
 
     async def ask(address: Address) -> None:
-        mind = ChatPlayer("policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""))
+        player = ChatPlayer("policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""))
         try:
-            await mind.reply(address, Prompt("system", "turn"))
+            await player.reply(address, Prompt("system", "turn"))
         finally:
-            await mind.close()
+            await player.close()
 
     with (
         environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none"),

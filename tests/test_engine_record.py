@@ -1,4 +1,4 @@
-"""Records: bounded, writable, canonical; and names of luck."""
+"""Records are bounded, can be written, and are canonical; random draws are keyed."""
 
 import json
 from hashlib import sha256
@@ -10,12 +10,12 @@ from engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, cano
 
 
 @pytest.mark.parametrize("said", [None, True, 7, "short", [1, [2]], {"claim": [0, 1]}, "矿工", "x" * EXCERPT])
-def test_what_is_short_is_recorded_as_it_was_said(said: Json) -> None:
+def test_a_short_value_is_recorded_as_it_was_said(said: Json) -> None:
     assert excerpt(said) == said
 
 
 @pytest.mark.parametrize("said", ["x" * 9999, ["x" * 9999], {"x" * 9999: 1}, list(range(9999))])
-def test_what_is_long_is_recorded_by_its_beginning(said: Json) -> None:
+def test_of_a_long_value_the_beginning_is_recorded(said: Json) -> None:
     found = excerpt(said)
     text = said if isinstance(said, str) else json.dumps(said)
     assert found == text[:EXCERPT] + "…"
@@ -31,11 +31,11 @@ def test_what_is_long_is_recorded_by_its_beginning(said: Json) -> None:
         (10**400, "a number of 1329 bits"),
     ],
 )
-def test_what_no_json_file_can_hold_is_spelled_out(said: Json, spelled: Json) -> None:
+def test_a_value_that_json_cannot_hold_is_recorded_as_text(said: Json, spelled: Json) -> None:
     assert excerpt(said) == spelled
 
 
-def test_a_drop_and_a_mend_carry_agent_stage_code_and_what_was_said() -> None:
+def test_a_drop_and_a_mend_have_agent_stage_code_and_what_was_said() -> None:
     findings = Findings("A")
     findings.drop("rule", "mining/not-yours", {"mine": 1}, "because")
     findings.mend("budget", "mining/cut", {"s": 4}, {"s": 3})
@@ -62,7 +62,7 @@ def test_an_event_is_one_flat_object() -> None:
     assert event.to_json() == {"type": "miss", "agent": "A", "target": [1, 2]}
 
 
-def test_a_draw_names_participants_digest_and_winner() -> None:
+def test_a_draw_has_participants_digest_and_winner() -> None:
     assert Draw("raid", [0, 1], ("A", "B"), "ff", "B").to_json() == {
         "event": "raid",
         "subject": [0, 1],
@@ -78,16 +78,16 @@ def test_the_canonical_text_is_the_same_for_the_same_value() -> None:
     )
 
 
-def test_a_digest_is_the_sha256_of_the_canonical_text_of_its_name() -> None:
+def test_the_digest_of_a_draw_is_the_sha256_of_its_key_as_json() -> None:
     assert chance(1, 2, [3, 4], "raid") == sha256(b'[1,2,[3,4],"raid"]').hexdigest()
 
 
-def test_an_agents_luck_is_chance_with_the_agent_as_subject() -> None:
+def test_an_agents_draws_are_keyed_with_the_agent_as_subject() -> None:
     for event in ("kind/1", 'odd "name"', "矿"):
         assert Luck(1, 2, "A").below(1000, event) == int(chance(1, 2, "A", event), 16) % 1000
 
 
-def test_a_shuffle_keeps_every_item_and_depends_on_its_name_only() -> None:
+def test_a_shuffle_keeps_every_item_and_depends_on_its_key_only() -> None:
     items = list(range(50))
     one = Luck(1, 2, "A").shuffled(items, "claim")
     assert sorted(one) == items != one
@@ -106,18 +106,18 @@ def test_something_happens_as_often_as_its_probability(percent: int, least: int,
     assert least <= drawn.count("yes") <= most
 
 
-def test_luck_happens_as_often_as_its_share() -> None:
+def test_an_agents_event_happens_as_often_as_its_probability() -> None:
     luck = Luck(1, 2, "A")
     assert 150 < sum(luck.happens(0.2, str(k)) for k in range(1000)) < 250
     assert not any(luck.happens(0, str(k)) for k in range(100))
     assert all(luck.happens(1, str(k)) for k in range(100))
 
 
-def test_luck_picks_one_of_the_options() -> None:
+def test_a_pick_is_one_of_the_options() -> None:
     assert {Luck(1, turn, "A").pick("abc", "which") for turn in range(50)} == {"a", "b", "c"}
 
 
-def test_of_a_megabyte_of_refusals_the_first_are_written_down_and_the_rest_counted() -> None:
+def test_of_many_rejections_the_first_are_recorded_and_the_rest_counted() -> None:
     findings = Findings("A")
     for k in range(100_000):
         findings.drop("rule", "mining/not-yours", k)

@@ -1,4 +1,4 @@
-"""What an agent says beside its moves: made safe, bounded, and read field by field."""
+"""What an agent says besides its moves is made safe, bounded, and read field by field."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_a_plain_text_is_kept_as_it_is() -> None:
     assert codes(findings) == []
 
 
-def test_characters_that_control_hide_or_turn_around_are_taken_out_and_shown_in_the_mend() -> None:
+def test_unsafe_characters_are_removed_and_shown_as_escapes_in_the_mend() -> None:
     findings = Findings("A")
     assert clean_text(findings, "reflection", "a\x1b[31mb\u202ec\ud800d") == "a[31mbcd"
     (mend,) = findings.mends
@@ -40,7 +40,7 @@ def test_characters_that_control_hide_or_turn_around_are_taken_out_and_shown_in_
 
 
 @pytest.mark.parametrize("hidden", ["\xad", "\u180e", "\u200b", "\ufff9", "\U000e0049", "\U000e0100"])
-def test_what_nobody_sees_reaches_nobody(hidden: str) -> None:
+def test_invisible_characters_are_removed(hidden: str) -> None:
     findings = Findings("A")
     assert clean_text(findings, "reflection", f"a{hidden}b") == "ab"
     assert codes(findings) == ["reflection/unsafe-characters"]
@@ -74,7 +74,7 @@ def test_every_reflection_field_is_read() -> None:
     assert set(answer) == set(ReflectionFields.model_fields)
 
 
-def test_a_field_that_was_not_given_is_empty_and_others_are_not_looked_at() -> None:
+def test_a_missing_field_is_empty_and_other_fields_are_ignored() -> None:
     findings = Findings("A")
     assert reflect(findings, {"claim": "x"}, AGENTS) == Reflection()
     assert codes(findings) == []
@@ -87,20 +87,20 @@ def test_a_world_may_read_fewer_texts() -> None:
 
 
 @pytest.mark.parametrize("said", [None, 5, ["a"], {"a": "b"}])
-def test_a_text_field_that_is_no_text_is_dropped(said: Json) -> None:
+def test_a_text_field_that_is_not_a_text_is_dropped(said: Json) -> None:
     findings = Findings("A")
     assert reflect(findings, {"memory": said}, AGENTS) == Reflection()
     assert codes(findings) == ["reflection/not-text"]
 
 
 @pytest.mark.parametrize("said", [None, [1], "A: 5", {"A": "5"}, {"A": 5, "B": True}, {"A": 5.5}])
-def test_a_report_of_another_type_is_dropped_whole(said: Json) -> None:
+def test_a_report_with_a_wrong_type_is_dropped_as_a_whole(said: Json) -> None:
     findings = Findings("A")
     assert reflect(findings, {"aggressor_report": said}, AGENTS) == Reflection()
     assert codes(findings) == ["reflection/not-ratings"]
 
 
-def test_entries_of_unknown_agents_or_outside_1_to_10_are_dropped_one_by_one() -> None:
+def test_entries_for_unknown_agents_or_outside_1_to_10_are_dropped_one_by_one() -> None:
     findings = Findings("A")
     report = {"A": 11, "B": 3, "X": 5}
     assert reflect(findings, {"keeps_word_report": report}, AGENTS).keeps_word_report == {"B": 3}

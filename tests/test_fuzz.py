@@ -1,4 +1,4 @@
-"""Whatever an agent says, the turn goes on, and what was said has an outcome."""
+"""Whatever an agent says, the turn goes on, and its call has an outcome."""
 
 import json
 
@@ -15,8 +15,8 @@ from tests.corpus import Scene, corpus, scene
 OUTCOMES = {*DECISIONS, "unreadable"}
 
 
-def heard(on: Scene, agent: str, text: str) -> str:
-    """Read one answer, validate it and resolve a turn in which nobody else acts; give its outcome."""
+def outcome_of(on: Scene, agent: str, text: str) -> str:
+    """Read an answer, validate it, resolve a turn with it alone, and return its outcome."""
     reading = read(agent, Reply(text, "model"))
     judged = on.world.validate(on.state, agent, reading.said)
     resolved = on.world.resolve(on.state, {agent: judged.intent})
@@ -37,5 +37,5 @@ def heard(on: Scene, agent: str, text: str) -> str:
 @pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
 def test_every_answer_of_the_grammar_has_an_outcome(world: AnyWorld) -> None:
     on = scene(world)
-    outcomes = {heard(on, agent, text) for agent, text in corpus(on, 1500)}
+    outcomes = {outcome_of(on, agent, text) for agent, text in corpus(on, 1500)}
     assert outcomes == OUTCOMES

@@ -1,3 +1,5 @@
+"""Excerpts: what a drop or mend keeps of what an agent said."""
+
 import json
 from typing import Any
 
@@ -7,11 +9,11 @@ from engine.record import DEPTH, EXCERPT, excerpt
 
 
 @pytest.mark.parametrize("said", [None, True, 3, 2.5, "text", [1, "2", {"three": [4.0]}], {"a": None}])
-def test_what_is_short_and_plain_is_recorded_as_it_is(said: Any) -> None:
+def test_a_short_and_plain_value_is_recorded_unchanged(said: Any) -> None:
     assert excerpt(said) == said
 
 
-def test_what_is_long_is_recorded_by_its_beginning() -> None:
+def test_of_a_long_value_the_beginning_is_recorded() -> None:
     assert excerpt("x" * (EXCERPT + 1)) == "x" * EXCERPT + "…"
     assert excerpt(["x" * EXCERPT]) == '["' + "x" * (EXCERPT - 2) + "…"
 
@@ -26,12 +28,12 @@ def test_what_is_long_is_recorded_by_its_beginning() -> None:
         ({"\udfff": "\ud800"}, {"\\udfff": "\\ud800"}),
     ],
 )
-def test_what_json_or_utf_8_cannot_carry_is_spelled_out(said: Any, recorded: Any) -> None:
+def test_a_value_that_json_or_utf_8_cannot_hold_is_recorded_as_text(said: Any, recorded: Any) -> None:
     assert excerpt(said) == recorded
     assert json.dumps(excerpt(said), allow_nan=False).encode()
 
 
-def test_nesting_is_recorded_to_a_depth() -> None:
+def test_nesting_is_recorded_down_to_a_fixed_depth() -> None:
     deep: Any = "bottom"
     for _ in range(100_000):
         deep = [deep]

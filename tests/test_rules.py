@@ -1,4 +1,4 @@
-"""The pages of rules, the code and the tests hold together in every world.
+"""The pages of rules, the code and the tests agree in every world.
 
 The page `docs/rules/<world>.md` has a `###` heading for each rule. Under it stand a few sentences and these
 lines:
@@ -31,7 +31,7 @@ from engine.worlds import WORLDS
 ROOT = Path(__file__).parents[1]
 LINES = ("Source", "Settings", "Code", "Tests")
 PROMPTS = "test_prompts.py"
-"""Tests of prompts go by the rules that the prompts mark, not by the page."""
+"""Tests of prompts are not on the page: they go by the rules that the prompts mark."""
 
 each_world = pytest.mark.parametrize("world", WORLDS)
 
@@ -62,7 +62,7 @@ class Rule:
 
     @property
     def defaults(self) -> list[tuple[str, str]]:
-        """The settings of which the rule tells the default, with that default."""
+        """The settings whose default the rule states, with that default."""
         return re.findall(r"`(\w+)` \(default `?([^()`]*)`?\)", self.lines.get("Settings", ""))
 
 
@@ -106,7 +106,7 @@ def code(file: str) -> tuple[ast.Module, list[str]]:
 
 
 def defines(statement: ast.stmt, name: str) -> bool:
-    """Tell whether a statement defines a name."""
+    """Return whether a statement defines a name."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return statement.name == name
@@ -250,7 +250,7 @@ def test_the_tables_of_codes_say_what_the_world_declares(world: str) -> None:
     assert dict(rows) == dict(WORLDS[world].codes)
 
 
-def test_no_source_is_a_page_that_is_not_in_the_tree() -> None:
+def test_no_source_is_a_page_that_does_not_exist() -> None:
     gone = "decisions" + " page"
     for folder in ("engine", "nodes", "graphs", "lab", "tests"):
         for file in (*files(folder, "*.py"), *files(folder, "*.md")):

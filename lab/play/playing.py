@@ -23,7 +23,7 @@ from nodes.caps import NO_CAPS, Caps, Meter
 from nodes.halted import HaltedError
 from nodes.journal import PlayerKind
 from nodes.players import RunPlayers, deal, parse_spec
-from nodes.prompting import load_prompts, second_text
+from nodes.prompting import follow_up_text, load_prompts
 from nodes.state import TurnState, first_state, state_at
 
 OnTurn = Callable[[TurnState], None]
@@ -65,7 +65,7 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, variant, options.lang, setting.config)
         if setting.config.reask:  # better now than in the middle of the run
-            second_text(options.lang, "", (), "")
+            follow_up_text(options.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
     _check_a_model_can_be_reached(world, setting, models)

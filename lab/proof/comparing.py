@@ -17,7 +17,7 @@ from lab.errors import UsageError
 from lab.proof.replaying import diff_of, first_differing_part
 from lab.store.database import LoggedTurn, Run, Store
 from lab.store.history import logged, reports
-from nodes.journal import Call
+from nodes.journal import TURN_QUESTION, Call
 from nodes.reading import deciding
 
 Comparison: TypeAlias = dict[str, Any]
@@ -174,7 +174,7 @@ def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Cal
     return {
         (agent == OBSERVER, call.question, agent): call
         for agent, calls in store.attempts(run.id, turn).items()
-        for call in (deciding(call for call in calls if call.question == 1), deciding(calls))
+        for call in (deciding(call for call in calls if call.question == TURN_QUESTION), deciding(calls))
         if call is not None
     }
 

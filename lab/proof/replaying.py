@@ -18,7 +18,7 @@ from graphs.turn import ring
 from lab.errors import LabError
 from lab.store.database import LoggedTurn, Run, Store
 from nodes.halted import HaltedError
-from nodes.journal import Address, Call, Prompt
+from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Prompt
 from nodes.players import RunPlayers
 from nodes.prompting import load_prompts
 from nodes.state import TurnState, first_state
@@ -60,7 +60,7 @@ class ReplayJournal:
             self._calls = {turn: self._store.attempts(self._run.id, turn)}
         asked = [call for call in self._calls[turn].get(agent, ()) if call.question == question]
         if not asked:
-            which = "second answer" if question == 2 else "answer"  # noqa: PLR2004  the second question
+            which = "second answer" if question == FOLLOW_UP_QUESTION else "answer"
             raise DivergedError(turn, agent, "answer", f"no {which} was recorded\n")
         call = asked[-1]
         if not self._reread and call.prompt != prompt:

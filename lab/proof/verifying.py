@@ -22,9 +22,9 @@ from lab.store.database import CALL_COLUMNS, RUN_COLUMNS, LoggedTurn, Run, Store
 from lab.store.history import first_of
 from lab.store.journal import rows_of
 from lab.store.schema import TEMPLATES
-from nodes.journal import Call
+from nodes.follow_up import Answer, answer_that_counts
+from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Call
 from nodes.reading import read
-from nodes.second import Heard, the_one_that_counts
 
 
 class Fault(NamedTuple):
@@ -140,8 +140,9 @@ def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
 
 def _counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
-    last = {call.question: Heard(call.reply, read(agent, call.reply)) for call in calls}
-    return (the_one_that_counts(agent, last[1], last[2]) if 2 in last else last[1]).parsed  # noqa: PLR2004
+    last = {call.question: Answer(call.reply, read(agent, call.reply)) for call in calls}
+    first, second = last[TURN_QUESTION], last.get(FOLLOW_UP_QUESTION)
+    return (answer_that_counts(agent, first, second) if second else first).parsed
 
 
 def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from engine.turn import Judged, TurnRecord, first_digest
 from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Ruled, settle
 from engine.worlds import WORLDS
 from lab.play.stepping import MEMORY
-from nodes import reading, second
+from nodes import follow_up, reading
 from tests.arithmetic import comes_out
 from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, settled, start
 from tests.contract.private import others, places
@@ -32,7 +32,7 @@ from tests.corpus import STRANGE, corpus, scene
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
 
-READ_CODES = {*reading.CODES, *reading.FAILURE_CODES, *second.CODES}
+READ_CODES = {*reading.CODES, *reading.FAILURE_CODES, *follow_up.CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
 

@@ -1,4 +1,4 @@
-"""The ring: what flows, what is checkpointed, what is refused."""
+"""The graph of a turn: its state, its checkpoints, and the graphs for `langgraph dev`."""
 
 import asyncio
 import json
@@ -19,8 +19,8 @@ from nodes.state import CHANNELS, PASSING, TurnState
 from tests.lab.play import mining
 
 
-def rows(home: Path) -> list[int]:
-    """Bytes of each checkpoint, in order."""
+def checkpoint_sizes(home: Path) -> list[int]:
+    """Return the size of each checkpoint in bytes, in order."""
     with sqlite3.connect(home / "checkpoints.db") as connection:
         sql = "select length(checkpoint) + length(metadata) from checkpoints order by rowid"
         sizes = [size for (size,) in connection.execute(sql)]
@@ -28,15 +28,15 @@ def rows(home: Path) -> list[int]:
     return sizes
 
 
-def test_there_is_one_checkpoint_a_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
+def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
     mining(opened, agents=10, values={"rounds": 502})
-    sizes = rows(home)
+    sizes = checkpoint_sizes(home)
     assert len(sizes) == 502
     early, late = sum(sizes[48:53]) / 5, sum(sizes[497:502]) / 5
     assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 50, {late} at turn 500"
 
 
-def test_what_is_checkpointed_is_the_plain_state_at_the_boundary_of_a_turn(opened: Store, home: Path) -> None:
+def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, home: Path) -> None:
     run = mining(opened, models="policy:random")
 
     async def kept() -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
     assert abs(mean(200) - mean(20)) <= 0.1 * mean(20)
 
 
-def test_a_key_that_the_state_does_not_declare_is_refused() -> None:
+def test_a_channel_that_the_state_does_not_declare_is_refused() -> None:
     async def node(state: TurnState) -> dict[str, Any]:
         return {"turn": state["turn"], "shadow": 1}
 
@@ -75,7 +75,7 @@ GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph}
 
 
 @pytest.mark.parametrize("world", GRAPHS)
-def test_langgraph_dev_plays_nothing_but_an_empty_object_to_its_end(world: str) -> None:
+def test_langgraph_dev_plays_an_empty_input_to_its_end(world: str) -> None:
     ended = asyncio.run(GRAPHS[world].ainvoke({}))
     agents = WORLDS[world].default_agents
     assert (ended["turn"], ended["over"], len(ended["run"]["agents"])) == (3, True, agents)
@@ -90,7 +90,7 @@ def test_langgraph_dev_plays_what_its_context_asks_for() -> None:
     assert set(ended["models"].values()) == {"policy:random"}
 
 
-def test_langgraph_json_names_the_graphs_that_there_are() -> None:
+def test_langgraph_json_names_every_graph() -> None:
     root = Path(__file__).parents[2]
     named = json.loads((root / "langgraph.json").read_text())["graphs"]
     assert named == {world: f"./graphs/{world}.py:graph" for world in WORLDS}

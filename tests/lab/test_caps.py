@@ -116,7 +116,7 @@ def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Store) -> None:
     with model() as calls:
         for caps in (Caps(tokens=1000), Caps(usd=1.0)):
             run = begin(opened, request, caps)
-            assert "cannot be kept: an answer did not say what it cost" in stopped(opened, run)
+            assert "cannot be enforced: the server reported no tokens for an answer" in stopped(opened, run)
     assert len(calls) == 2
 
 

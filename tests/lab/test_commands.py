@@ -217,7 +217,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "gpt-5"], "openai:NAME"),
     (["run", "mining", "--model", "policy:nobody"], "guided"),
     (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
-    (["run", "mining", "--model", "policy:guided*3"], "does not come to 10 agents"),
+    (["run", "mining", "--model", "policy:guided*3"], "does not add up to 10 agents"),
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
     (["run", "mining", "--prompts", "nope"], "guided, unguided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),

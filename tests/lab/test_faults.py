@@ -55,13 +55,13 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "refusal": ("refused", 1, re.escape(PROSE)),
     "content-filter": ("refused", 1, ""),
     "filter-400": ("refused", 1, "HTTP 400: The prompt was filtered"),
-    "finish-error": ("provider-error", 5, "HTTP 200, but no completion: error: broken off, .* error$"),
-    "error-in-choice": ("provider-error", 5, "HTTP 200, but no completion: error 502: upstream died"),
-    "error-200": ("provider-error", 5, "HTTP 200, but no completion: error 502: upstream is down"),
-    "quota-200": ("provider-error", 1, "HTTP 200, but no completion: error insufficient_quota: no credits"),
-    "html-200": ("provider-error", 5, "HTTP 200, but no completion: <!doctype html>"),
-    "odd-charset": ("provider-error", 5, "HTTP 200, but no completion: <!doctype html>"),
-    "broken-json": ("provider-error", 5, 'HTTP 200, but no completion: {"id"'),
+    "finish-error": ("provider-error", 5, "HTTP 200, but not a completion: error: broken off, .* error$"),
+    "error-in-choice": ("provider-error", 5, "HTTP 200, but not a completion: error 502: upstream died"),
+    "error-200": ("provider-error", 5, "HTTP 200, but not a completion: error 502: upstream is down"),
+    "quota-200": ("provider-error", 1, "HTTP 200, but not a completion: error insufficient_quota: no credit"),
+    "html-200": ("provider-error", 5, "HTTP 200, but not a completion: <!doctype html>"),
+    "odd-charset": ("provider-error", 5, "HTTP 200, but not a completion: <!doctype html>"),
+    "broken-json": ("provider-error", 5, 'HTTP 200, but not a completion: {"id"'),
     "cut-before-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-headers": ("provider-error", 5, r"connection lost: \w+"),
     "cut-in-body": ("provider-error", 5, r"connection lost: \w+"),
@@ -92,7 +92,7 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "no-temperature": ("answered", 1, ""),
     "no-max-tokens": ("answered", 1, ""),
     "no-max-completion-tokens": ("answered", 1, ""),
-    "stall": ("timed-out", 2, "no answer in time: TimeoutError"),
+    "stall": ("timed-out", 2, "timed out: TimeoutError"),
 }
 """What a server does to every try of a call: how the call ends, after how many tries, what is told of it."""
 
@@ -293,7 +293,7 @@ def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened:
     request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 3, "taint_share": 0.5})
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY=KEY):
         run = begin(opened, request)
-        gone = r"halted: turn 1: openai:policy/guided gave no answer to 12 calls in a row, .* `hobbes resume"
+        gone = r"halted: turn 1: openai:policy/guided failed 12 calls in a row; .* `hobbes resume"
         with pytest.raises(LabError, match=gone):
             asyncio.run(go_on(opened, run, lambda _: None))
     halted = opened.find(run.id)
@@ -311,7 +311,7 @@ def test_a_run_that_nobody_ever_answers_stops_early(
     opened: Store, fault: str, status: int, calls: int
 ) -> None:
     """One agent, a call a turn: three final refusals, or ten that speak of one request each, and no more."""
-    gone = f"gave no answer to {calls} calls in a row, at last provider-error, HTTP {status}"
+    gone = f"failed {calls} calls in a row; the last error was provider-error: HTTP {status}"
     with served({fault: 1.0}), pytest.raises(LabError, match=gone) as said:
         played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 30}))
     assert KEY not in str(said.value)

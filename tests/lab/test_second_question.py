@@ -139,7 +139,7 @@ def test_an_edited_second_question_diverges_at_the_prompt(
 ) -> None:
     with answering(by_attempt(FIRST, SECOND)):
         run = played(opened, request(reask=1))
-    monkeypatch.setattr(ChatPlayer, "again", lambda _self, prompt, *_: Prompt(prompt.system, "Again!"))
+    monkeypatch.setattr(ChatPlayer, "follow_up", lambda _self, prompt, *_: Prompt(prompt.system, "Again!"))
     divergence = asyncio.run(replay_run(opened, run, reread=False)).divergence
     assert divergence is not None
     assert (divergence.turn, divergence.agent, divergence.layer) == (0, "miner-01", "prompt")
@@ -154,10 +154,10 @@ def test_a_second_question_that_cannot_be_put_is_told_before_the_run(
 ) -> None:
     shutil.copytree(prompting.ROOT, tmp_path / "prompts")
     monkeypatch.setattr(prompting, "ROOT", tmp_path / "prompts")
-    file = tmp_path / "prompts" / "second.en.md"
+    file = tmp_path / "prompts" / "follow_up.en.md"
     file.write_text(text) if text else file.unlink()
     begin(opened, RunOptions("mining"))
-    with pytest.raises(UsageError, match=rf"second\.en\.md.*{told}"):
+    with pytest.raises(UsageError, match=rf"follow_up\.en\.md.*{told}"):
         begin(opened, RunOptions("mining", values={"reask": 1}))
 
 

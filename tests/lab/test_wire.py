@@ -318,10 +318,10 @@ def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
 @pytest.mark.parametrize(
     ("base", "key", "told"),
     [
-        ("http://127.0.0.1:nine/v1", "none", "OPENAI_BASE_URL is no address"),
-        ("http://127.0.0.1:9/\nv1", "none", "OPENAI_BASE_URL is no address"),
+        ("http://127.0.0.1:nine/v1", "none", "OPENAI_BASE_URL is not a valid URL"),
+        ("http://127.0.0.1:9/\nv1", "none", "OPENAI_BASE_URL is not a valid URL"),
         *(
-            (base, "none", "OPENAI_BASE_URL is no address of a server: write http://HOST:PORT/v1")
+            (base, "none", "OPENAI_BASE_URL is not a valid URL; write http://HOST:PORT/v1")
             for base in (
                 "127.0.0.1:9/v1?key=schluessel",
                 "localhost:9/v1",
@@ -338,10 +338,10 @@ def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
                 "?schluessel=b",
             )
         ),
-        ("http://me:schluessel@127.0.0.1:9/v1", "none", "OPENAI_BASE_URL has a user in it"),
-        ("http://é..é/v1", "none", "OPENAI_BASE_URL is no address"),
-        ("http://127.0.0.1:9/v1", "schlüssel", "OPENAI_API_KEY has a character"),
-        ("http://127.0.0.1:9/v1", "schluessel\r", "OPENAI_API_KEY has a character"),
+        ("http://me:schluessel@127.0.0.1:9/v1", "none", "OPENAI_BASE_URL contains a user name"),
+        ("http://é..é/v1", "none", "OPENAI_BASE_URL is not a valid URL"),
+        ("http://127.0.0.1:9/v1", "schlüssel", "OPENAI_API_KEY contains a character"),
+        ("http://127.0.0.1:9/v1", "schluessel\r", "OPENAI_API_KEY contains a character"),
     ],
 )
 def test_an_address_or_a_key_that_is_none_stops_the_run_before_anyone_is_asked(
@@ -359,7 +359,7 @@ def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
         run = begin(opened, replace(request, models="openai:m"))
     with environment(OPENAI_BASE_URL="127.0.0.1:9/v1", OPENAI_API_KEY="none"):
-        with pytest.raises(UsageError, match="is no address"):
+        with pytest.raises(UsageError, match="is not a valid URL"):
             asyncio.run(go_on(opened, run, lambda _: None))
         assert played(opened, request).status == "finished"
     assert opened.find(run.id).status == "unfinished"

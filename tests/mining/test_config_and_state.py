@@ -61,7 +61,7 @@ def test_the_agents_are_named_miner_01_and_so_on_and_sorted_by_name(n: int) -> N
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_names() -> None:
-    with pytest.raises(ValueError, match=r"no config named tax; it has: .*raid_tax"):
+    with pytest.raises(ValueError, match=r"no setting named tax; settings: .*raid_tax"):
         settle(MINING, ["A"], 1, {"tax": 1})
 
 

@@ -1,4 +1,4 @@
-"""The rule of calling a model, without a server: how long to wait, what to tell, when to give up."""
+"""How failed model calls are handled, without a server: pauses, error lines, and giving a provider up."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ from nodes.calling import (
     REFUSED_AFTER,
     Breaker,
     TryFailedError,
-    persistently,
     retry_after,
+    with_retries,
 )
 from nodes.chat import ChatPlayer
 from nodes.halted import HaltedError
 from nodes.journal import Address, Prompt
 from nodes.players import parse_spec
 from nodes.prompting import PromptSet
-from nodes.secrecy import LONGEST_TOLD, safe_line
+from nodes.secrecy import LONGEST_LINE, safe_line
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -42,7 +42,7 @@ WAITS: list[tuple[dict[str, str], float | None]] = [
     ({"retry-after": "Sat, 21 Nov 2026 12:00:30 GMT"}, 30.0),
     ({"retry-after": "Sat, 21 Nov 2026 14:00:30 +0200"}, 30.0),
     ({"retry-after": "Sat, 21 Nov 2026 11:59:00 GMT"}, 0.0),  # it has passed
-    ({"retry-after": "Sat, 21 Nov 2026 12:00:30 -0000"}, None),  # a time of nowhere
+    ({"retry-after": "Sat, 21 Nov 2026 12:00:30 -0000"}, None),  # without a time zone
     ({"retry-after": "86400"}, 86400.0),
     ({"retry-after": "1e999"}, float("inf")),
     ({"retry-after": "-5"}, None),
@@ -58,34 +58,36 @@ def test_retry_after_is_read_in_every_spelling(headers: Mapping[str, str], secon
 
 
 @given(st.text(max_size=60))
-def test_no_retry_after_is_a_crash_or_a_wait_into_the_past(said: str) -> None:
+def test_an_unusable_retry_after_neither_raises_nor_gives_a_negative_wait(said: str) -> None:
     seconds = retry_after({"retry-after": said, "retry-after-ms": said}, NOW)
     assert seconds is None or seconds >= 0
 
 
-def test_what_is_told_holds_no_secret_not_even_a_part_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_line_contains_no_secret_and_no_part_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
-    monkeypatch.setenv("OPENAI_ORG_ID", "org-42")  # too short to be one
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-42")  # too short to count as a secret
     assert safe_line("wrong key 'canary-0123456789' of org-42") == "wrong key '(OPENAI_API_KEY)' of org-42"
     assert safe_line("wrong key sk-proj-abcd****wxyz!") == "wrong key (a key)!"
-    for padding in range(LONGEST_TOLD * 20 - 20, LONGEST_TOLD * 20 + 2):  # around where a long text is cut
+    for padding in range(
+        LONGEST_LINE * 20 - 20, LONGEST_LINE * 20 + 2
+    ):  # around the place where a long text is cut
         assert "canary" not in safe_line(" " * padding + "canary-0123456789")
 
 
 @given(st.text())
-def test_what_is_told_is_one_bounded_line_that_can_be_shown_and_kept(said: str) -> None:
+def test_an_error_line_is_one_short_printable_line(said: str) -> None:
     told = safe_line(said)
-    assert len(told) <= LONGEST_TOLD + 1
+    assert len(told) <= LONGEST_LINE + 1
     assert told.isprintable()
     told.encode()
 
 
-def test_a_long_page_is_cut() -> None:
+def test_a_long_error_page_is_cut() -> None:
     assert safe_line("x" * 10_000) == "x" * 500 + "…"
 
 
-def failing(*failures: TryFailedError) -> list[object]:
-    """Try what fails so, in turn; give the tries, then how it ended."""
+def tries_and_end(*failures: TryFailedError) -> list[object]:
+    """Run a call whose tries fail in this way, then succeed. Return the number of tries and the result."""
     left, tries = list(failures), 0
 
     async def one_try() -> str:
@@ -96,21 +98,21 @@ def failing(*failures: TryFailedError) -> list[object]:
         return "fine"
 
     try:
-        ended = asyncio.run(persistently(one_try))
+        ended = asyncio.run(with_retries(one_try))
     except TryFailedError as failure:
-        ended = failure.told
+        ended = failure.message
     return [tries, ended]
 
 
-def test_the_last_failure_says_how_many_tries_a_call_may_have() -> None:
-    passing, final = TryFailedError("503", tries=5), TryFailedError("401")
+def test_the_last_failure_decides_how_many_tries_a_call_may_have() -> None:
+    transient, permanent = TryFailedError("503", tries=5), TryFailedError("401")
     slow = TryFailedError("slow", tries=2)
-    assert failing() == [1, "fine"]
-    assert failing(passing, passing) == [3, "fine"]
-    assert failing(*[passing] * 5) == [5, "503"]
-    assert failing(passing, final) == [2, "401"]
-    assert failing(slow, slow) == [2, "slow"]
-    assert failing(passing, passing, slow) == [3, "slow"]
+    assert tries_and_end() == [1, "fine"]
+    assert tries_and_end(transient, transient) == [3, "fine"]
+    assert tries_and_end(*[transient] * 5) == [5, "503"]
+    assert tries_and_end(transient, permanent) == [2, "401"]
+    assert tries_and_end(slow, slow) == [2, "slow"]
+    assert tries_and_end(transient, transient, slow) == [3, "slow"]
 
 
 DOWN = TryFailedError("down", tries=5)
@@ -120,17 +122,17 @@ TOO_LONG = TryFailedError("too long", about="prompt")
 
 
 def gone_after(*ended: TryFailedError | None) -> int | None:
-    """Give the number of calls after which a provider is gone that ended them so; None: it is there."""
+    """Return after how many calls with these ends a provider counts as gone; None if it does not."""
     breaker = Breaker("openai:m")
     for number, failure in enumerate(ended, 1):
         breaker.begun()
         breaker.ended(failure)
-        if breaker.told:
+        if breaker.reason:
             return number
     return None
 
 
-def test_ten_failures_of_the_provider_in_a_row_and_nothing_less_stop_a_run() -> None:
+def test_a_run_stops_after_ten_provider_failures_in_a_row_and_not_before() -> None:
     assert gone_after(*[DOWN] * 12) == GONE_AFTER == 10
     for between in (None, TOO_LONG):
         assert gone_after(*[DOWN] * 9, between, *[DOWN] * 9) is None
@@ -141,44 +143,44 @@ def test_ten_failures_of_the_provider_in_a_row_and_nothing_less_stop_a_run() -> 
         breaker.check()
         breaker.begun()
         breaker.ended(DOWN)
-    with pytest.raises(HaltedError, match=r"openai:m gave no answer to 10 calls in a row, at last .*, down"):
+    with pytest.raises(HaltedError, match=r"openai:m failed 10 calls in a row; the last error was .*: down"):
         breaker.check()
 
 
-def test_three_final_refusals_stop_a_run_in_which_nobody_ever_answered() -> None:
+def test_three_permanent_refusals_stop_a_run_whose_provider_never_answered() -> None:
     assert gone_after(*[REFUSED] * 4) == REFUSED_AFTER == 3
     assert gone_after(DOWN, REFUSED, REFUSED, DOWN, REFUSED, REFUSED, UNREAD, REFUSED, REFUSED, DOWN) == 10
     assert gone_after(TOO_LONG, REFUSED, REFUSED, TOO_LONG, REFUSED, REFUSED) is None
     assert gone_after(None, *[REFUSED] * 9) is None
 
 
-def test_refused_requests_count_as_long_as_nobody_ever_answered() -> None:
+def test_refused_requests_count_until_the_provider_has_answered_once() -> None:
     assert gone_after(*[UNREAD] * 12) == 10
     assert gone_after(*[UNREAD] * 5, *[DOWN] * 5) == 10
     assert gone_after(None, *[UNREAD] * 30) is None
     assert gone_after(*[TOO_LONG] * 30) is None
 
 
-def test_who_refuses_some_and_is_still_answering_others_is_there() -> None:
-    """Six calls are under way; three are refused at once, the others answered later."""
+def test_a_provider_that_refuses_some_calls_is_not_gone_while_others_are_under_way() -> None:
+    """Of six calls under way, three are refused at once and the others are answered later."""
     breaker = Breaker("openai:m")
     for _ in range(6):
         breaker.begun()
     for ended in (REFUSED, REFUSED, REFUSED, None, None, None):
         breaker.ended(ended)
-        assert not breaker.told
+        assert not breaker.reason
 
 
-def test_who_answered_before_the_run_was_resumed_may_refuse_some() -> None:
+def test_refusals_stop_a_resumed_run_later_if_its_provider_answered_before() -> None:
     breaker = Breaker("openai:m", answered=True)
     for _ in range(GONE_AFTER - 1):
         breaker.begun()
         breaker.ended(REFUSED)
-    assert not breaker.told
+    assert not breaker.reason
 
 
-def test_a_limit_that_passes_is_no_refusal() -> None:
-    """A 429 that asks for 70 seconds is final for its call, and is over when they are."""
+def test_a_long_rate_limit_is_a_provider_failure_and_not_a_refusal() -> None:
+    """A 429 that asks for 70 seconds ends its call, but later calls may succeed."""
     asked = httpx2.Request("POST", "http://h/v1")
     response = httpx2.Response(429, headers={"retry-after": "70"}, request=asked)
     waits = calling.failure_of(openai.RateLimitError("slow down", response=response, body=None))
@@ -195,7 +197,7 @@ FENCED = """Here: ```json
 @pytest.mark.parametrize(
     ("reason", "text", "failure"),
     [
-        ("stop", CUT, None),  # it says that it is whole, so it is repaired
+        ("stop", CUT, None),  # the server says that it is complete, so it is repaired
         ("insufficient_system_resource", FENCED, Outcome.PROVIDER_ERROR),
         ("IMAGE_SAFETY", FENCED, Outcome.REFUSED),
         ("MAX_TOKENS", FENCED, Outcome.TRUNCATED),
@@ -206,13 +208,13 @@ FENCED = """Here: ```json
         ("whatever", "", None),
     ],
 )
-def test_a_message_whose_finish_reason_is_unknown_is_not_repaired(
+def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
     reason: str | None, text: str, failure: Outcome | None
 ) -> None:
     assert chat.ended(calling.finished({"finish_reason": reason}), text) == failure
 
 
-def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     under_way = most = 0
 
     async def complete(*_asked: object) -> None:
@@ -225,10 +227,10 @@ def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPa
         raise TimeoutError
 
     async def asking() -> None:
-        mind = ChatPlayer("m", "", PromptSet("mining", "guided", "en", "", "", ""))
-        calls = (mind.reply(Address(0, str(agent)), Prompt("", "")) for agent in range(9))
+        player = ChatPlayer("m", "", PromptSet("mining", "guided", "en", "", "", ""))
+        calls = (player.reply(Address(0, str(agent)), Prompt("", "")) for agent in range(9))
         await asyncio.gather(*calls)
-        await mind.close()
+        await player.close()
 
     monkeypatch.setattr(chat, "AT_ONCE", 4)
     monkeypatch.setattr(calling, "GONE_AFTER", 99)
@@ -250,7 +252,7 @@ def test_so_many_requests_are_under_way_and_no_more(monkeypatch: pytest.MonkeyPa
         ("openai:policy/guided?noise=0.1&max_tokens=9", "policy/guided?noise=0.1", {"max_tokens": 9}),
     ],
 )
-def test_a_model_may_come_with_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
+def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
     parsed = parse_spec(MINING.policies, spec)
     assert (parsed.kind, parsed.name, dict(parsed.parameters)) == ("openai", name, parameters)
 
@@ -258,6 +260,6 @@ def test_a_model_may_come_with_parameters(spec: str, name: str, parameters: dict
 @pytest.mark.parametrize(
     "spec", ["openai:m?temperature=3", "openai:m?max_tokens=0", "openai:m?max_tokens=1.5"]
 )
-def test_parameters_that_no_server_takes_are_refused(spec: str) -> None:
+def test_parameters_out_of_range_are_refused(spec: str) -> None:
     with pytest.raises(ValueError, match="max_tokens"):
         parse_spec(MINING.policies, spec)

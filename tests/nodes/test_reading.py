@@ -1,4 +1,4 @@
-"""Reading, in recorded steps; never by guessing from prose."""
+"""Reading finds the JSON object in an answer, step by step, and never guesses from prose."""
 
 import json
 import sys
@@ -64,14 +64,14 @@ def test_an_object_is_read_however_it_is_wrapped(text: str, outcome: str, found_
     ],
     ids=lambda text: text[:20] or "empty",
 )
-def test_what_is_no_object_is_unreadable_and_a_drop(text: str) -> None:
+def test_a_text_without_an_object_is_unreadable_and_a_drop(text: str) -> None:
     found = reading(text)
     assert (found.outcome, found.said) == ("unreadable", None)
     assert [drop.code for drop in found.drops] == ["read/unreadable"]
     assert found.outcome not in DECISIONS
 
 
-def test_at_any_depth_it_is_an_outcome() -> None:
+def test_nesting_of_any_depth_has_an_outcome() -> None:
     for depth in range(sys.getrecursionlimit() + 100):
         nested = '{"a":' * depth + "1" + "}" * depth
         assert {reading(nested).outcome, reading(f"So: {nested}").outcome} <= {"answered", "unreadable"}
@@ -83,21 +83,21 @@ def test_of_several_objects_the_last_is_the_answer_and_the_others_are_drops() ->
     assert [(drop.code, drop.said) for drop in found.drops] == [("read/other-object", '{"claim": [[1, 1]]}')]
 
 
-def test_a_part_of_a_broken_object_is_never_taken_for_the_answer() -> None:
+def test_a_part_of_a_broken_object_is_never_the_answer() -> None:
     found = reading('{"plan": [{"claim": [0, 0]}, {"mine": ')
     assert found.found_as == "repaired"
     assert found.said is not None
     assert found.said["plan"][0] == {"claim": [0, 0]}
 
 
-def test_a_key_said_twice_counts_once_the_first_time() -> None:
+def test_of_a_duplicate_key_the_first_value_counts() -> None:
     found = reading('{"claim": [[0, 0]], "mine": [], "claim": [[5, 5]]}')
     assert found.said == {"claim": [[0, 0]], "mine": []}
     assert [(drop.code, drop.said) for drop in found.drops] == [("read/duplicate-key", {"claim": [[5, 5]]})]
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 400])
-def test_a_number_that_is_none_stays_the_text_it_was(number: str) -> None:
+def test_a_number_that_json_cannot_hold_is_read_as_text(number: str) -> None:
     assert reading(f'{{"s": {number}}}').said == {"s": number}
 
 
@@ -109,37 +109,37 @@ def test_a_number_that_is_none_stays_the_text_it_was(number: str) -> None:
         ('{"memory": "a\ud800b"}', {"memory": "a?b"}),
     ],
 )
-def test_half_of_a_surrogate_pair_becomes_a_question_mark_and_a_mend(text: str, said: Any) -> None:
+def test_a_lone_surrogate_becomes_a_question_mark_and_a_mend(text: str, said: Any) -> None:
     found = reading(text)
     assert found.said == said
     assert [mend.code for mend in found.mends] == ["read/half-characters"]
 
 
 @pytest.mark.parametrize("text", [r'{"memory": "a\ud83d\ude00b"}', r'{"memory": "a\\ud800 \" \n"}'])
-def test_whole_characters_are_left_alone(text: str) -> None:
+def test_complete_surrogate_pairs_and_escaped_backslashes_are_left_alone(text: str) -> None:
     found = reading(text)
     assert found.said == json.loads(text)
     assert found.mends == ()
 
 
-def test_keys_that_become_one_are_said_twice() -> None:
+def test_keys_that_are_equal_after_cleaning_are_duplicates() -> None:
     found = reading(r'{"\ud800k": 1, "\ud801k": 2}')
     assert found.said == {"?k": 1}
     assert [drop.code for drop in found.drops] == ["read/duplicate-key"]
 
 
-def test_a_megabyte_in_a_string_is_read_and_a_record_of_it_is_bounded() -> None:
+def test_a_megabyte_of_text_is_read_and_its_record_is_bounded() -> None:
     found = reading(json.dumps({"memory": "x" * 900_000}))
     assert found.outcome == "answered"
     assert len(canonical(reading("x" * 900_000).drops[0].said)) < 1_000
 
 
-def test_what_was_repaired_is_a_mend() -> None:
+def test_a_repair_is_a_mend() -> None:
     assert [mend.code for mend in reading(TEXT[:-1]).mends] == ["read/repaired"]
 
 
 @pytest.mark.parametrize("failure", [o for o in Outcome if o not in {*DECISIONS, Outcome.UNREADABLE}])
-def test_a_failed_call_is_its_outcome_even_if_its_text_could_be_read(failure: Outcome) -> None:
+def test_a_failed_call_keeps_its_outcome_even_if_its_text_is_readable(failure: Outcome) -> None:
     found = read("A", Reply(TEXT, "model", failure=failure))
     assert (found.outcome, found.said) == (failure, None)
     assert [drop.code for drop in found.drops] == [f"read/{failure}"]
@@ -169,7 +169,7 @@ pieces = st.sampled_from(
 
 @settings(max_examples=5_000, deadline=None)
 @given(st.one_of(st.text(max_size=80), st.lists(pieces, max_size=40).map("".join)))
-def test_whatever_is_said_reading_never_raises_and_always_ends_in_an_outcome(text: str) -> None:
+def test_reading_any_text_never_raises_and_always_has_an_outcome(text: str) -> None:
     found = reading(text.encode("utf-8", "replace").decode())
     assert found.outcome in {"answered", "repaired", "unreadable"}
     assert (found.said is None) == (found.outcome == "unreadable")

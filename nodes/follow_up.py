@@ -1,0 +1,53 @@
+"""The follow-up question: show an agent once what was rejected of its answer, and let it answer again.
+
+It is off unless the setting `reask` is on (docs/failures.md). The second answer counts if it is a decision;
+otherwise the first one does. The answer that does not count leaves a drop or a mend in the record, and both
+calls are in the journal, each with its own attempt number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.answer import DECISIONS, ParsedAnswer
+from engine.record import Drop, Mend, excerpt
+from engine.said import TEXT_LIMIT
+from nodes.journal import Prompt, Reply
+from nodes.prompting import follow_up_text, one_line_json
+
+CODES: Mapping[str, str] = {"read/second-answer": "the other one of the two answers of an agent counts"}
+"""What the code of the answer that does not count means."""
+
+MOST_REJECTIONS = 20
+"""How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer in two forms: the reply that came back, and what reading made of it."""
+
+    reply: Reply
+    parsed: ParsedAnswer
+
+
+def follow_up_prompt(lang: str, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
+    """Return the follow-up question: the agent's answer, each rejection with its reason, the turn's text."""
+    rejections = [_in_words(drop) for drop in drops[:MOST_REJECTIONS]]
+    # The answer stands between fences in the prompt; fences of its own would end the block early.
+    fenced = answer[:TEXT_LIMIT].replace("```", "'''")
+    return replace(prompt, turn=follow_up_text(lang, fenced, rejections, prompt.turn))
+
+
+def _in_words(drop: Drop) -> str:
+    """Return one rejection as one line of the prompt."""
+    detail = f" ({' '.join(drop.detail.split())})" if drop.detail else ""
+    return f"{drop.stage} {drop.code}: {one_line_json(drop.said)}{detail}"
+
+
+def answer_that_counts(agent: str, first: Answer, second: Answer) -> Answer:
+    """Return the second answer if it is a decision, otherwise the first, and record the one that lost."""
+    first_text, second_text = excerpt(first.reply.text), excerpt(second.reply.text)
+    if second.parsed.outcome in DECISIONS:
+        mend = Mend(agent, "read", "read/second-answer", first_text, second_text)
+        return Answer(second.reply, replace(second.parsed, mends=(mend, *second.parsed.mends)))
+    drop = Drop(agent, "read", "read/second-answer", second_text, second.parsed.outcome)
+    return Answer(first.reply, replace(first.parsed, drops=(*first.parsed.drops, drop)))
