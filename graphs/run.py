@@ -1,8 +1,9 @@
 """Playing runs: start, resume, replay.
 
 A run stops after `log` every turn, with durability "exit": one checkpoint a turn, at its boundary, durable
-before the next turn begins. Killed anywhere, it goes on from that boundary, and the journal has the answers
-that had arrived since.
+before the next turn begins. Wherever a run was stopped, it goes on from the last turn of the run database,
+and its journal has the answers that had arrived since. The checkpoints that it left are thrown away unread:
+they may be of another moment, and what a checkpoint knows of a turn in progress may be in no journal.
 """
 
 from collections.abc import AsyncIterator
@@ -38,6 +39,13 @@ async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
         yield saver
 
 
+def throw_away(path: Path) -> None:
+    """Remove checkpoints that are damaged; every run goes on without them."""
+    with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
 class WaitingError(Exception):
     """The run stands at a question to a person, checkpointed; `question` is what was asked, as JSON."""
 
@@ -53,33 +61,25 @@ async def play(
     begin: TurnState,
     said: str | None = None,
 ) -> AsyncIterator[TurnState]:
-    """Play a run turn by turn from where it stands; yield the state after each turn.
+    """Play a run turn by turn from the state that it begins with; yield that, and the state after each turn.
 
-    The first state yielded is `begin`. A checkpoint of another moment, before or after it, is thrown away.
     The state has been checkpointed when it is yielded. WaitingError: a person is asked; play again with what
-    was `said`.
+    was `said`, which answers the question of the first turn.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
-    snapshot = await graph.aget_state(config)
-    found = cast("TurnState", snapshot.values)
-    current = (found.get("turn"), found.get("digest")) == (begin["turn"], begin["digest"])
-    if not current:
-        await saver.adelete_thread(run)
-    step: TurnState | Command[Any] | None = None if current else begin
-    if said is not None and current and any(task.interrupts for task in snapshot.tasks):
-        step, said = Command(resume=said), None
-    state = begin
+    await saver.adelete_thread(run)
+    state, step = begin, cast("TurnState | Command[Any] | None", begin)
     yield state
     while not state["over"]:
         after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
-        if "__interrupt__" in after and said is None:
-            raise WaitingError(after["__interrupt__"][0].value)
-        if "__interrupt__" in after:  # the checkpoint that waited was lost: it is the same question again
+        if "__interrupt__" not in after:
+            state, step, said = cast("TurnState", after), None, None
+            yield state
+        elif said is not None:
             step, said = Command(resume=said), None
-            continue
-        state, step = cast("TurnState", after), None
-        yield state
+        else:
+            raise WaitingError(after["__interrupt__"][0].value)
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

@@ -114,6 +114,9 @@ def sealed(row: Mapping[str, Any]) -> str:
     return sha256(canonical(list(row.values())))
 
 
+STATUSES = ("unfinished", "waiting", "halted", "finished")
+"""What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
+
 MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
 """Name, scope, value, decisions, failures."""
 
@@ -549,7 +552,7 @@ def open_store(home: Path) -> Iterator[Store]:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug of ours
         raise LabError(
-            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; "
+            f"{home}/runs.db or checkpoints.db cannot be used: {error}; the answers are kept; "
             "make room if the disk is full, or try another --home"
         ) from error
     except OSError as error:
