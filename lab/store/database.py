@@ -103,7 +103,11 @@ RUN_COLUMNS = (
     "rules_version",
     "hobbes",
 )
-"""The columns of a run that never change and that its seal covers, in the order in which they are sealed."""
+"""The columns of a run that never change, and that its seal covers."""
+
+
+SEAL = 16
+"""Characters of the seal of one column."""
 
 
 def sealed(row: Mapping[str, Any]) -> str:
@@ -112,6 +116,11 @@ def sealed(row: Mapping[str, Any]) -> str:
     It shows that a single column was changed later. Whoever rewrites the seal, too, goes unnoticed.
     """
     return sha256(canonical(list(row.values())))
+
+
+def sealed_by_column(row: Mapping[str, Any]) -> str:
+    """Return a seal that also shows which column was changed later: JSON, the seal of each column."""
+    return canonical({column: sealed({column: value})[:SEAL] for column, value in row.items()})
 
 
 STATUSES = ("unfinished", "waiting", "halted", "finished")
@@ -259,7 +268,7 @@ class Store:
                     "caps": json.dumps(asdict(caps)),
                     "status": "unfinished",
                     "digest": first_digest(world, setting),
-                    "seal": sealed(fixed),
+                    "seal": sealed_by_column(fixed),
                 }
             )
         return run
