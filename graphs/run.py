@@ -1,8 +1,9 @@
 """Play runs on the graph: start, resume, replay.
 
 The graph is stopped after each turn with durability "exit". This writes one checkpoint per turn, between two
-turns, and it is durable before the next turn begins. A run that is killed goes on from its last checkpoint;
-the answers that arrived since then are in the journal.
+turns, and it is durable before the next turn begins. A run that was stopped goes on from the last turn of the
+run database, whose journal has the answers that arrived since then. The checkpoints that it left are deleted
+unread: they may be of another moment, and may know of a turn in progress what no journal has.
 """
 
 from collections.abc import AsyncIterator
@@ -42,6 +43,13 @@ async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
         yield saver
 
 
+def throw_away(path: Path) -> None:
+    """Remove checkpoints that are damaged; every run goes on without them."""
+    with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
 class WaitingError(Exception):
     """The run waits for a person, at a checkpoint. `question` is what is asked, as JSON."""
 
@@ -59,30 +67,22 @@ async def play(
 ) -> AsyncIterator[TurnState]:
     """Play a run turn by turn; yield `begin`, then the state after each turn, once it is checkpointed.
 
-    A checkpoint of any other moment than `begin` is deleted: the run database has the last word. Raise
-    WaitingError when a person has to answer; call again with the answer as `said`.
+    Raise WaitingError when a person has to answer; call again with the answer as `said`.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
-    snapshot = await graph.aget_state(config)
-    found = cast("TurnState", snapshot.values)
-    current = (found.get("turn"), found.get("digest")) == (begin["turn"], begin["digest"])
-    if not current:
-        await saver.adelete_thread(run)
-    step: TurnState | Command[Any] | None = None if current else begin
-    if said is not None and current and any(task.interrupts for task in snapshot.tasks):
-        step, said = Command(resume=said), None
-    state = begin
+    await saver.adelete_thread(run)
+    state, step = begin, cast("TurnState | Command[Any] | None", begin)
     yield state
     while not state["over"]:
         after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
-        if "__interrupt__" in after and said is None:
-            raise WaitingError(after["__interrupt__"][0].value)
-        if "__interrupt__" in after:  # the waiting checkpoint was lost, so the same question was asked again
+        if "__interrupt__" not in after:
+            state, step, said = cast("TurnState", after), None, None
+            yield state
+        elif said is not None:
             step, said = Command(resume=said), None
-            continue
-        state, step = cast("TurnState", after), None
-        yield state
+        else:
+            raise WaitingError(after["__interrupt__"][0].value)
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

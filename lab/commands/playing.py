@@ -107,7 +107,9 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
 
     caps = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
     with opened(home) as store:
-        found = recap(store, store.find(run), {k: v for k, v in caps.items() if v is not None})
+        found = store.find(run)
+        found.check_versions()
+        found = recap(store, found, {k: v for k, v in caps.items() if v is not None})
         _play(store, found, as_json=as_json)
 
 
@@ -129,6 +131,7 @@ def answer(
 
     with opened(home) as store:
         found = store.find(run)
+        found.check_versions()
         requests = waiting(found)
         ERR.print(Text(f"turn {found.turns} of run {found.id}"))  # what was shown before may be answered
         interactive = grant is None and not reason

@@ -99,7 +99,7 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     """
     from lab.proof.verifying import faults
 
-    with opened(home) as store:
+    with opened(home) as store, store.as_of_now():
         found = store.find(run)
         wrong = list(faults(store, found))
     if as_json:

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from sqlite3 import SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError
 from typing import Any
 
 from engine.record import Json
 from engine.world import AnyWorld, Setting, settle
 from engine.worlds import world_named
-from graphs.run import WaitingError, checkpoints, play
-from graphs.turn import ring
+from graphs.run import WaitingError, checkpoints, play, throw_away
+from graphs.turn import Node, ring
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.play.ending import ending
-from lab.store.database import Run, Store
+from lab.store.database import BROKEN, Run, Store
 from lab.store.history import logged
 from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
@@ -25,6 +26,12 @@ from nodes.journal import PlayerKind
 from nodes.players import RunPlayers, deal, parse_spec
 from nodes.prompting import follow_up_text, load_prompts
 from nodes.state import TurnState, first_state, state_at
+
+CHECKPOINTS = "checkpoints.db"
+"""The file of the checkpoints in a home."""
+
+DAMAGED = {SQLITE_CORRUPT, SQLITE_NOTADB}
+"""What SQLite says of a file whose bytes are damaged."""
 
 OnTurn = Callable[[TurnState], None]
 """Told the state a run starts from, and the state after each turn."""
@@ -130,7 +137,8 @@ async def go_on(store: Store, run: Run, on_turn: OnTurn, said: str | None = None
     _check_a_model_can_be_reached(run.world, run.setting, run.models)
     with store.playing(run.id):
         run = _as_it_stands(store, run, said)
-        if run.status != "halted":  # until a turn is played past where it halted
+        # A halted run is one until a turn is played past where it halted; a finished one has its figures.
+        if run.status not in {"halted", "finished"}:
             store.update(run.id, status="unfinished", error=None, question=None)
         try:
             await _play_to_the_end(store, run, on_turn, said)
@@ -171,11 +179,24 @@ async def _play_to_the_end(store: Store, run: Run, on_turn: OnTurn, said: str | 
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:
         _meet(players, run)
-        async with checkpoints(store.home / "checkpoints.db") as saver:
-            async for state in play(nodes, saver, run.id, as_logged(store, run), said):
-                on_turn(state)
+        try:
+            await _play_on(store, run, nodes, on_turn, said)
+        except (DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes the bytes of a damaged schema
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in BROKEN - DAMAGED:
+                raise
+            # If it was not the checkpoints that were damaged, the same is raised again.
+            throw_away(store.home / CHECKPOINTS)
+            present = store.find(run.id)
+            await _play_on(store, present, nodes, on_turn, said if present.turns == run.turns else None)
     finally:
         await players.close()
+
+
+async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn, said: str | None) -> None:
+    """Play on from the last logged turn, with a checkpoint after every turn."""
+    async with checkpoints(store.home / CHECKPOINTS) as saver:
+        async for state in play(nodes, saver, run.id, as_logged(store, run), said):
+            on_turn(state)
 
 
 def as_logged(store: Store, run: Run) -> TurnState:

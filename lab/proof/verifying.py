@@ -6,7 +6,7 @@ the seals of its rows. docs/data.md says what nobody can find out.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -16,14 +16,24 @@ from engine.memory import Memory
 from engine.record import canonical, sha256
 from engine.turn import TurnRecord, first_digest
 from engine.world import OBSERVER
+from lab.errors import LabError
 from lab.play.ending import ending
 from lab.proof.replaying import first_differing_part
-from lab.store.database import CALL_COLUMNS, RUN_COLUMNS, LoggedTurn, Run, Store, sealed
+from lab.store.database import (
+    CALL_COLUMNS,
+    RUN_COLUMNS,
+    STATUSES,
+    LoggedTurn,
+    Run,
+    Store,
+    sealed,
+    sealed_by_column,
+)
 from lab.store.history import first_of
 from lab.store.journal import rows_of
 from lab.store.schema import TEMPLATES
 from nodes.follow_up import Answer, answer_that_counts
-from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Call
+from nodes.journal import Address, Call
 from nodes.reading import read
 
 
@@ -35,26 +45,28 @@ class Fault(NamedTuple):
 
 
 def faults(store: Store, run: Run) -> Iterator[Fault]:
-    """Yield everything about a run that does not follow from its answers; LabError for another version."""
+    """Yield everything about a run that does not follow from its answers; LabError for another version.
+
+    A run that is played meanwhile must be found and verified within one `Store.as_of_now`.
+    """
     run.check_versions()
-    yield from (Fault(None, fault) for fault in _broken_seal(store, run))
-    at = _Position(first_of(run), {}, first_digest(run.world, run.setting))
-    try:
-        for turn in store.turns(run.id):
-            if turn.turn != at.turn or at.turn == run.turns:
-                break
-            yield from (Fault(turn.turn, fault) for fault in _of_turn(store, run, at, turn))
-            at = at.after(run, turn)
-    except Exception as error:  # noqa: BLE001  whatever a damaged record leads the engine to
-        yield Fault(at.turn, f"the record is damaged: {type(error).__name__}: {error}")
+    yield from (Fault(None, fault) for fault in _odd_status(run))
+    at = yield from _of_turns(store, run)
+    if at is None:
         return
     if at.turn < run.turns:
         yield Fault(at.turn, "the turn is missing")
         return
     if at.digest != run.digest:
         yield Fault(at.turn - 1 if at.turn else None, "the run's digest is not the last link of the chain")
-    yield from _beyond_the_end(store, run)
-    yield from (Fault(None, fault) for fault in _of_ending(store, run, at))
+    beyond = list(_beyond_the_end(store, run))
+    yield from beyond
+    try:
+        yield from (Fault(None, fault) for fault in _of_ending(store, run, at))
+    except Exception as error:
+        if at.sound and not beyond:
+            raise  # a bug of ours
+        yield Fault(None, f"no figures follow from this record: {type(error).__name__}: {error}")
 
 
 class _Position(NamedTuple):
@@ -64,21 +76,57 @@ class _Position(NamedTuple):
     memories: Mapping[str, Memory]
     digest: str
     turn: int = 0
+    sound: bool = True
+    """Whether no turn before has a fault."""
 
     def after(self, run: Run, turn: LoggedTurn) -> "_Position":
         """Go on from what was recorded, so that one fault does not become a fault of every later turn."""
         state = run.world.load(run.setting, turn.record.state)
-        return _Position(state, turn.record.memories, turn.digest, self.turn + 1)
+        return _Position(state, turn.record.memories, turn.digest, self.turn + 1, self.sound)
+
+
+def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None]:
+    """Yield the faults of each turn; return where the run stands after them, None if a record is damaged."""
+    at = _Position(first_of(run), {}, first_digest(run.world, run.setting))
+    try:
+        yield from (Fault(None, fault) for fault in _broken_seal(store, run))
+        for turn in store.turns(run.id):
+            if turn.turn != at.turn or at.turn == run.turns:
+                break
+            for fault in _of_turn(store, run, at, turn):
+                at = at._replace(sound=False)
+                yield Fault(turn.turn, fault)
+            at = at.after(run, turn)
+        if at.turn == run.turns:
+            yield from (Fault(at.turn, fault) for fault in _of_turn_in_progress(store, run, at))
+    except LabError as error:
+        yield Fault(at.turn, str(error))
+        return None
+    except Exception as error:  # noqa: BLE001  whatever a damaged record leads the engine to
+        yield Fault(at.turn, f"the record is damaged: {type(error).__name__}: {error}")
+        return None
+    return at
+
+
+def _odd_status(run: Run) -> Iterator[str]:
+    """Name a status that there is not, or that does not go with what a person is asked."""
+    if run.status not in STATUSES:
+        yield f"the column runs.status says {run.status!r}, which no run can be"
+    elif (run.question is not None) != (run.status == "waiting"):
+        holds = "holds a question" if run.question else "holds none"
+        yield f"the run is {run.status}, but the column runs.question {holds}"
 
 
 def _broken_seal(store: Store, run: Run) -> Iterator[str]:
     """Name what was changed in the row of a run or in the texts that its prompts are made of."""
     row = store.db.table("runs").get(run.id)
-    if row["seal"] != sealed({column: row[column] for column in RUN_COLUMNS}):
-        yield f"the row of the run was changed after it was written: one of {', '.join(RUN_COLUMNS)}"
+    seals = json.loads(row["seal"])
+    for column, seal in json.loads(sealed_by_column({name: row[name] for name in RUN_COLUMNS})).items():
+        if seals.get(column) != seal:
+            yield f"the column runs.{column} was changed after the run had begun"
     for column in TEMPLATES:
         if sha256(store.text(row[column])) != row[column]:
-            yield f"the text of {column} is not the one that was used"
+            yield f"the text of runs.{column} is not the one that the run began with"
 
 
 def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterator[str]:
@@ -109,16 +157,37 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     yield from _tables_that_differ(store, run, turn)
 
 
+def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]:
+    """Name what is wrong with the calls of a turn that has not ended, and with what a person is asked."""
+    if run.status == "finished":
+        return
+    attempts = store.attempts(run.id, at.turn)
+    yield from _broken_calls(store, run, at.turn)
+    for agent, calls in attempts.items():
+        yield from _odd_attempts(agent, calls)
+    asked = run.world.actors(at.state)
+    asked_too = {*asked, *([OBSERVER] if run.world.observer else [])}
+    yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
+    if run.status != "waiting":
+        return
+    answers = {agent: _counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+    yield from (f"there is no call of {agent}" for agent in asked if agent not in attempts)
+    question = turns.question_of(run.world, at.state, turns.judge(run.world, at.state, answers).intents)
+    address = Address(at.turn, OBSERVER, len(attempts.get(OBSERVER, ())) + 1)
+    if run.question != {"address": str(address), "asked": canonical(question)}:
+        yield "the column runs.question is not what the agents ask for"
+
+
 def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
     """Name the calls of a turn whose row or prompt was changed after it was written."""
     rows = store.db.table("calls").rows_where("run = ? and turn = ?", [run.id, turn])
     for row in rows:
         who = f"{row['agent']}, attempt {row['attempt']}"
         if row["seal"] != sealed({column: row[column] for column in CALL_COLUMNS}):
-            yield f"the call of {who} was changed after it was written"
+            yield f"the call of {who}, was changed after it had been written"
         for column in ("system", "prompt"):
             if sha256(store.text(row[column])) != row[column]:
-                yield f"the {column} text of {who} is not the one that was sent"
+                yield f"the {column} text of {who}, is not the one that was sent"
 
 
 def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
@@ -140,7 +209,11 @@ def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
 
 def _counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
-    last = {call.question: Answer(call.reply, read(agent, call.reply)) for call in calls}
+    last: dict[int, Answer] = {}
+    for call in calls:
+        if call.question == TURN_QUESTION:  # asked again after a halt: a follow-up question was about an
+            last.clear()  # earlier answer
+        last[call.question] = Answer(call.reply, read(agent, call.reply))
     first, second = last[TURN_QUESTION], last.get(FOLLOW_UP_QUESTION)
     return (answer_that_counts(agent, first, second) if second else first).parsed
 
@@ -150,7 +223,8 @@ def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[
     difference = first_differing_part(turn.record, record)
     if difference is not None:
         agent, layer, part, _ = difference
-        yield f"{part} differs from what {layer} gives" + (f" ({agent})" if agent else "")
+        by = "the engine" if layer == "engine" else layer
+        yield f"the part {part} of the record differs from what {by} gives" + (f" ({agent})" if agent else "")
     elif turn.text != record.text:
         yield "the text of the record is not the one that was hashed"
     if sha256(previous + turn.text) != turn.digest:
@@ -174,10 +248,11 @@ def _tables_that_differ(store: Store, run: Run, turn: LoggedTurn) -> Iterator[st
 def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
     """Name the rows of turns that the run does not have; calls of the next turn may be there."""
     for table in ("turns", "calls", *(table.name for table in TurnRecord.tables())):
-        first = run.turns + (table == "calls" and run.status != "finished")
-        sql = f"select min(turn) from {table} where run = ? and turn >= ?"  # noqa: S608  names are ours
-        (turn,) = store.db.execute(sql, (run.id, first)).fetchone()
-        if turn is not None:
+        after = run.turns + (table == "calls" and run.status != "finished")
+        sql = f"select turn from {table} where run = ? and turn is not null and not turn between 0 and ?"  # noqa: S608
+        found = store.db.execute(f"{sql} order by turn limit 1", (run.id, after - 1)).fetchone()
+        if found is not None:
+            (turn,) = found
             yield Fault(turn, f"the table {table} has rows of a turn that the run does not have")
 
 
@@ -192,10 +267,10 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     )
     if run.status != "finished":
         if measured or any(value is not None for value in told.values()):
-            yield f"the run is {run.status}, and yet has the figures of a finished one"
+            yield f"the run is {run.status}, but it has the figures of a finished one"
         return
     if not run.world.over(at.state):
-        yield f"the run is finished, and yet the game is not over after turn {run.turns - 1}"
+        yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
     due = ending(store, run)
     expected: dict[str, Any] = {
         "outcomes": json.dumps(due.outcomes),

@@ -103,7 +103,11 @@ RUN_COLUMNS = (
     "rules_version",
     "hobbes",
 )
-"""The columns of a run that never change and that its seal covers, in the order in which they are sealed."""
+"""The columns of a run that never change, and that its seal covers."""
+
+
+SEAL = 16
+"""Characters of the seal of one column."""
 
 
 def sealed(row: Mapping[str, Any]) -> str:
@@ -113,6 +117,14 @@ def sealed(row: Mapping[str, Any]) -> str:
     """
     return sha256(canonical(list(row.values())))
 
+
+def sealed_by_column(row: Mapping[str, Any]) -> str:
+    """Return a seal that also shows which column was changed later: JSON, the seal of each column."""
+    return canonical({column: sealed({column: value})[:SEAL] for column, value in row.items()})
+
+
+STATUSES = ("unfinished", "waiting", "halted", "finished")
+"""What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
 
 MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
 """Name, scope, value, decisions, failures."""
@@ -256,7 +268,7 @@ class Store:
                     "caps": json.dumps(asdict(caps)),
                     "status": "unfinished",
                     "digest": first_digest(world, setting),
-                    "seal": sealed(fixed),
+                    "seal": sealed_by_column(fixed),
                 }
             )
         return run
@@ -549,7 +561,7 @@ def open_store(home: Path) -> Iterator[Store]:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug of ours
         raise LabError(
-            f"{home}/runs.db or checkpoints.db cannot be used: {error}; both are kept; "
+            f"{home}/runs.db or checkpoints.db cannot be used: {error}; the answers are kept; "
             "make room if the disk is full, or try another --home"
         ) from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Exact replay, with the first divergence named; and verification by the engine alone."""
+"""Exact replay, with the first divergence named."""
 
 import asyncio
 import json
@@ -11,7 +11,6 @@ import pytest
 from lab.errors import LabError
 from lab.play.playing import RunOptions, begin
 from lab.proof.replaying import DivergedError, replay_run
-from lab.proof.verifying import faults
 from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
@@ -154,108 +153,7 @@ def test_reread_says_where_a_run_would_halt_today(opened: Store) -> None:
         divergence(opened, run, reread=True)
 
 
-def test_a_run_that_was_killed_before_its_first_turn_replays_and_verifies(opened: Store) -> None:
+def test_a_run_that_was_killed_before_its_first_turn_replays(opened: Store) -> None:
     run = begin(opened, RunOptions("mining"))
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert (replayed.turns, replayed.digest, replayed.divergence) == (0, run.digest, None)
-    assert list(faults(opened, run)) == []
-
-
-def test_verify_agrees_with_an_untouched_run(opened: Store) -> None:
-    assert list(faults(opened, mining(opened))) == []
-
-
-def test_verify_finds_a_state_that_does_not_follow(opened: Store) -> None:
-    run = mining(opened)
-    change_record(opened, run, 2, "state", lambda state: state["gold"].update({"miner-01": 1_000}))
-    assert list(faults(opened, run))[:3] == [
-        (2, "state differs from what engine gives"),
-        (2, "the chain of digests is broken"),
-        (2, "the column turns.state differs from the record"),
-    ]
-
-
-def test_verify_finds_a_changed_memory(opened: Store) -> None:
-    run = mining(opened)
-    change_record(
-        opened, run, 1, "memories", lambda memories: memories["miner-01"].update({"notes": "I was elsewhere"})
-    )
-    assert list(faults(opened, run))[:3] == [
-        (1, "memories differs from what memory gives (miner-01)"),
-        (1, "the chain of digests is broken"),
-        (1, "the table memories differs from the record"),
-    ]
-
-
-@pytest.mark.parametrize("turn", [0, 1, 3])
-def test_verify_finds_a_missing_turn(opened: Store, turn: int) -> None:
-    run = mining(opened)
-    opened.db.table("turns").delete((run.id, turn))
-    assert list(faults(opened, run)) == [(turn, "the turn is missing")]
-
-
-def test_verify_finds_another_digest_of_the_run(opened: Store) -> None:
-    run = mining(opened)
-    opened.update(run.id, digest="0" * 64)
-    found = [(3, "the run's digest is not the last link of the chain")]
-    assert list(faults(opened, opened.find(run.id))) == found
-
-
-@pytest.mark.parametrize(
-    ("table", "change"),
-    [
-        ("intents", "intent = '{}'"),
-        ("drops", "code = 'mining/invented'"),
-        ("mends", "kept = '1'"),
-        ("events", "agent = 'miner-01'"),
-        ("draws", "winner = 'nobody'"),
-        ("reports", "score = 1"),
-        ("memories", "memory = '{}'"),
-    ],
-)
-def test_verify_finds_a_table_that_tells_otherwise_than_the_record(
-    opened: Store, table: str, change: str
-) -> None:
-    values = {"rounds": 20, "rows": 3, "cols": 3}
-    run = mining(opened, models="policy:tit-for-tat-raid,policy:guided?noise=0.5*2", values=values)
-    opened.db.execute(f"update {table} set {change} where rowid = (select max(rowid) from {table})")  # noqa: S608
-    opened.db.conn.commit()
-    ((_, fault),) = faults(opened, run)
-    assert fault == f"the table {table} differs from the record"
-
-
-def test_verify_finds_another_state_in_the_column_that_people_read(opened: Store) -> None:
-    run = mining(opened)
-    opened.db.table("turns").update((run.id, 1), {"state": "{}"})
-    assert list(faults(opened, run)) == [(1, "the column turns.state differs from the record")]
-
-
-@pytest.mark.parametrize(
-    ("part", "change"),
-    [
-        ("intents", lambda intents: intents.update({"miner-01": {"actions": 7}})),
-        (
-            "intents",
-            lambda intents: intents["miner-01"]["actions"].append({"kind": "mine", "cell": [99, 99]}),
-        ),
-        ("state", lambda state: state.pop("gold")),
-        ("events", lambda events: events.append({})),
-    ],
-)
-def test_verify_says_that_a_record_is_damaged(opened: Store, part: str, change: Any) -> None:
-    run = mining(opened)
-    change_record(opened, run, 1, part, change)
-    found = list(faults(opened, run))
-    assert found[0][0] == 1
-    assert "damaged" in found[0][1] or "differs" in found[0][1]
-
-
-def test_a_record_that_is_no_json_and_a_run_of_no_known_world_are_said(opened: Store) -> None:
-    run = mining(opened)
-    opened.db.table("turns").update((run.id, 1), {"record": "{"})
-    ((turn, fault),) = faults(opened, run)
-    assert turn == 1
-    assert "the record is damaged" in fault
-    opened.update(run.id, world="atlantis")
-    with pytest.raises(LabError, match="cannot be read by this hobbes: there is no world 'atlantis'"):
-        opened.find(run.id)

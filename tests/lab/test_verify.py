@@ -1,0 +1,873 @@
+"""What `hobbes verify` finds: each tampering is carried out with sqlite3 on a copy of a finished run.
+
+The tables FOUND and NOT_FOUND are those of docs/data.md.
+"""
+# ruff: noqa: S608  tampering is done in SQL
+
+import asyncio
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse, Response
+from typer.testing import CliRunner
+
+from engine.record import canonical, sha256
+from engine.turn import TurnRecord, first_digest
+from lab.cli import app
+from lab.errors import HaltedRunError, LabError
+from lab.play import playing
+from lab.play.playing import RunOptions, begin, go_on
+from lab.proof.replaying import replay_run
+from lab.proof.verifying import Fault, faults
+from lab.store.database import CALL_COLUMNS, RUN_COLUMNS, Run, Store, open_store, sealed, sealed_by_column
+from lab.store.journal import rows_of
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
+from nodes.caps import Caps
+from tests.conftest import ROOT
+from tests.lab.play import mining, played
+from tests.lab.test_failures import completion, server
+from tests.lab.test_observer import game, granting_all, on
+from tests.lab.test_second_question import FIRST, UNREADABLE, answering
+
+DATA = ROOT / "docs" / "data.md"
+
+NOTHING = "nothing"
+"""What verify says of a run that verifies."""
+
+
+class Copy:
+    """The run database of a home with one run, for a tamperer."""
+
+    def __init__(self, file: Path) -> None:
+        self.connection = sqlite3.connect(file)
+        self.connection.row_factory = sqlite3.Row
+
+    def __call__(self, sql: str, *values: object) -> None:
+        """Change something; it must not be nothing that is changed."""
+        for statement in sql.split(";"):
+            assert self.connection.execute(statement, values).rowcount, f"nothing is changed by: {statement}"
+
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        return self.connection.execute(sql, values).fetchall()
+
+    def record(self, turn: int) -> dict[str, Any]:
+        (row,) = self.rows("select record from turns where turn = ?", turn)
+        record: dict[str, Any] = json.loads(row["record"])
+        return record
+
+    def change(self, turn: int, change: Callable[[dict[str, Any]], object]) -> None:
+        """Change the record of a turn, and nothing else."""
+        record = self.record(turn)
+        change(record)
+        self("update turns set record = ? where turn = ?", canonical(record), turn)
+
+    def tell_again(self) -> None:
+        """Let the tables, the columns of states and the chain of digests follow from the records."""
+        (run,) = self.rows("select id, digest from runs")
+        with open_store(Path(self.rows("pragma database_list")[0]["file"]).parent) as store:
+            found = store.find(run["id"])
+            digest = first_digest(found.world, found.setting)
+        for row in self.rows("select turn, record from turns order by turn"):
+            turn, record = row["turn"], TurnRecord.from_json(json.loads(row["record"]))
+            digest = sha256(digest + row["record"])
+            state = canonical(record.state)
+            self("update turns set state = ?, digest = ? where turn = ?", state, digest, turn)
+            for table, told in rows_of(record):
+                self.connection.execute(f"delete from {table.name} where turn = ?", [turn])
+                columns = ", ".join(("run", "turn", *table.columns))
+                for values in told:
+                    marks = ", ".join("?" * (len(values) + 2))
+                    self(f"insert into {table.name} ({columns}) values ({marks})", run["id"], turn, *values)
+        self("update runs set digest = ?", digest)
+
+    def seal_again(self) -> None:
+        """Let all seals be those of their rows."""
+        for row in self.rows("select rowid, * from calls"):
+            seal = sealed({column: row[column] for column in CALL_COLUMNS})
+            self("update calls set seal = ? where rowid = ?", seal, row["rowid"])
+        (run,) = self.rows("select * from runs")
+        self("update runs set seal = ?", sealed_by_column({column: run[column] for column in RUN_COLUMNS}))
+
+    def text(self, text: str) -> str:
+        """Keep a text under its hash."""
+        name = sha256(text)
+        self.connection.execute("insert or ignore into texts values (?, ?)", [name, text])
+        return name
+
+    def close(self) -> None:
+        self.connection.commit()
+        self.connection.close()
+
+
+Change = str | Callable[[Copy], object]
+"""SQL statements, or what a tamperer does."""
+
+
+class Tampering:
+    """What is changed, in one way or several, and what verify says first, or why it says nothing.
+
+    In what it says, … stands for anything.
+    """
+
+    def __init__(self, what: str, says: str, *changes: Change, world: str = "mining") -> None:
+        self.what, self.says, self.changes, self.world = what, says, changes, world
+
+    def said_in(self, line: str) -> bool:
+        return re.fullmatch(".*".join(map(re.escape, self.says.split("…"))), line, re.DOTALL) is not None
+
+
+def carry_out(change: Change, copy: Copy) -> None:
+    if isinstance(change, str):
+        copy(change)
+    else:
+        change(copy)
+
+
+def sealed_again(change: Change) -> Callable[[Copy], None]:
+    """Carry out a change, and make all seals anew."""
+
+    def both(copy: Copy) -> None:
+        carry_out(change, copy)
+        copy.seal_again()
+
+    return both
+
+
+def told_again(*changes: tuple[int, Callable[[dict[str, Any]], object]]) -> Callable[[Copy], None]:
+    """Change records, and let all that follows from them follow."""
+
+    def all_of_it(copy: Copy) -> None:
+        for turn, change in changes:
+            copy.change(turn, change)
+        copy.tell_again()
+
+    return all_of_it
+
+
+def richer(record: dict[str, Any]) -> None:
+    record["state"]["gold"]["miner-01"] += 1_000
+
+
+def swap_turns(copy: Copy) -> None:
+    copy("update turns set turn = -1 where turn = 1")
+    copy("update turns set turn = 1 where turn = 2")
+    copy("update turns set turn = 2 where turn = -1")
+
+
+def another_code(copy: Copy) -> None:
+    copy.change(DROPPED, lambda record: record["drops"][0].update(code="mining/invented"))
+    copy("update drops set code = 'mining/invented' where turn = ? and n = 0", DROPPED)
+
+
+def no_last_turn(copy: Copy) -> None:
+    """Cut off the last turn, with all rows of it, as if the run had been shorter."""
+    for table in ("turns", "calls", *(table.name for table in TurnRecord.tables())):
+        copy.connection.execute(f"delete from {table} where turn = {LAST}")
+    copy("update runs set turns = ?, digest = (select digest from turns where turn = ?)", LAST, LAST - 1)
+
+
+def cut_back(copy: Copy) -> None:
+    """Cut off the last turn, and let the run be one that was stopped before it."""
+    no_last_turn(copy)
+    copy("update runs set status = 'unfinished', outcomes = null, scores = null, tainted = null")
+    copy("delete from measures")
+
+
+def copied_call(copy: Copy, **values: object) -> None:
+    """Put in another call like the first one of miner-01 in turn 1."""
+    (row,) = copy.rows("select * from calls where turn = 1 and agent = 'miner-01' and attempt = 1")
+    call = {**dict(row), **values}
+    copy(
+        f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})",
+        *call.values(),
+    )
+
+
+def failed_before(copy: Copy) -> None:
+    """Put a failed attempt before the one that counts."""
+    copy("update calls set attempt = 2 where turn = 1 and agent = 'miner-01'")
+    (row,) = copy.rows("select * from calls where turn = 1 and agent = 'miner-01'")
+    call = {**dict(row), "attempt": 1, "outcome": "timed-out", "found_as": "none", "answer": ""}
+    copy(
+        f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})",
+        *call.values(),
+    )
+
+
+def other_prompt(column: str) -> Callable[[Copy], None]:
+    """Let a call have been asked with another text."""
+
+    def put(copy: Copy) -> None:
+        name = copy.text("Be generous.")
+        copy(f"update calls set {column} = ? where turn = 1 and agent = 'miner-03'", name)
+
+    return put
+
+
+def another_run(copy: Copy) -> None:
+    """Play another run of the same settings, and put it in the place of this one, under its id."""
+    (row,) = copy.rows("select id, started from runs")
+    copy.connection.commit()
+    home = Path(copy.rows("pragma database_list")[0]["file"]).parent
+    with open_store(home) as store:
+        asked = store.find(row["id"])
+        values = json.loads(store.db.table("runs").get(row["id"])["config"])
+        other = played(store, RunOptions("mining", 3, models="policy:random", values=values)).id
+        assert store.find(other).digest != asked.digest
+    tables = ("turns", "calls", "measures", *(table.name for table in TurnRecord.tables()))
+    for table in tables:
+        copy(f"delete from {table} where run = ?", row["id"])
+        copy.connection.execute(f"update {table} set run = ? where run = ?", [row["id"], other])
+    copy("delete from runs where id = ?", row["id"])
+    copy("update runs set id = ?, started = ?", *row)
+    copy.seal_again()
+
+
+TURNS, LAST = 6, 5
+"""The mining run has turns 0 to 5."""
+DROPPED = 0
+"""A turn of the mining run with a drop."""
+CALL = "turn = 1 and agent = 'miner-03' and attempt = 1"
+"""A call to a model."""
+REPAIRED = "outcome = 'repaired', found_as = 'repaired'"
+DECISION = json.dumps({"claim": []})
+FIRST_ROW = "where rowid = (select min(rowid) from {})"
+"""The first row of a table."""
+
+DAMAGED_CALL = "turn 1: the call of miner-03, attempt 1, was changed after it had been written"
+TABLE = "turn …: the table … differs from the record"
+BEYOND = "turn …: the table … has rows of a turn that the run does not have"
+FIGURES = "run: the table measures differs from what the turns give"
+SINCE_BEGUN = "run: the column runs.… was changed after the run had begun"
+
+
+def changed(table: str, change: str) -> str:
+    """Change the first row of a table."""
+    return f"update {table} set {change} {FIRST_ROW.format(table)}"
+
+
+FOUND = (
+    Tampering(
+        "the column `turns.state`",
+        "turn 1: the column turns.state differs from the record",
+        "update turns set state = '{}' where turn = 1",
+    ),
+    Tampering(
+        "a row of `intents`, `drops`, `mends`, `events`, `messages`, `draws`, `reports`, `memories` changed",
+        TABLE,
+        changed("intents", "intent = '{}'"),
+        changed("drops", "code = 'mining/invented'"),
+        changed("mends", "kept = '1'"),
+        changed("events", "agent = 'miner-99'"),
+        changed("messages", "text = 'I give up.'"),
+        changed("draws", "winner = 'nobody'"),
+        changed("reports", "score = 11 - score"),
+        changed("memories", "memory = '{}'"),
+    ),
+    Tampering(
+        "a row of these tables deleted",
+        TABLE,
+        *(f"delete from {table} {FIRST_ROW.format(table)}" for table in ("drops", "events", "draws")),
+    ),
+    Tampering(
+        "a row of these tables added",
+        TABLE,
+        "insert into drops select run, 2, 99, agent, stage, code, said, detail from drops limit 1",
+        "insert into events select run, 2, 99, type, agent, event from events limit 1",
+        "insert into draws select run, 2, 99, event, subject, participants, digest, winner from draws"
+        " limit 1",
+    ),
+    Tampering(
+        "the column `turns.ledgers`",
+        "turn 1: the column turns.ledgers differs from what the rules give",
+        "update turns set ledgers = '{}' where turn = 1",
+        world="nations",
+    ),
+    Tampering(
+        "the state inside the record",
+        "turn 2: the part state of the record differs from what the engine gives",
+        lambda copy: copy.change(2, richer),
+    ),
+    Tampering(
+        "the code of a rejection, in the record and in its table",
+        "turn 0: the part drops of the record differs from what validation gives (miner-02)",
+        another_code,
+    ),
+    Tampering(
+        "a memory inside the record",
+        "turn 1: the part memories of the record differs from what memory gives (miner-01)",
+        lambda copy: copy.change(1, lambda record: record["memories"]["miner-01"].update(notes="I was away")),
+    ),
+    Tampering(
+        "a record that is not JSON",
+        "…, turn 1: the record is damaged: …",
+        "update turns set record = '{' where turn = 1",
+    ),
+    Tampering(
+        "the digest of one turn",
+        "turn 2: the chain of digests is broken",
+        "update turns set digest = 'beef' where turn = 2",
+    ),
+    Tampering(
+        "the digest of the run",
+        "turn 5: the run's digest is not the last link of the chain",
+        "update runs set digest = 'beef'",
+    ),
+    Tampering(
+        "two turns swapped",
+        "turn 1: the part intents of the record differs from what validation gives (miner-01)",
+        swap_turns,
+    ),
+    Tampering(
+        "a turn deleted, the last one or another",
+        "turn …: the turn is missing",
+        "delete from turns where turn = 2",
+        f"delete from turns where turn = {LAST}",
+    ),
+    Tampering(
+        "the last turn cut off with all its rows, while the run says that it is finished",
+        "run: the run is finished, but the game is not over after turn 4",
+        no_last_turn,
+    ),
+    Tampering(
+        "rows of a turn after the last one, or before the first one",
+        BEYOND,
+        "insert into turns select run, 6, state, record, digest, ledgers, ended from turns where turn = 1",
+        "insert into reports select run, 77, rater, ratee, kind, score from reports limit 1",
+        "insert into reports select run, -1, rater, ratee, kind, score from reports limit 1",
+        lambda copy: copied_call(copy, turn=TURNS),
+    ),
+    Tampering(
+        "states forged, and all tables and digests made anew",
+        "turn …: the part state of the record differs from what the engine gives",
+        told_again((2, richer)),
+        told_again(*((turn, richer) for turn in range(TURNS))),
+    ),
+    Tampering(
+        "an answer changed to another decision",
+        "turn 1: the call of miner-02, attempt 1, was changed after it had been written",
+        f"update calls set answer = '{DECISION}' where turn = 1 and agent = 'miner-02'",
+    ),
+    Tampering(
+        "an answer changed to another decision, and sealed anew",
+        "turn 1: the part intents of the record differs from what validation gives (miner-02)",
+        sealed_again(
+            f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'"
+        ),
+    ),
+    Tampering(
+        "a space added to an answer", DAMAGED_CALL, f"update calls set answer = answer || ' ' where {CALL}"
+    ),
+    Tampering("the outcome of a call", DAMAGED_CALL, f"update calls set outcome = 'refused' where {CALL}"),
+    Tampering(
+        "the outcome of a call, sealed anew",
+        "turn 1: the part outcomes of the record differs from what reading gives (miner-03)",
+        sealed_again(f"update calls set outcome = 'refused', found_as = 'none' where {CALL}"),
+    ),
+    Tampering(
+        "a failed call relabelled `answered`",
+        "turn 4: the call of miner-03, attempt 1, was changed after it had been written",
+        "update calls set outcome = 'answered' where outcome = 'truncated'",
+    ),
+    Tampering(
+        "a failed call relabelled `answered` and sealed anew",
+        "turn 4: the call of miner-03, attempt 1, is recorded as answered (none),"
+        " and its answer is repaired (repaired)",
+        sealed_again("update calls set outcome = 'answered' where outcome = 'truncated'"),
+    ),
+    Tampering(
+        "a failed call relabelled as what its text can be read as, and sealed anew",
+        "turn 5: the part outcomes of the record differs from what reading gives (miner-03)",
+        sealed_again(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
+    ),
+    Tampering(
+        "how an answer was found in its text",
+        DAMAGED_CALL,
+        f"update calls set found_as = 'embedded' where {CALL}",
+    ),
+    Tampering("a call deleted", "turn 1: there is no call of miner-03", f"delete from calls where {CALL}"),
+    Tampering(
+        "the call of an observer deleted",
+        "turn 1: there is no call of observer",
+        "delete from calls where agent = 'observer' and turn = 1",
+        world="trust",
+    ),
+    Tampering(
+        "an attempt forged",
+        "turn 1: the call of miner-01, attempt 2, was changed after it had been written",
+        lambda copy: copied_call(copy, attempt=2),
+    ),
+    Tampering(
+        "an attempt forged and sealed",
+        "turn 1: miner-01 was asked again, attempt 2, after it had decided",
+        sealed_again(lambda copy: copied_call(copy, attempt=2, answer="{}")),
+    ),
+    Tampering(
+        "an attempt with another number, sealed anew",
+        "turn 1: the attempts of miner-03 are not numbered from 1 without a gap",
+        sealed_again(f"update calls set attempt = 7 where {CALL}"),
+    ),
+    Tampering(
+        "a call of an agent that was not asked, sealed",
+        "turn 1: there is a call of miner-09, who was not asked",
+        sealed_again(lambda copy: copied_call(copy, agent="miner-09")),
+    ),
+    Tampering(
+        "the text of a prompt",
+        "turn 1: the prompt text of miner-03, attempt 1, is not the one that was sent",
+        f"update texts set text = 'Be kind.' where hash = (select prompt from calls where {CALL})",
+    ),
+    Tampering(
+        "a system text",
+        "turn 0: the system text of miner-03, attempt 1, is not the one that was sent",
+        f"update texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
+    ),
+    Tampering("the prompt of a call, replaced by another text", DAMAGED_CALL, other_prompt("prompt")),
+    Tampering(
+        "a template of the prompts",
+        "run: the text of runs.system_template is not the one that the run began with",
+        "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
+    ),
+    Tampering(
+        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning`, `error`, `milliseconds`, `tries`,"
+        " `arrived` of `calls`",
+        DAMAGED_CALL,
+        *(
+            f"update calls set {change} where {CALL}"
+            for change in (
+                "model = 'gpt-5'",
+                "tokens_in = 1",
+                "tokens_out = 1",
+                "reasoning = 'I like them.'",
+                "error = 'it was late'",
+                "milliseconds = 1",
+                "tries = 3",
+                "arrived = '2001-01-01'",
+            )
+        ),
+    ),
+    Tampering(
+        "the columns `config`, `seed`, `models`, `prompts`, `lang`, `observer_text`, `started`, `hobbes`"
+        " of `runs`",
+        SINCE_BEGUN,
+        "update runs set config = json_set(config, '$.mine_cap', 7)",
+        "update runs set seed = 2",
+        "update runs set models = '{}'",
+        "update runs set prompts = 'unguided'",
+        "update runs set lang = 'zh'",
+        "update runs set observer_text = 'Be kind.'",
+        "update runs set started = '2001-01-01'",
+        "update runs set hobbes = '9.9'",
+    ),
+    Tampering(
+        "the seed, sealed anew",
+        "turn 0: the part draws of the record differs from what the engine gives",
+        sealed_again("update runs set seed = 2"),
+    ),
+    Tampering(
+        "a setting, sealed anew",
+        "turn 0: the chain of digests is broken",
+        sealed_again("update runs set config = json_set(config, '$.mine_cap', 7)"),
+    ),
+    Tampering(
+        "the columns `tainted`, `scores`, `outcomes` of `runs`",
+        "run: the column runs.… differs from what the turns give",
+        "update runs set tainted = 1 - tainted",
+        "update runs set scores = json_set(scores, '$.miner-01', 1000)",
+        """update runs set outcomes = '{"answered": 1000}'""",
+        "update runs set scores = null",
+    ),
+    Tampering(
+        "the columns `value`, `decisions`, `failures` of `measures`",
+        FIGURES,
+        *(changed("measures", f"{column} = 77") for column in ("value", "decisions", "failures")),
+    ),
+    Tampering(
+        "a measure deleted or added",
+        FIGURES,
+        f"delete from measures {FIRST_ROW.format('measures')}",
+        "insert into measures select run, 'virtue', scope, 1, 1, 0 from measures limit 1",
+    ),
+    Tampering(
+        "a finished run that is said to be unfinished",
+        "run: the run is unfinished, but it has the figures of a finished one",
+        "update runs set status = 'unfinished'",
+    ),
+    Tampering(
+        "a status that there is not",
+        "run: the column runs.status says 'perfect', which no run can be",
+        "update runs set status = 'perfect'",
+    ),
+    Tampering(
+        "a question to a person that nobody asked",
+        "run: the run is finished, but the column runs.question holds a question",
+        """update runs set question = '{"address": "1/observer/1", "asked": "{}"}'""",
+    ),
+    Tampering(
+        "what a waiting run asks a person",
+        "turn 1: the column runs.question is not what the agents ask for",
+        "update runs set question = replace(question, 'unit-b', 'unit-a')",
+        world="waiting",
+    ),
+    Tampering(
+        "an answer of a turn in progress",
+        "turn 1: the call of unit-a, attempt 1, was changed after it had been written",
+        "update calls set answer = '{}' where turn = 1 and agent = 'unit-a'",
+        world="waiting",
+    ),
+    Tampering(
+        "the outcome of a call of a turn in progress, sealed anew",
+        "turn 1: the call of unit-a, attempt 1, is recorded as refused (json),"
+        " and its answer is refused (none)",
+        sealed_again("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
+        world="waiting",
+    ),
+    Tampering(
+        "a call of a turn in progress deleted",
+        "turn 1: there is no call of unit-a",
+        "delete from calls where turn = 1 and agent = 'unit-a'",
+        world="waiting",
+    ),
+    Tampering(
+        "a waiting run that is said to be finished",
+        "turn 1: the table calls has rows of a turn that the run does not have",
+        "update runs set status = 'finished', question = null",
+        world="waiting",
+    ),
+)
+
+NOT_FOUND = (
+    Tampering(
+        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning` of `calls`, sealed anew",
+        "Only the provider knows them. Anybody can make a seal.",
+        *(
+            sealed_again(f"update calls set {change} where {CALL}")
+            for change in ("model = 'gpt-5'", "tokens_in = 1", "tokens_out = 1", "reasoning = 'I like them.'")
+        ),
+    ),
+    Tampering(
+        "the columns `arrived`, `milliseconds`, `tries`, `error` of `calls`, sealed anew",
+        "Nothing follows from them.",
+        *(
+            sealed_again(f"update calls set {change} where {CALL}")
+            for change in ("arrived = '2001-01-01'", "milliseconds = 1", "tries = 3", "error = 'it was late'")
+        ),
+    ),
+    Tampering(
+        "a space added to an answer, sealed anew",
+        "The answer is read as the same decision.",
+        sealed_again(f"update calls set answer = answer || ' ' where {CALL}"),
+    ),
+    Tampering(
+        "the prompt of a call replaced by another text, sealed anew",
+        "`verify` plays with the engine alone, which writes no prompts. `replay` finds it.",
+        sealed_again(other_prompt("prompt")),
+    ),
+    Tampering(
+        "a failed attempt put before the one that counts, sealed",
+        "After a halt an agent is asked again.",
+        sealed_again(failed_before),
+    ),
+    Tampering(
+        "the same with a failed call whose follow-up question was answered",
+        "Only the answer that counts is in the record. `replay` finds it.",
+        sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
+    ),
+    Tampering(
+        "the columns `models`, `prompts`, `lang`, `observer_text`, `started`, `hobbes` of `runs`,"
+        " sealed anew",
+        "No answer follows from them.",
+        sealed_again(
+            "update runs set models = '{}', prompts = 'unguided', lang = 'zh', observer_text = 'Be kind.',"
+            " started = '2001-01-01', hobbes = '9.9'"
+        ),
+    ),
+    Tampering(
+        "the columns `name`, `caps`, `seconds`, `error`, `ended` of `runs`, and `turns.ended`",
+        "They may change while a run is played, and nothing follows from them.",
+        "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01'",
+        "update turns set ended = '2001-01-01'",
+    ),
+    Tampering(
+        "the last turn cut off with all its rows, and the run made an unfinished one",
+        "A run that was stopped there looks the same.",
+        cut_back,
+    ),
+    Tampering(
+        "the whole run replaced by another one with the same settings",
+        "It is a run like any other. Only its digest differs from the one that was written down elsewhere.",
+        another_run,
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """A home for each world, each with one recorded run, in which much goes wrong; and one that waits."""
+    folder = tmp_path_factory.mktemp("homes")
+    app = stand_in(faults={"cut-by-length": 0.3})
+    with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        for name, request in RECORDED.items():
+            with open_store(folder / name) as store:
+                run = begin(store, request)
+                asyncio.run(go_on(store, run, lambda _: None))
+                if name == "waiting":
+                    asyncio.run(
+                        go_on(store, store.find(run.id), lambda _: None, granting_all(store.find(run.id)))
+                    )
+    return {name: folder / name for name in RECORDED}
+
+
+RECORDED = {
+    "mining": RunOptions(
+        "mining",
+        3,
+        models="policy:tit-for-tat-raid*1,policy:guided?noise=0.5*1,openai:policy/guided*1",
+        values={"rounds": TURNS, "rows": 2, "cols": 2, "reask": 1, "communication": True, "taint_share": 0.5},
+    ),
+    "nations": RunOptions("nations", 3, models="policy:random", values={"rounds": 2}),
+    "trust": RunOptions(
+        "trust",
+        2,
+        models="policy:copykitten,policy:beggar*1",
+        values={"rounds": 3, "observer": "openai:policy/half-once"},
+    ),
+    "waiting": RunOptions(
+        "trust", 2, models="policy:copykitten,policy:beggar*1", values={"rounds": 3, "observer": "human"}
+    ),
+}
+
+
+def told(found: Fault) -> str:
+    """Say a fault as `hobbes verify` prints it."""
+    return f"{'run' if found.turn is None else f'turn {found.turn}'}: {found.fault}"
+
+
+def verified(home: Path) -> list[str]:
+    """Return what verify says of the only run of a home."""
+    with open_store(home) as store:
+        return [told(fault) for fault in faults(store, store.find("last"))] or [NOTHING]
+
+
+def tampered(recorded: Path, change: Change, home: Path) -> Path:
+    """Return a copy of a home in which something was changed."""
+    home.mkdir()
+    shutil.copyfile(recorded / "runs.db", home / "runs.db")
+    copy = Copy(home / "runs.db")
+    carry_out(change, copy)
+    copy.close()
+    return home
+
+
+def each_change(tamperings: tuple[Tampering, ...]) -> list[Any]:
+    """List each tampering with each of its changes."""
+    return [
+        pytest.param(tampering, change, id=f"{tampering.what} {number}")
+        for tampering in tamperings
+        for number, change in enumerate(tampering.changes)
+    ]
+
+
+@pytest.mark.parametrize(("tampering", "change"), each_change(FOUND))
+def test_verify_finds(tampering: Tampering, change: Change, homes: Mapping[str, Path], home: Path) -> None:
+    found = verified(tampered(homes[tampering.world], change, home))
+    assert tampering.said_in(found[0]), found
+
+
+@pytest.mark.parametrize(("tampering", "change"), each_change(NOT_FOUND))
+def test_verify_cannot_find(
+    tampering: Tampering, change: Change, homes: Mapping[str, Path], home: Path
+) -> None:
+    assert verified(tampered(homes[tampering.world], change, home)) == [NOTHING]
+
+
+def test_a_run_put_in_the_place_of_another_has_another_digest(homes: Mapping[str, Path], home: Path) -> None:
+    with open_store(homes["mining"]) as store:
+        written_down = store.find("last").digest
+    with open_store(tampered(homes["mining"], another_run, home)) as store:
+        assert store.find("last").digest != written_down
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in NOT_FOUND if "`replay` finds it" in one.says], ids=lambda one: one.what
+)
+def test_replay_finds_it(one: Tampering, homes: Mapping[str, Path], home: Path) -> None:
+    with open_store(tampered(homes["mining"], one.changes[0], home)) as store:
+        diverged = asyncio.run(replay_run(store, store.find("last"), reread=False)).divergence
+    assert diverged is not None
+    assert diverged.agent == "miner-03"
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_runs_that_are_tampered_with_verify(name: str, homes: Mapping[str, Path]) -> None:
+    assert verified(homes[name]) == [NOTHING]
+
+
+def test_the_documents_tell_what_is_found_and_what_is_not() -> None:
+    (section,) = re.findall(
+        "## What verify finds\n(.*?)(?=\n## |\\Z)", DATA.read_text(encoding="utf-8"), re.DOTALL
+    )
+    rows = [line for line in section.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
+    assert rows == [
+        "| changed | what `verify` says first |",
+        *(f"| {one.what} | {one.says} |" for one in FOUND),
+        "| changed | why `verify` does not find it |",
+        *(f"| {one.what} | {one.says} |" for one in NOT_FOUND),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("intents", lambda intents: intents.update({"miner-01": {"actions": 7}})),
+        (
+            "intents",
+            lambda intents: intents["miner-01"]["actions"].append({"kind": "mine", "cell": [99, 99]}),
+        ),
+        ("state", lambda state: state.pop("gold")),
+        ("events", lambda events: events.append({})),
+    ],
+)
+def test_verify_says_that_a_record_is_damaged(opened: Store, part: str, change: Any) -> None:
+    run = mining(opened)
+    row = opened.db.table("turns").get((run.id, 1))
+    record = json.loads(row["record"])
+    change(record[part])
+    opened.db.table("turns").update((run.id, 1), {"record": json.dumps(record)})
+    found = list(faults(opened, run))
+    assert found[0][0] == 1
+    assert "damaged" in found[0][1] or "differs" in found[0][1]
+
+
+def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(opened: Store) -> None:
+    run = mining(opened)
+    opened.update(run.id, rules_version=7)
+    with pytest.raises(LabError, match=r"recorded by hobbes .* \(record 2, mining rules 7\): verify it, "):
+        list(faults(opened, opened.find(run.id)))
+    opened.update(run.id, world="atlantis")
+    with pytest.raises(LabError, match="cannot be read by this hobbes: there is no world 'atlantis'"):
+        opened.find(run.id)
+
+
+def test_a_run_that_was_killed_before_its_first_turn_verifies(opened: Store) -> None:
+    assert list(faults(opened, begin(opened, RunOptions("mining")))) == []
+
+
+def verifies(store: Store, run: Run) -> Run:
+    """Check that a run verifies as it stands now."""
+    run = store.find(run.id)
+    assert list(faults(store, run)) == []
+    return run
+
+
+def test_a_run_that_halts_and_is_resumed_verifies_at_every_stop(opened: Store) -> None:
+    """The follow-up question fails, the run halts; then the turn's own question is answered at once."""
+    said = {1: UNREADABLE, 2: UNREADABLE, 3: json.dumps({"claim": []})}
+    values = {"rounds": 1, "reask": 1, "on_failure": "halt"}
+    with answering(lambda address: said[int(address.rpartition("/")[2])]) as asked:
+        run = begin(opened, RunOptions("mining", 1, models="openai:m", values=values))
+        with pytest.raises(HaltedRunError, match="unreadable"):
+            asyncio.run(go_on(opened, run, lambda _: None))
+        assert verifies(opened, run).status == "halted"
+        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+    assert len(asked) == 3
+    assert verifies(opened, run).status == "finished"
+    replayed = asyncio.run(replay_run(opened, opened.find(run.id), reread=False))
+    assert replayed.digest == opened.find(run.id).digest
+
+
+@pytest.mark.parametrize("second", [json.dumps({"claim": [], "memory": "second"}), UNREADABLE])
+def test_a_run_with_follow_up_questions_verifies(second: str, opened: Store) -> None:
+    with answering(lambda address: FIRST if address.endswith("/1") else second):
+        values = {"rounds": 2, "reask": 1, "taint_share": 1.0}
+        run = verifies(opened, played(opened, RunOptions("mining", 2, models="openai:m", values=values)))
+    assert max(len(calls) for calls in opened.attempts(run.id, 0).values()) == 2
+
+
+def test_a_run_whose_provider_fails_verifies_whether_it_is_gone_or_comes_back(opened: Store) -> None:
+    healthy = False
+
+    def answer(_: int) -> Response:
+        return completion() if healthy else JSONResponse({"error": {"message": "down"}}, 401)
+
+    with server(answer) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = begin(opened, RunOptions("mining", 3, models="openai:m", values={"rounds": 3}))
+        with pytest.raises(HaltedRunError):
+            asyncio.run(go_on(opened, run, lambda _: None))
+        assert verifies(opened, run).status == "halted"
+        healthy = True
+        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+        assert verifies(opened, run).status == "finished"
+
+
+def test_a_run_that_reaches_its_cap_and_goes_on_verifies(opened: Store) -> None:
+    run = begin(opened, RunOptions("mining", 3, values={"rounds": 3}), Caps(calls=4))
+    with pytest.raises(HaltedRunError):
+        asyncio.run(go_on(opened, run, lambda _: None))
+    halted = verifies(opened, run)
+    asyncio.run(go_on(opened, playing.recap(opened, halted, {"calls": 100}), lambda _: None))
+    assert verifies(opened, run).status == "finished"
+
+
+def test_a_run_with_a_person_verifies_at_every_question(opened: Store) -> None:
+    run = on(opened, begin(opened, game("human")))
+    while verifies(opened, run).status == "waiting":
+        run = on(opened, run, granting_all(run))
+    assert run.status == "finished"
+
+
+@pytest.mark.parametrize("faults_of_server", [{}, {"error-400": 1.0}], ids=["answers", "fails"])
+def test_a_run_with_a_model_as_observer_verifies(faults_of_server: dict[str, float], opened: Store) -> None:
+    with (
+        in_thread(stand_in(faults=faults_of_server)) as base,
+        environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"),
+    ):
+        verifies(opened, played(opened, game("openai:policy/all?noise=0.5", taint_share=1.0)))
+
+
+def test_a_run_whose_teams_grow_verifies(opened: Store) -> None:
+    values: dict[str, Any] = {"rounds": 8, "start": 120, "victory": "team", "miss": 0}
+    models = "policy:racer*1,policy:copykitten*1"
+    run = verifies(opened, played(opened, RunOptions("trust", 2, models=models, values=values)))
+    assert "unit-a-2" in list(opened.turns(run.id))[-1].record.intents
+
+
+def test_a_finished_run_that_is_resumed_and_killed_is_still_a_finished_one(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(playing, "_play_to_the_end", killed)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(go_on(opened, run, lambda _: None))
+    assert verifies(opened, run).status == "finished"
+
+
+def test_a_run_is_verified_as_of_one_moment_while_it_is_played(
+    opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between finding the run and verifying it, another process plays a turn."""
+    run = on(opened, begin(opened, game("human")))
+    find = Store.find
+
+    def find_and_go_on(self: Store, reference: str) -> Run:
+        found = find(self, reference)
+        if self.db is not opened.db:
+            monkeypatch.setattr(Store, "find", find)
+            on(opened, run, granting_all(run))
+        return found
+
+    monkeypatch.setattr(Store, "find", find_and_go_on)
+    said = CliRunner().invoke(app, ["verify", "last", "--home", str(home)])
+    assert (said.exit_code, said.stdout) == (0, f"{run.turns} turns verified; digest {run.digest}\n")
+    assert opened.find(run.id).turns > run.turns

@@ -1,0 +1,36 @@
+"""Cut power by the hundred: longer runs, every pair of moments, cuts at any byte, damaged checkpoints."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.lab.test_power_cut import (
+    Game,
+    a_person_observes,
+    check_cuts,
+    check_damage,
+    check_pairs,
+    mining,
+    nations,
+    reference,
+)
+
+pytestmark = pytest.mark.soak
+
+ROUNDS, CUTS, DAMAGES = 12, 300, 300
+
+
+@pytest.mark.parametrize("game", [mining, nations, a_person_observes])
+def test_power_is_cut_again_and_again(game: Game, tmp_path: Path) -> None:
+    luck = random.Random(game.__name__)  # noqa: S311  no secret
+    short = reference(game(4), tmp_path / "short")
+    check_pairs(short, tmp_path, all_of_them=True)
+    whole = reference(game(ROUNDS), tmp_path / "whole", every=5)
+    asked_again = check_cuts(whole, tmp_path, CUTS, luck)
+    check_damage(whole, tmp_path, DAMAGES, luck)
+    pairs = len(short.moments) * (len(short.moments) + 1)
+    print(f"\n{game.__name__}: {pairs} pairs of moments, {CUTS} cuts, {DAMAGES} damaged checkpoints")
+    print(
+        f"of {len(whole.asked)} calls, {min(asked_again)} to {max(asked_again)} were asked again after a cut"
+    )
