@@ -39,6 +39,8 @@ from tests.lab.test_faults import served
 from tests.lab.test_observer import REASON, ROUNDS, game, on
 
 LOCAL = "http://127.0.0.1"
+GRANT, WHY = "/rulings/unit-b/grant", "/rulings/unit-b/reason"
+"""The fields of trust's form, if unit-b begs."""
 
 
 @pytest.fixture
@@ -184,9 +186,11 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
     run = on(opened, begin(opened, game("human")))
     while run.status == "waiting":
         page = pages.get(f"/{run.id}").text
-        asked = dict(re.findall(r'name="(unit-\w+)" min="0" max="(\d+)"', page))
-        assert asked == {r["unit"]: str(r["amount"]) for r in waiting(run)}
-        answered = post(pages, run, {**asked, "reason": REASON})
+        asked = dict(re.findall(r'<input name="([^"]+)".*?max="(\d+)"', page))
+        assert asked == {f"/rulings/{r['unit']}/grant": str(r["amount"]) for r in waiting(run)}
+        reasons = {name.replace("/grant", "/reason"): REASON for name in asked}
+        assert all(f'name="{name}"' in page for name in reasons)
+        answered = post(pages, run, {**asked, **reasons})
         assert answered.status_code == 303
         played_on()
         run = opened.find(run.id)
@@ -197,14 +201,15 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
 @pytest.mark.parametrize(
     ("sent", "origin", "status", "told"),
     [
-        ({"unit-b": "1"}, "http://evil.example", 403, "another site's page may not answer"),
-        ({"unit-b": "1"}, None, 403, "another site's page may not answer"),
-        ({"unit-b": "1000"}, LOCAL, 400, "unit-b asks for"),
-        ({"unit-z": "1"}, LOCAL, 400, "write UNIT=AMOUNT"),
-        ({"unit-b": "1", "reason": "a\nb"}, LOCAL, 400, "a reason is text in UTF-8 on one line"),
-        ({"unit-b": ["1", "2"]}, LOCAL, 400, "write UNIT=AMOUNT, each once"),
-        ({"unit-b": "9" * 5000}, LOCAL, 400, "write UNIT=AMOUNT"),
-        ({"unit-b": "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
+        ({GRANT: "1"}, "http://evil.example", 403, "another site's page may not answer"),
+        ({GRANT: "1"}, None, 403, "another site's page may not answer"),
+        ({GRANT: "1000"}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
+        ({GRANT: ""}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
+        ({"unit-z": "1"}, LOCAL, 400, f"the form has no field 'unit-z'; it has: {GRANT}, {WHY}"),
+        ({GRANT: "1", WHY: "a\nb"}, LOCAL, 400, f"{WHY}: write text on one line"),
+        ({GRANT: ["1", "2"]}, LOCAL, 400, f"{GRANT}: write each only once"),
+        ({GRANT: "9" * 5000}, LOCAL, 400, "write a whole number from 0 to"),
+        ({GRANT: "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
     ],
 )
 def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR0917  a column each
@@ -229,7 +234,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
     page = pages.get(f"/{run.id}").text
     found = re.search(r'name="address" value="([^"]*)"', page)
     assert found is not None
-    form = {"address": found[1], "unit-b": "1", "reason": "for this turn only"}
+    form = {"address": found[1], GRANT: "1", WHY: "for this turn only"}
     sent = [
         pages.post(f"/{run.id}/answer", data=form, headers={"origin": LOCAL}, follow_redirects=False)
         for _ in range(3)
@@ -243,7 +248,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
 def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Store, pages: TestClient) -> None:
     run = on(opened, begin(opened, game("human")))
     with opened.playing(run.id):
-        answered = post(pages, run, {"unit-b": "0"})
+        answered = post(pages, run, {GRANT: "0"})
     assert (answered.status_code, "is being played by another process" in answered.text) == (400, True)
     assert opened.find(run.id).status == "waiting"
 
@@ -254,7 +259,7 @@ def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
     """Two calls are allowed, and both were made before the person was asked."""
     run = on(opened, begin(opened, game("human"), Caps(calls=2)))
     assert run.status == "waiting"
-    assert post(pages, run, {"unit-b": "0"}).status_code == 303
+    assert post(pages, run, {GRANT: "0"}).status_code == 303
     played_on()
     assert f"hobbes: run {run.id} halted: turn 1: --max-calls 2 is reached" in capsys.readouterr().err
 
@@ -279,7 +284,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
     ) as viewing:
         assert viewing.stdout is not None
         base = viewing.stdout.readline().strip().rstrip("/")
-        form = {"address": run.question["address"] if run.question else "", "unit-b": "1"}
+        form = {"address": run.question["address"] if run.question else "", GRANT: "1"}
         sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
         assert sent.status_code == 303
         viewing.send_signal(signal.SIGINT)
@@ -294,7 +299,7 @@ def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(
     run = on(opened, begin(opened, game("human")))
     with monkeypatch.context() as dead:
         dead.setattr(viewing, "_play_on", lambda *_: None)
-        assert post(pages, run, {"unit-b": "0"}).status_code == 303
+        assert post(pages, run, {GRANT: "0"}).status_code == 303
     again = on(opened, run)
     assert (again.status, again.question) == ("waiting", run.question)
 
