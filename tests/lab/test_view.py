@@ -9,18 +9,21 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
+from pydantic import BaseModel, Field
 from starlette.testclient import TestClient
 
 from engine.world import OBSERVER
 from lab.errors import LabError
-from lab.play.answering import waiting
+from lab.play.answering import as_posted, waiting
+from lab.play.forms import form_of
 from lab.play.playing import RunOptions, begin
 from lab.show import viewing
 from lab.show.exporting import export
@@ -37,6 +40,8 @@ from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
 from tests.lab.test_observer import REASON, ROUNDS, game, on
+
+Browser = Callable[[Path | str], str]
 
 LOCAL = "http://127.0.0.1"
 GRANT, WHY = "/rulings/unit-b/grant", "/rulings/unit-b/reason"
@@ -293,6 +298,78 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
     assert "Traceback" not in told
 
 
+class Posted(HTMLParser):
+    """What a browser posts of the forms of a page that nobody has changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: list[tuple[str, str]] = []
+        self._select = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        if tag == "input" and (found.get("type") != "checkbox" or "checked" in found):
+            self.fields.append((found["name"], found.get("value", "")))
+        elif tag == "select":
+            self._select = found["name"]
+        elif tag == "option" and "selected" in found:
+            self.fields.append((self._select, found["value"]))
+
+
+class License(BaseModel):
+    """One boat's."""
+
+    days: int = Field(20, ge=0, le=30, description="days at <sea>")
+    night: bool = True
+    port: bool | None = None
+    gear: Literal["nets", '"lines"'] = '"lines"'
+
+
+class Season(BaseModel):
+    """A ruling of another shape than trust's."""
+
+    quota: float = Field(1.5, ge=0)
+    why: str = Field('"few" & <fish>', max_length=40)
+    licenses: dict[Literal["Ann", "Bo's"], License] = {"Ann": License(days=3), "Bo's": License()}
+
+
+def test_the_page_has_the_form_of_whatever_model_a_world_has(
+    opened: Store, pages: TestClient, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it comes, a form posts the default of each of its fields, as the browser itself reads the page."""
+    run = on(opened, begin(opened, game("human")))
+    form = form_of(Season)
+    monkeypatch.setattr("lab.show.pages.asked_form", lambda _: form)
+    served_page = pages.get(f"/{run.id}").text
+    (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
+    for page in (served_page, browser(tmp_path / "page.html")):
+        posted = Posted()
+        posted.feed(page)
+        fields = [(name, value) for name, value in posted.fields if name != "address"]
+        assert json.loads(as_posted(form, fields)) == Season().model_dump()
+        assert [unescape(legend) for legend in re.findall("<legend>(.*?)</legend>", page)] == [
+            "your answer",
+            "Ann",
+            "Bo's",
+        ]
+        assert 'maxlength="40"' in page
+
+
+def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: TestClient) -> None:
+    run = on(opened, begin(opened, game("human")))
+    page = pages.get(f"/{run.id}").text
+    (asked,) = waiting(run)
+    heads, cells = (re.findall(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page) for tag in ("th", "td"))
+    assert heads[: len(asked)] == list(asked)
+    assert cells[: len(asked)] == [str(value) for value in asked.values()]
+    on(opened, run, '{"rulings": {"unit-b": {"grant": 2, "reason": "be brave"}}}')
+    card = pages.get(f"/{run.id}/0/observer").text
+    assert re.findall(r"<th [^>]*>(.*?)</th>", card.partition("requests</caption>")[2])[: len(asked)] == list(
+        asked
+    )
+    assert "be brave" in card.partition("<summary>rulings</summary>")[2]
+
+
 def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -375,7 +452,31 @@ def test_whatever_agents_say_the_page_is_built_alike(tmp_path: Path, monkeypatch
     assert built[0] == built[1]
 
 
-Browser = Callable[[Path | str], str]
+def begging(opened: Store, monkeypatch: pytest.MonkeyPatch, text: str) -> Run:
+    """Play until a unit begs for a reason of this text."""
+    said = json.dumps({"reasoning": text, "action": "beg", "amount": 3, "reason": text})
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, address, prompt
+        return Reply(said, "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    return on(opened, begin(opened, game("human")))
+
+
+@pytest.mark.parametrize("text", PAYLOADS)
+def test_whatever_agents_ask_the_form_is_built_alike(
+    text: str, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+    for asked in (text, "harmless"):
+        run = begging(opened, monkeypatch, asked)
+        page = Pages(opened, link, live=True).run(run)
+        assert waiting(run)
+        assert page.count("<fieldset>") == len(waiting(run))
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
+        built.append(structure(page))
+    assert built[0] == built[1]
 
 
 @pytest.fixture(scope="session")
