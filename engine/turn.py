@@ -324,11 +324,17 @@ def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: 
 
 
 def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> Judged[Any]:  # noqa: ANN401
-    """Validate the answers of a turn; what reading refused or changed stands before what the rules do."""
+    """Validate the answers of a turn; what reading refused or changed stands before what the rules do.
+
+    Agents are judged in the order of the world's actors, in whatever order their answers came. KeyError for
+    an answer of somebody who does not act now.
+    """
     outcomes, intents = {}, {}
     drops: list[Drop] = []
     mends: list[Mend] = []
-    for agent, answer in answers.items():
+    place = {agent: k for k, agent in enumerate(world.actors(state))}
+    for agent in sorted(answers, key=place.__getitem__):
+        answer = answers[agent]
         judged = world.validate(state, agent, answer.said)
         outcomes[agent], intents[agent] = answer.outcome.value, judged.intent
         drops += [*answer.drops, *judged.drops]
@@ -341,7 +347,12 @@ def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> Json
     requests = world.observer.requests(state, intents) if world.observer else ()
     if not requests:
         return None
-    return {"world": world.name, "turn": state.turn, "you": OBSERVER, "requests": list(requests)}
+    return {
+        "world": world.name,
+        "turn": state.turn,
+        world.viewer_key: OBSERVER,
+        "requests": list(requests),
+    }
 
 
 def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer | None) -> Judged[Any]:  # noqa: ANN401

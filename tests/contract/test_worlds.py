@@ -1,0 +1,466 @@
+"""The contract of `engine.world`, for every world: each test is a law that no world may break.
+
+The games are those of `tests.contract.games`, where a world is added.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from engine import turn as turns
+from engine.answer import ParsedAnswer
+from engine.chance import chance
+from engine.memory import Memory
+from engine.record import MESSAGE, Draw, Event, canonical
+from engine.turn import Judged, TurnRecord, first_digest
+from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Ruled, settle
+from engine.worlds import WORLDS
+from lab.play.stepping import MEMORY
+from nodes import reading, second
+from tests.arithmetic import comes_out
+from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, settled, start
+from tests.contract.private import others, places
+from tests.corpus import STRANGE, corpus, scene
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
+
+READ_CODES = {*reading.CODES, *reading.FAILURE_CODES, *second.CODES}
+HOSTILE = 250
+"""Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
+
+
+# What the laws are about, as JSON.
+
+
+def reloaded(world: AnyWorld, state: Any) -> Any:
+    """Return a state that went to text and back."""
+    return world.load(state.setting, json.loads(json.dumps(world.state.to_json(state), allow_nan=False)))
+
+
+def intents_told(world: AnyWorld, intents: Mapping[str, Any]) -> dict[str, Any]:
+    return {agent: world.intent.to_json(intent) for agent, intent in intents.items()}
+
+
+def given(world: AnyWorld, moment: Moment, answers: Mapping[str, ParsedAnswer]) -> str:
+    """Return all that a turn starts from."""
+    return canonical(
+        {
+            "state": world.state.to_json(moment.state),
+            "setting": [moment.state.config.model_dump(mode="json"), moment.state.setting.agents],
+            "answers": {agent: answer.to_json() for agent, answer in answers.items()},
+            "memories": {agent: memory.to_json() for agent, memory in moment.memories.items()},
+            "intents": intents_told(world, moment.played.judged.intents),
+        }
+    )
+
+
+def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[str, ParsedAnswer]) -> str:
+    """Return what every function of the contract gives in a moment."""
+    judged = {agent: world.validate(state, agent, answer.said) for agent, answer in answers.items()}
+    intents = moment.played.judged.intents
+    resolved = world.resolve(state, intents)
+    ruled = world.observer.rule(state, intents, ruling_of(moment)) if world.observer else Ruled(intents)
+    played = replace(moment.played.played, before=state, after=resolved.state)
+    return canonical(
+        {
+            "actors": world.actors(state),
+            "owners": [world.owner(state, agent) for agent in world.actors(state)],
+            "views": {agent: world.observe(state, agent) for agent in world.actors(state)},
+            "intents": intents_told(world, {agent: one.intent for agent, one in judged.items()}),
+            "found": [
+                [one.to_json() for one in (*each.drops, *each.mends)] for each in (*judged.values(), ruled)
+            ],
+            "ruled": intents_told(world, ruled.intents),
+            "state": world.state.to_json(resolved.state),
+            "events": turns.as_list(resolved.events),
+            "draws": turns.as_list(resolved.draws),
+            "ledgers": resolved.ledgers,
+            "mends": turns.as_list(resolved.mends),
+            "over": world.over(state),
+            "scores": world.scores(state),
+            "picture": world.picture(state),
+            "arithmetic": world.arithmetic(played),
+            "measures": [[one.name, one.scope, one.value] for one in world.measures([played])],
+        }
+    )
+
+
+def ruling_of(moment: Moment) -> Any:
+    return None if moment.ruling is None else moment.ruling.said
+
+
+# Pure, without changing anything, and the same after JSON.
+
+
+@each_case
+def test_every_function_gives_the_same_again_and_after_json_and_changes_nothing(case: Case) -> None:
+    world = case.world
+    for moment in game(case):
+        answers = moment.answers
+        before = given(world, moment, answers)
+        once = functions_of(world, moment.state, moment, answers)
+        assert functions_of(world, moment.state, moment, answers) == once
+        assert functions_of(world, reloaded(world, moment.state), moment, answers) == once
+        assert given(world, moment, answers) == before
+
+
+@each_case
+def test_what_a_turn_is_made_of_is_the_same_after_json(case: Case) -> None:
+    world = case.world
+    for moment in game(case):
+        judged, record = moment.played.judged, moment.played.record
+        for told, again in (
+            (world.state.to_json(moment.state), lambda told: world.state.to_json(loaded(world, case, told))),
+            (judged.to_json(world), lambda told: Judged.from_json(world, told).to_json(world)),
+            (record.to_json(), lambda told: TurnRecord.from_json(told).to_json()),
+            *((answer.to_json(), _parsed_again) for answer in moment.answers.values()),
+            *((memory.to_json(), _remembered_again) for memory in moment.played.memories.values()),
+            *((event.to_json(), lambda told: Event.from_json(told).to_json()) for event in record.events),
+            *((draw.to_json(), lambda told: Draw.from_json(told).to_json()) for draw in record.draws),
+        ):
+            text = json.dumps(told, allow_nan=False)
+            assert json.loads(text) == told  # plain JSON: no tuple, no number as a key
+            assert json.dumps(again(json.loads(text))) == text
+
+
+def loaded(world: AnyWorld, case: Case, told: Any) -> Any:
+    return world.load(case.setting, told)
+
+
+def _parsed_again(told: Any) -> Any:
+    return ParsedAnswer.from_json(told).to_json()
+
+
+def _remembered_again(told: Any) -> Any:
+    assert Memory(**told) == MEMORY.from_json(told)
+    return Memory(**told).to_json()
+
+
+@each_case
+def test_a_game_goes_on_from_json_as_if_it_had_never_left(case: Case) -> None:
+    world = case.world
+    state, memories = start(world, case.setting), dict[str, Memory]()
+    for moment in game(case):
+        state = reloaded(world, state)
+        memories = {agent: MEMORY.from_json(memory.to_json()) for agent, memory in memories.items()}
+        played = turns.play(world, state, memories, moment.answers, moment.ruling)
+        assert played.record.text == moment.played.record.text
+        state, memories = played.resolved.state, dict(played.memories)
+    assert world.over(state)
+
+
+# Order does not matter.
+
+
+def backwards(entries: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(reversed(entries.items()))
+
+
+@each_case
+def test_the_order_in_which_answers_arrive_does_not_matter(case: Case) -> None:
+    world = case.world
+    for moment in game(case):
+        answers, memories = backwards(moment.answers), backwards(moment.memories)
+        played = turns.play(world, moment.state, memories, answers, moment.ruling)
+        assert played.record.text == moment.played.record.text
+
+
+@each_case
+def test_the_order_of_intents_does_not_matter(case: Case) -> None:
+    world = case.world
+    for moment in game(case):
+        one = moment.played.resolved
+        other = world.resolve(moment.state, backwards(moment.played.judged.intents))
+        assert (other.events, other.draws, other.mends) == (one.events, one.draws, one.mends)
+        assert world.state.to_json(other.state) == world.state.to_json(one.state)
+        assert canonical(other.ledgers) == canonical(one.ledgers)
+
+
+@each_case
+def test_the_order_in_which_agents_are_named_does_not_matter(case: Case) -> None:
+    world, setting = case.world, case.setting
+    values = {"rounds": setting.config.rounds, **case.values}
+    other = settle(world, setting.agents[::-1], setting.seed, values)
+    assert other == setting
+    assert first_digest(world, other) == first_digest(world, setting)
+
+
+# Random draws are keyed by name.
+
+
+@each_case
+def test_a_draw_is_decided_by_its_name_and_by_nothing_else(case: Case) -> None:
+    world, seed = case.world, case.setting.seed
+    for moment in game(case):
+        intents = moment.played.judged.intents
+        first = next(iter(intents))
+        variants = [
+            intents,
+            {},
+            *({a: i for a, i in intents.items() if a != agent} for agent in intents),
+            *({**intents, agent: intents[first]} for agent in intents),
+        ]
+        digests: dict[str, str] = {}
+        for variant in variants:
+            draws = world.resolve(moment.state, variant).draws
+            names = [canonical([draw.subject, draw.event]) for draw in draws]
+            assert len(set(names)) == len(names)
+            for name, draw in zip(names, draws, strict=True):
+                assert draw.digest == chance(seed, moment.state.turn, draw.subject, draw.event)
+                assert digests.setdefault(name, draw.digest) == draw.digest
+                assert list(draw.participants) == sorted(draw.participants)
+                assert draw.winner == draw.participants[int(draw.digest, 16) % len(draw.participants)] or (
+                    draw.participants == ("no", "yes") and draw.winner in draw.participants
+                )
+
+
+# What is declared, and nothing else, happens.
+
+
+def own_codes(world: AnyWorld, moment: Moment) -> Iterable[tuple[str, str]]:
+    """Yield code and stage of each rejection and correction that the rules made in a moment."""
+    validated = [world.validate(moment.state, agent, one.said) for agent, one in moment.answers.items()]
+    judged = moment.played.judged.intents
+    ruled = [world.observer.rule(moment.state, judged, ruling_of(moment))] if world.observer else []
+    for found in (*validated, *ruled):
+        yield from ((one.code, one.stage) for one in (*found.drops, *found.mends))
+    yield from ((one.code, one.stage) for one in moment.played.resolved.mends)
+
+
+@each_world
+def test_every_code_that_occurs_is_declared_and_has_one_stage(world: AnyWorld) -> None:
+    stages: dict[str, str] = {}
+    for _, played in games(world):
+        for moment in played:
+            for code, stage in own_codes(world, moment):
+                assert code in world.codes
+                assert stages.setdefault(code, stage) == stage
+            record = moment.played.record
+            assert {one.code for one in (*record.drops, *record.mends)} <= READ_CODES | {*world.codes}
+    assert stages
+    assert READ_CODES.isdisjoint(world.codes)
+    assert all(meaning.strip() for meaning in world.codes.values())
+
+
+@each_world
+def test_every_declared_type_of_event_occurs_with_the_fields_that_it_declares(world: AnyWorld) -> None:
+    fields = {type_: told.partition(":")[0].split(", ") for type_, told in world.events.items()}
+    seen: set[str] = set()
+    for case, played in games(world):
+        for moment in played:
+            for event in moment.played.record.events:
+                assert list(event.facts) == fields[event.type]
+                assert event.agent in {*world.actors(moment.state), *case.setting.agents}
+                seen.add(event.type)
+    assert seen == {*world.events}, "add settings to tests.contract.games.EXTRA in which the others happen"
+    assert MESSAGE not in fields or {"text", *fields[MESSAGE]} <= {"to", "text"}
+
+
+# What agents see.
+
+
+@each_case
+def test_a_view_names_its_world_turn_and_agent_and_is_plain_json(case: Case) -> None:
+    world = case.world
+    for moment in game(case):
+        for agent, view in turns.views(world, moment.state, moment.memories).items():
+            named = {"world": world.name, "turn": moment.state.turn, world.viewer_key: agent}
+            assert {name: view[name] for name in (*VIEW_KEYS, world.viewer_key)} == named
+            assert json.loads(json.dumps(view, allow_nan=False)) == view
+        question = turns.question_of(world, moment.state, moment.played.judged.intents)
+        assert question is None or question[world.viewer_key] == OBSERVER
+
+
+@each_case
+def test_an_agent_reads_no_memory_but_its_own(case: Case) -> None:
+    world, memory = case.world, Memory("my notes", "my summary", "my history", {"x": 1}, {"y": 2})
+    state = game(case)[-1].state
+    for agent in world.actors(state):
+        others_remember = {other: memory for other in world.actors(state) if other != agent}
+        assert turns.view_of(world, state, others_remember, agent) == turns.view_of(world, state, {}, agent)
+
+
+@each_world
+def test_no_view_depends_on_a_private_part_of_another_agent(world: AnyWorld) -> None:
+    tried: set[str] = set()
+    told_to_its_owner: set[str] = set()
+    paths: set[str] = set()
+    for case, _ in games(world):
+        private = world.private(case.setting.config)
+        paths |= {*private}
+        for path in private:
+            for agent, views, changed in without_interference(case, path):
+                tried.add(path)
+                after = {other: canonical(world.observe(changed, other)) for other in views}
+                told_to_its_owner |= {path} if agent in views and after[agent] != views[agent] else set()
+                after[agent] = views[agent]
+                assert after == views, f"{path} of {agent} is seen by another"
+    assert tried == paths, "the games must lead to a state with each private part"
+    assert told_to_its_owner or not paths
+
+
+def without_interference(case: Case, path: str) -> Iterable[tuple[str, dict[str, str], Any]]:
+    """Yield each agent of each moment, the views of all, and the state with another private part of it."""
+    world, states = case.world, [moment.state for moment in game(case)]
+    told = [world.state.to_json(state) for state in states]
+    agents = {agent for state in states for agent in world.actors(state)}
+    seen = [deepcopy(at[key]) for data in told for agent in agents for at, key in places(data, path, agent)]
+    for state, data in zip(states, told, strict=True):
+        views = {agent: canonical(world.observe(state, agent)) for agent in world.actors(state)}
+        for agent in views:
+            changed = next(changed_states(case, data, path, agent, seen), None)
+            if places(data, path, agent):
+                assert changed is not None, f"no other value of {path} makes a state"
+                yield agent, views, changed
+
+
+def changed_states(case: Case, data: Any, path: str, agent: str, seen: list[Any]) -> Iterable[Any]:
+    """Yield the states in which an agent's private part has another value."""
+    for place in range(len(places(data, path, agent))):
+        at, key = places(data, path, agent)[place]
+        for value in others(at[key], seen):
+            changed = deepcopy(data)
+            at, key = places(changed, path, agent)[place]
+            at[key] = value
+            try:
+                state = case.world.load(case.setting, changed)
+            except ValueError:  # no state of the world: another value is tried
+                continue
+            if case.world.state.to_json(state) != data:
+                yield state
+
+
+# The end, the score, the figures.
+
+
+@each_case
+def test_a_game_begins_at_turn_0_goes_on_by_one_and_ends_within_its_rounds(case: Case) -> None:
+    world, setting = case.world, case.setting
+    first = start(world, setting)
+    assert (first.turn, world.over(first)) == (0, False)
+    assert world.actors(first) == setting.agents
+    for number, moment in enumerate(game(case)):
+        after = moment.played.resolved.state
+        assert (moment.state.turn, after.turn) == (number, number + 1)
+        assert {world.owner(moment.state, agent) for agent in world.actors(moment.state)} <= {*setting.agents}
+        assert world.over(after) or (after.turn < setting.config.rounds and world.actors(after))
+        told = {**world.state.to_json(after), "turn": setting.config.rounds}
+        assert world.over(loaded(world, case, told))
+
+
+@each_case
+def test_scores_and_pictures_are_what_the_contract_says(case: Case) -> None:
+    world = case.world
+    for moment in game(case):
+        scores = world.scores(moment.played.resolved.state)
+        assert [*sorted(scores)] == [*case.setting.agents]
+        assert {type(score) for score in scores.values()} == {int}
+        picture = world.picture(moment.played.resolved.state)
+        assert picture
+        assert {type(word) for row in picture for word in row} == {str}
+
+
+@each_case
+def test_an_agents_arithmetic_comes_out(case: Case) -> None:
+    world = case.world
+    for moment in game(case):
+        told = world.arithmetic(moment.played.played)
+        assert told.keys() <= {*world.actors(moment.played.resolved.state), *world.actors(moment.state)} | {
+            *case.setting.agents
+        }
+        assert all(comes_out(text) for figures in told.values() for text in figures.values())
+
+
+@each_case
+def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> None:
+    world, history = case.world, [moment.played.played for moment in game(case)]
+    for length in range(len(history) + 1):
+        found = world.measures(history[:length])
+        names = [(one.name, one.scope) for one in found]
+        assert len(set(names)) == len(names)
+        for one in found:
+            turn = re.fullmatch(r"run|first-half|second-half|turn/(\d+)", one.scope)
+            assert turn is not None
+            assert turn[1] is None or int(turn[1]) < length
+            assert one.value is None or math.isfinite(one.value)
+
+
+# Nothing that is said raises.
+
+
+@each_world
+def test_validation_never_raises_and_what_is_left_can_be_resolved_and_written_down(world: AnyWorld) -> None:
+    on = scene(world)
+    for agent, text in corpus(on, HOSTILE):
+        judged = turns.judge(world, on.state, {agent: heard(agent, text)})
+        played = turns.resolve(world, on.state, {}, judged)
+        assert TurnRecord.from_json(json.loads(played.record.text)).text == played.record.text
+        codes = {one.code for one in (*played.record.drops, *played.record.mends)}
+        assert codes <= READ_CODES | {*world.codes}
+    silent = world.validate(on.state, on.actors[0], None)
+    assert (silent.drops, silent.mends) == ((), ())
+
+
+WITH_OBSERVER = [case for case in CASES if case.world.observer is not None]
+
+
+@pytest.mark.parametrize("case", WITH_OBSERVER, ids=str)
+def test_no_ruling_raises(case: Case) -> None:
+    world, observer = case.world, case.world.observer
+    assert observer is not None
+    asked = [moment for moment in game(case) if moment.ruled is not None]
+    for moment in islice(asked, 2):
+        intents = moment.played.judged.intents
+        fields = [*observer.ruling(observer.requests(moment.state, intents)).model_fields, "mood"]
+        for said in ({}, *({field: value} for field in fields for value in STRANGE)):
+            ruling = heard(OBSERVER, json.dumps(said))
+            ruled = observer.rule(moment.state, intents, ruling.said)
+            assert ruled.intents.keys() == intents.keys()
+            assert {one.code for one in (*ruled.drops, *ruled.mends)} <= {*world.codes}
+            world.resolve(moment.state, ruled.intents)
+            canonical(observer.ruled(ruled.intents))
+
+
+# What a world is, before anybody plays.
+
+
+@each_world
+def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
+    assert WORLDS[world.name] is world
+    for n in (1, 2, 30):
+        names = world.names(n)
+        assert len({*names}) == n
+        assert OBSERVER not in names
+    assert world.policies.default in world.policies.by_name
+    assert {*Config.model_fields} <= {*world.config.model_fields}
+    setting = settle(world, world.names(world.default_agents), 1, {})
+    state = start(world, setting)
+    assert world.actors(state) == setting.agents
+    assert world.prompts(setting.config)
+    assert world.action(setting.config).model_json_schema()["properties"].keys() >= {
+        "reasoning",
+        "keeps_word_report",
+        "aggressor_report",
+    }
+
+
+@each_world
+def test_a_state_that_is_none_is_refused_in_one_line(world: AnyWorld) -> None:
+    setting = settled(world, {})
+    told = world.state.to_json(start(world, setting))
+    for wrong in ({}, {**told, "turn": "soon"}, {name: [[]] for name in told}):
+        with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
+            world.load(setting, wrong)
+
+
+def test_there_is_a_game_for_each_world() -> None:
+    assert {case.world.name for case in CASES} == {*WORLDS}
+    assert all(len(case.players) == AGENTS for case in CASES)
