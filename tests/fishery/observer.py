@@ -20,6 +20,16 @@ Intents = Mapping[str, Intent]
 
 SCRIPTED = ("keep", "average")
 
+CODES: Mapping[str, str] = {
+    "observer/unknown-field": "a field that the schema does not have; the rest stands",
+    "observer/bad-quota": "the quota is not a whole number; the old one stays",
+    "observer/quota-out-of-range": f"the quota was cut to the range from 0 to {MOST:,}",
+    "observer/not-text": "the reason is not text; the quota stands",
+    "observer/why/too-long": f"the reason was cut to {TEXT} characters",
+    "observer/why/unsafe-characters": "control and invisible characters were removed from the reason",
+}
+"""What the codes of the regulator's answer mean."""
+
 
 def requests(state: State, intents: Intents) -> list[JsonObject]:
     """Return what boats ask for, sorted by boat, with what the regulator should know."""
@@ -33,6 +43,8 @@ def requests(state: State, intents: Intents) -> list[JsonObject]:
 def rule(state: State, intents: Intents, answer: JsonObject | None) -> Ruled[Intent]:
     """Return the intents with the ruling in them: by the config's rule, or as it was answered."""
     asked, findings = requests(state, intents), Findings(OBSERVER)
+    if not asked:
+        return Ruled(intents)
     scripted = state.config.observer in SCRIPTED
     ruling = decide(state, asked) if scripted else read_ruling(state, findings, answer)
     ruled = {
@@ -50,13 +62,14 @@ def decide(state: State, asked: Sequence[Mapping[str, Any]]) -> Ruling:
 
 
 def read_ruling(state: State, findings: Findings, answer: JsonObject | None) -> Ruling:
-    """Read `{"quota": n, "why": "..."}`; without a usable quota the old one stays."""
-    said = answer or {}
-    for name in sorted(said.keys() - RulingSaid.model_fields.keys()):
-        findings.drop("schema", "observer/unknown-field", {name: said[name]})
-    quota, why = whole(said.get("quota")), said.get("why", "")
+    """Read `{"quota": n, "why": "..."}`; without an answer or a usable quota the old one stays."""
+    if answer is None:
+        return Ruling(state.quota)
+    for name in sorted(answer.keys() - RulingSaid.model_fields.keys()):
+        findings.drop("schema", "observer/unknown-field", {name: answer[name]})
+    quota, why = whole(answer.get("quota")), answer.get("why", "")
     if quota is None:
-        findings.drop("schema", "observer/bad-quota", {"quota": said.get("quota")}, "the quota stays")
+        findings.drop("schema", "observer/bad-quota", {"quota": answer.get("quota")}, "the quota stays")
         quota = state.quota
     elif not 0 <= quota <= MOST:
         kept = max(0, min(quota, MOST))

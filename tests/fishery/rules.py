@@ -10,13 +10,15 @@ from tests.fishery.state import FisheryConfig, State
 from tests.fishery.validation import NOBODYS, Intent
 
 EVENTS: Mapping[str, str] = {
-    "message": "a boat wrote to all others: text",
-    "storm": "a storm halved all catches; its agent is empty",
-    "landed": "a boat landed fish: tonnes",
-    "quota": "the regulator set the quota; its agent is empty: quota, why",
-    "regrown": "the stock regrew; its agent is empty: tonnes, stock",
+    "message": "text: what a boat wrote to all others",
+    "storm": "tonnes: what a storm took of a catch",
+    "landed": "tonnes: what a boat landed",
+    "request": "asked, quota, why: the quota that a boat asked for, and what the regulator ruled for all",
 }
 """The types of events, each with its fields."""
+
+CODES: Mapping[str, str] = {"fishery/too-few-fish": "boats that wanted more than the stock got shares of it"}
+"""What the codes of a round mean."""
 
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
@@ -26,22 +28,25 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     meant = {boat: intent.catch // (2 if storm else 1) for boat, intent in acting.items()}
     caught = shared_out(state.stock, meant)
     left = state.stock - sum(caught.values())
-    regrown = growth(state.config, left)
     ruling = ruling_of(acting)
     after = State(
         state.setting,
         state.turn + 1,
-        stock=left + regrown,
+        stock=left + growth(state.config, left),
         quota=state.quota if ruling is None else ruling.quota,
         landed={boat: state.landed[boat] + tonnes for boat, tonnes in caught.items()},
         messages={boat: intent.message for boat, intent in acting.items() if intent.message},
         ruling=ruling,
     )
     events = [message(boat, text) for boat, text in after.messages.items()]
-    events += [Event("storm", "", {})] if storm else []
+    lost = {boat: acting[boat].catch - tonnes for boat, tonnes in meant.items()}
+    events += [Event("storm", boat, {"tonnes": tonnes}) for boat, tonnes in lost.items() if tonnes]
     events += [Event("landed", boat, {"tonnes": tonnes}) for boat, tonnes in caught.items() if tonnes]
-    events += [Event("quota", "", {"quota": ruling.quota, "why": ruling.why})] if ruling else []
-    events += [Event("regrown", "", {"tonnes": regrown, "stock": after.stock})]
+    events += [
+        Event("request", boat, {"asked": intent.request, "quota": after.quota, "why": ruling.why})
+        for boat, intent in acting.items()
+        if ruling is not None and intent.request is not None
+    ]
     mends = tuple(
         Mend(boat, "budget", "fishery/too-few-fish", {"catch": meant[boat]}, {"catch": caught[boat]})
         for boat in acting

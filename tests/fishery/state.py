@@ -24,7 +24,7 @@ class FisheryConfig(Config):
 
     rounds: int = Field(10, ge=1, le=100_000, description="rounds to play")
     capacity: int = Field(1000, ge=1, le=MOST, description="tonnes of fish that the sea can feed")
-    stock: Tonnes = Field(600, description="tonnes of fish at the start")
+    stock: int = Field(600, ge=1, le=MOST, description="tonnes of fish at the start")
     growth: int = Field(40, ge=0, le=100, description="how fast the stock regrows, in percent a round")
     quota: Tonnes = Field(30, description="tonnes that each boat may land in a round, at the start")
     storm: int = Field(20, ge=0, le=100, description="how often a storm halves all catches, in percent")
@@ -82,8 +82,7 @@ def setup(config: FisheryConfig, agents: tuple[str, ...], seed: int) -> State:
 
 def load(setting: Setting[FisheryConfig], data: JsonObject) -> State:
     """Return a state from its JSON; ValueError, in one line, for a state that cannot be."""
-    first = setup(setting.config, setting.agents, setting.seed)
-    state = CODEC.from_json({**CODEC.to_json(first), **data}, setting=setting)
+    state = CODEC.from_json(data, setting=setting)
     if set(state.landed) != set(setting.agents) or not set(state.messages) <= set(setting.agents):
         raise ValueError("landed, messages: must name the run's agents")
     return state

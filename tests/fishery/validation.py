@@ -1,5 +1,6 @@
 """fishery: from an answer to an intent. A catch that cannot be read is a catch of 0 that nobody chose."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.record import Findings, Json, JsonObject
@@ -28,6 +29,19 @@ class Intent:
 
 
 CODEC = Codec(Intent)
+
+CODES: Mapping[str, str] = {
+    "fishery/unknown-field": "a field that the schema does not have; the rest stands",
+    "fishery/bad-catch": "the catch is not a whole number of tonnes; it counts as 0",
+    "fishery/cut-to-quota": "the catch was cut to the quota",
+    "fishery/bad-request": f"a request is not a whole number from 0 to {MOST:,}",
+    "fishery/no-request": "a reason without a request",
+    "fishery/no-messages": "a message where messages are not allowed",
+    "fishery/not-text": "a message or a reason is not text",
+    **{f"fishery/{name}/too-long": f"a {name} was cut to {TEXT} characters" for name in ("message", "why")},
+    **{f"fishery/{name}/unsafe-characters": f"a {name} was cleaned" for name in ("message", "why")},
+}
+"""What the codes of an answer mean."""
 
 NOBODYS = Intent(chosen=False)
 """The default action: to stay in the harbour."""

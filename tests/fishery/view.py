@@ -6,6 +6,9 @@ from dataclasses import asdict
 from engine.record import JsonObject
 from tests.fishery.state import State
 
+PRIVATE = ("landed[agent]",)
+"""What one boat alone may know of a state."""
+
 
 def observe(state: State, agent: str) -> JsonObject:
     """Return the view of one boat as plain JSON."""

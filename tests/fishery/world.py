@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from engine import reflection
 from engine.world import World
-from tests.fishery import state, validation
+from tests.fishery import observer, rules, state, validation
 from tests.fishery.actions import FisheryAction
 from tests.fishery.metrics import arithmetic, measures
 from tests.fishery.observer import REGULATOR
@@ -11,7 +12,7 @@ from tests.fishery.policies import POLICIES
 from tests.fishery.rules import EVENTS, resolve
 from tests.fishery.state import FisheryConfig, State
 from tests.fishery.validation import Intent
-from tests.fishery.view import observe, picture
+from tests.fishery.view import PRIVATE, observe, picture
 
 PROMPTS = Path(__file__).parent / "prompts" / "plain"
 
@@ -24,6 +25,7 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     actors=lambda state: state.setting.agents,
     owner=lambda _, boat: boat,
     observe=observe,
+    private=lambda _: PRIVATE,
     validate=validation.validate,
     resolve=resolve,
     over=state.over,
@@ -39,5 +41,6 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     picture=picture,
     prompts=lambda _: str(PROMPTS),
     events=EVENTS,
+    codes={**validation.CODES, **observer.CODES, **rules.CODES, **reflection.CODES},
     observer=REGULATOR,
 )
