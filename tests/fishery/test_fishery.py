@@ -21,6 +21,7 @@ from lab.play.playing import RunOptions, begin, go_on
 from lab.play.stepping import step_lines
 from lab.show.viewing import site
 from lab.store.database import Run, Store
+from lab.store.history import logged
 from nodes.journal import Reply
 from nodes.reading import read
 from tests.arithmetic import comes_out
@@ -191,7 +192,10 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert "fishery" in say("runs")
     assert len(json.loads(say("trace", run.id, "--json"))) == ROUNDS
     turn = json.loads(say("trace", run.id, "2", "--json"))
-    assert all(comes_out(figures["landed"]) for figures in turn["arithmetic"].values())
+    landed = logged(opened, run, 2).record.state["landed"]
+    for boat, figures in turn["arithmetic"].items():
+        assert comes_out(figures["landed"])
+        assert figures["landed"].endswith(f" = {landed[boat]}")
     assert {event["type"] for event in turn["events"]} <= FISHERY.events.keys()
     card = json.loads(say("trace", run.id, "2", "boat-01", "--json"))
     assert (card["view"]["world"], card["view"]["you"]) == ("fishery", "boat-01")
