@@ -46,8 +46,8 @@ EXTRA: Mapping[str, Sequence[Values]] = {
         {"bad_actors": {"AgentA": {"goal": "damage", "target": "AgentB"}}, "army": {"AgentA": 60}},
     ),
     "trust": (
+        {"start": 30, "alliances": [["unit-a", "unit-b", "unit-c"]], "observer": "always", "rounds": 30},
         {"observer": "human", "victory": "team", "start": 110, "miss": 40, "fumble": 20, "shock": 40},
-        {"start": 12, "alliances": [["unit-a", "unit-b", "unit-d"]], "observer": "always", "rounds": 25},
     ),
 }
 """Further settings of a world, for what neither its defaults nor its switches lead to."""

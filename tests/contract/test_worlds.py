@@ -93,6 +93,10 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
     )
 
 
+def intents_of(moment: Moment) -> Mapping[str, Any]:
+    return moment.played.judged.intents
+
+
 def ruling_of(moment: Moment) -> Any:
     return None if moment.ruling is None else moment.ruling.said
 
@@ -416,9 +420,9 @@ WITH_OBSERVER = [case for case in CASES if case.world.observer is not None]
 def test_no_ruling_raises(case: Case) -> None:
     world, observer = case.world, case.world.observer
     assert observer is not None
-    asked = [moment for moment in game(case) if moment.ruled is not None]
+    asked = [moment for moment in game(case) if observer.requests(moment.state, intents_of(moment))]
     for moment in islice(asked, 2):
-        intents = moment.played.judged.intents
+        intents = intents_of(moment)
         fields = [*observer.ruling(observer.requests(moment.state, intents)).model_fields, "mood"]
         for said in ({}, *({field: value} for field in fields for value in STRANGE)):
             ruling = heard(OBSERVER, json.dumps(said))

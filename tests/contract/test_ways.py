@@ -1,0 +1,79 @@
+"""Four ways to play a turn give the same record: pure steps, `hobbes step`, the ring, and `hobbes verify`."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from engine.turn import TurnRecord, first_digest, link
+from engine.world import OBSERVER
+from engine.worlds import WORLDS
+from lab.play.playing import RunOptions, begin, go_on
+from lab.play.stepping import step
+from lab.proof.verifying import faults
+from lab.store.database import Run, Store
+from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
+
+FEW = [case for case in CASES if case.number == 0 or case.values in EXTRA.get(case.world.name, ())]
+"""The defaults, and the settings that no schema can tell."""
+
+
+def recorded(store: Store, case: Case) -> Run:
+    """Play a case as a run; where a person is asked, it says what the stand-in of the case's game says."""
+    values = {"rounds": case.setting.config.rounds, **case.values}
+    run = begin(store, RunOptions(case.world.name, AGENTS, case.setting.seed, case.models, values=values))
+    said = None
+    while run.status not in {"finished", "halted"}:
+        asyncio.run(go_on(store, run, lambda _: None, said))
+        run = store.find(run.id)
+        said = game(case)[run.turns].ruled if run.status == "waiting" else None
+    return run
+
+
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case: Case, opened: Store) -> None:
+    run = recorded(opened, case)
+    assert [turn.text for turn in opened.turns(run.id)] == [one.played.record.text for one in game(case)]
+    digest = first_digest(case.world, case.setting)
+    for moment in game(case):
+        digest = link(digest, moment.played.record)
+    assert run.digest == digest
+    assert list(faults(opened, run)) == []
+    for moment in game(case):
+        calls = opened.calls(run.id, moment.state.turn)
+        told = {call.address.agent: call.reply.text for call in calls}
+        ruled = {} if moment.ruled is None else {OBSERVER: moment.ruled}
+        assert told == {**moment.texts, **ruled}
+
+
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_step_gives_the_same_record_turn_by_turn(case: Case) -> None:
+    values = {"rounds": case.setting.config.rounds, **case.values}
+    fixed = {"config": values, "agents": list(case.setting.agents[::-1]), "seed": case.setting.seed}
+    shown = stepped(case, fixed)
+    for moment in game(case):
+        asked = {**fixed, "state": shown["state"], "memories": shown["memories"]}
+        shown = stepped(case, {**asked, **said_in(moment)})
+        record = moment.played.record
+        again = {name: shown[name] for name in TurnRecord.parts()}
+        assert TurnRecord.from_json({**record.to_json(), **again}).text == record.text
+        assert shown["ledgers"] == json.loads(json.dumps(moment.played.resolved.ledgers))
+    assert shown["over"]
+
+
+def stepped(case: Case, request: dict[str, Any]) -> dict[str, Any]:
+    """Ask `hobbes step`, by way of text as a program would."""
+    shown: dict[str, Any] = json.loads(json.dumps(step(case.world, json.loads(json.dumps(request)))))
+    return shown
+
+
+def said_in(moment: Moment) -> dict[str, Any]:
+    """Return what was said in a turn as a request has it: texts, in another order than agents are asked."""
+    answers = dict(reversed(moment.texts.items()))
+    return {"answers": answers} if moment.ruled is None else {"answers": answers, "ruling": moment.ruled}
+
+
+def test_every_observer_is_asked_in_some_game() -> None:
+    asked = {case.world.name for case in FEW for moment in game(case) if moment.ruled is not None}
+    assert asked == {name for name, world in WORLDS.items() if world.observer is not None}
