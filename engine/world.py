@@ -274,12 +274,16 @@ def in_letters(k: int, alphabet: str) -> str:
     return (in_letters(more - 1, alphabet) if more else "") + alphabet[last]
 
 
-def in_one_line(error: ValidationError) -> str:
-    """Return pydantic's error as one line for people: each field with all its messages."""
+def in_one_line(error: ValidationError, depth: int = 1) -> str:
+    """Return pydantic's error as one line for people: each field with all its messages.
+
+    A field is named by its path, up to this depth; deeper down pydantic names the members of unions, too.
+    """
     # A field with several allowed types has one message per type; equal messages are said once.
     problems: dict[str, dict[str, None]] = {}
     for problem in error.errors():
-        field = f"{problem['loc'][0]}: " if problem["loc"] else ""
+        path = ".".join(str(name) for name in problem["loc"][:depth])
+        field = f"{path}: " if path else ""
         problems.setdefault(field, {})[problem["msg"].removeprefix("Value error, ")] = None
     return "; ".join(f"{field}{', or: '.join(messages)}" for field, messages in problems.items())
 

@@ -282,6 +282,14 @@ def ruling_on(asked: Requests) -> type[BaseModel]:
                 "RulingSaid",
                 __base__=RulingSaid,
                 grant=(int, Field(0, ge=0, le=request["amount"], description="sats to grant")),
+                reason=(
+                    str,
+                    Field(
+                        "",
+                        max_length=REASON_LIMIT,
+                        description=RulingSaid.model_fields["reason"].description,
+                    ),
+                ),
             ),
             Field(
                 default_factory=dict,

@@ -39,7 +39,7 @@ Model = Annotated[str | None, typer.Option(help="openai:NAME, policy:NAME?noise=
 Prompts = Annotated[str | None, typer.Option(help=VARIANT)]
 Lang = Annotated[str | None, typer.Option(help="en or zh")]
 ObserverSpec = Annotated[
-    str | None, typer.Option(help="who rules on begging in trust: never, always, human, openai:NAME, ...")
+    str | None, typer.Option(help="who rules on requests: a rule of the world, human, or openai:NAME")
 ]
 RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
 WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]

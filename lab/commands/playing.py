@@ -27,7 +27,7 @@ from lab.commands.options import (
     run_options,
     settings_asked,
 )
-from lab.errors import HaltedRunError
+from lab.errors import HaltedRunError, UsageError
 from lab.show.terminal import ERR, OUT, picture, print_json, summary, table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ app = typer.Typer()
 
 
 def _finite(value: float | None) -> float | None:
-    """Refuse what is no amount."""
+    """Refuse infinity, and what is not a number."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("give a number")
     return value
@@ -113,30 +113,50 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         _play(store, found, as_json=as_json)
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings={**ENV, "allow_extra_args": True, "ignore_unknown_options": True})
 def answer(
     run: RunName,
-    grant: Annotated[
-        list[str] | None, typer.Option(help="UNIT=AMOUNT, repeatable; who is not named is declined")
+    context: typer.Context,
+    whole: Annotated[
+        str | None,
+        typer.Option(
+            "--answer", envvar="HOBBES_ANSWER", metavar="JSON|@FILE", help="the whole answer at once"
+        ),
     ] = None,
-    reason: Annotated[str, typer.Option(help="why; whoever asked reads it")] = "",
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Answer what a waiting run asks a person, and go on; without options it asks in the terminal.
+    """Answer what a waiting run asks a person, and go on; without an answer it asks in the terminal.
 
-    Example: hobbes answer last --grant unit-a=8 --reason 'you asked for little'
+    The fields of an answer are the world's, and each is an option. Where several have one name, write
+    KEY=VALUE for one of them, as often as needed, or VALUE for all. A field that is not named has its
+    default. A run that waits lists its options.
+
+    Example: hobbes answer last --answer @answer.json
     """
-    from lab.play.answering import as_told, asked_in_terminal, waiting
+    from lab.play import answering
 
+    run, told = answering.told_options([run, *context.args])  # an option may stand before the run
+    if told and whole is not None:
+        raise UsageError("write single fields or --answer, not both")
     with opened(home) as store:
         found = store.find(run)
         found.check_versions()
-        requests = waiting(found)
+        requests, form = answering.waiting(found), answering.asked_form(found)
         ERR.print(Text(f"turn {found.turns} of run {found.id}"))  # what was shown before may be answered
-        interactive = grant is None and not reason
-        said = asked_in_terminal(requests) if interactive else as_told(requests, grant or (), reason)
+        if whole is not None:
+            said = answering.as_json(form, whole)
+        elif told := _with_environment(told, answering.options_in_environment(form)):
+            said = answering.as_told(form, told)
+        else:
+            said = answering.asked_in_terminal(requests, form)
         _play(store, found, as_json=as_json, said=said)
+
+
+def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Add the options that only the environment gives."""
+    typed = {name for name, _ in told}
+    return [*told, *((name, value) for name, value in found if name not in typed)]
 
 
 def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None) -> None:
@@ -174,17 +194,19 @@ def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None)
 
 
 def _tell_question(store: "Store", run: "Run", *, as_json: bool) -> None:
-    """Say what a waiting run asks, and how to answer."""
-    from lab.play.answering import waiting
+    """Show what a waiting run asks, and how to answer."""
+    from lab.play.answering import asked_form, columns_and_rows, options, waiting
+    from lab.play.forms import hint
 
     requests = waiting(run)
     if as_json:
         print_json({"run": run.id, "turn": run.turns, "waiting": requests})
         return
-    columns = sorted({column for request in requests for column in request})
-    OUT.print(
-        table(
-            f"turn {run.turns}: a person is asked", columns, [[r.get(c) for c in columns] for r in requests]
-        )
-    )
+    OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(requests)))
+    rows = [
+        (f"--{name}", key, hint(field), field.description)
+        for name, fields in options(asked_form(run)).items()
+        for key, field in fields.items()
+    ]
+    OUT.print(table("\nwhat may be answered", ("option", "KEY", "VALUE", ""), rows))
     OUT.print(Text(f"\nnext: {store.command('answer', run.id)}", style="dim"), soft_wrap=True)

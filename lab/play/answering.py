@@ -1,58 +1,212 @@
-"""`hobbes answer`: a person rules on what the agents of a waiting run ask for."""
+"""A person answers what a waiting run asks: by options, as JSON, in the terminal or on the page.
+
+What may be answered is the world's: its model of a ruling on these requests makes the form (forms.py). Every
+answer is checked against that model before it is taken.
+"""
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import typer
 
+from engine.record import Json
 from lab.errors import UsageError
-from lab.show.terminal import ERR, plain
+from lab.play import forms
+from lab.play.forms import Field, Form, Kind
+from lab.show.terminal import ERR, plain, table
 from lab.store.database import Run
 
 Request = Mapping[str, Any]
-"""What one unit asks: at least `unit`, `amount` and `reason`."""
+"""What one agent asks, as plain JSON; its keys are the world's."""
+
+Options: TypeAlias = Mapping[str, Mapping[str, Field]]
+"""The fields by option, and of each option by the key of their group."""
+
+OWN_OPTIONS = frozenset({"answer", "help", "home", "json"})
+"""The options of the command itself. A field of such a name is answered by `--answer`."""
 
 
 def waiting(run: Run) -> list[dict[str, Any]]:
-    """Give the requests that a run waits for an answer to; UsageError: it waits for none."""
+    """Return the requests that a run waits for an answer to; UsageError: it waits for none."""
     if run.question is None:
         raise UsageError(f"run {run.id} waits for no answer, it is {run.status}")
     requests: list[dict[str, Any]] = json.loads(run.question["asked"])["requests"]
     return requests
 
 
-def as_told(requests: Sequence[Request], grants: Sequence[str], reason: str) -> str:
-    """Give the answer that options spell: UNIT=AMOUNT; who is not named is declined."""
-    asked = {str(request["unit"]): int(request["amount"]) for request in requests}
-    granted: dict[str, int] = {}
-    for text in grants:
-        unit, _, amount = text.partition("=")
-        if unit not in asked or unit in granted or not re.fullmatch("[0-9]{1,18}", amount):
-            raise UsageError(f"--grant {text!r}: write UNIT=AMOUNT, each once; these ask: {', '.join(asked)}")
-        granted[unit] = int(amount)
-        if granted[unit] > asked[unit]:
-            raise UsageError(f"--grant {text!r}: {unit} asks for {asked[unit]}")
-    return _rulings({unit: (granted.get(unit, 0), reason) for unit in asked})
+def asked_form(run: Run) -> Form:
+    """Return the form of an answer to what a waiting run asks."""
+    requests = waiting(run)
+    if run.world.observer is None:
+        raise UsageError(f"run {run.id} waits for no answer: {run.world.name} has no observer")
+    return forms.form_of(run.world.observer.ruling(requests))
 
 
-def asked_in_terminal(requests: Sequence[Request]) -> str:
-    """Ask for each request how much is granted, and why."""
-    rulings = {}
-    for request in requests:
-        ERR.print(plain(f"{request['unit']} asks for {request['amount']}: {request['reason']}"))
-        amount = -1
-        while not 0 <= amount <= request["amount"]:
-            amount = typer.prompt(f"grant, 0 to {request['amount']}", default=0, type=int, err=True)
-        reason = typer.prompt("reason", default="", show_default=False, err=True)
-        rulings[str(request["unit"])] = (amount, reason)
-    return _rulings(rulings)
+def columns_and_rows(requests: Sequence[Request]) -> tuple[list[str], list[list[object]]]:
+    """Return requests as a table, whatever their keys are."""
+    columns = list(dict.fromkeys(key for request in requests for key in request))
+    return columns, [[_cell(request.get(column)) for column in columns] for request in requests]
 
 
-def _rulings(rulings: Mapping[str, tuple[int, str]]) -> str:
-    """Spell rulings as the observer's answer."""
-    if not all(reason.isprintable() for _, reason in rulings.values()):
-        raise UsageError("a reason is text in UTF-8 on one line")
-    said = {unit: {"grant": grant, "reason": reason} for unit, (grant, reason) in rulings.items()}
-    return json.dumps({"rulings": said}, ensure_ascii=False)
+def _cell(value: object) -> object:
+    """Return a value as a cell of a table: a text, a number, or JSON."""
+    plain_value = value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
+    return value if plain_value else json.dumps(value, ensure_ascii=False)
+
+
+def options(form: Form) -> Options:
+    """Return the options that a form can be filled in with."""
+    found: dict[str, dict[str, Field]] = {}
+    for group in form.groups:
+        for field in group.fields:
+            found.setdefault(field.path[-1].replace("_", "-"), {})[group.key] = field
+    return {name: fields for name, fields in found.items() if name not in OWN_OPTIONS}
+
+
+def usage(form: Form) -> str:
+    """Return in one line what may be written for a form."""
+    written = [
+        f"--{name} {'KEY=VALUE' if any(fields) else 'VALUE'}" for name, fields in options(form).items()
+    ]
+    keys = [group.key for group in form.groups if group.key]
+    of = f" (KEY: {', '.join(keys)})" if keys else ""
+    return f"write {', '.join(written)}{of}, or --answer JSON" if written else "write --answer JSON"
+
+
+def told_options(words: Iterable[str]) -> tuple[str, list[tuple[str, str]]]:
+    """Return the run that the words of a command name, and the options among them, as names and values."""
+    told, others, left = [], [], iter(words)
+    for word in left:
+        if not word.startswith("--"):
+            others.append(word)
+            continue
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not equals and (following := next(left, None)) is None:
+            raise UsageError(f"{word}: write a value after it")
+        told.append((name.replace("_", "-"), value if equals else str(following)))
+    if len(others) != 1:
+        raise UsageError("write one RUN, and each field as --FIELD VALUE; `hobbes answer RUN` asks for each")
+    return others[0], told
+
+
+def options_in_environment(form: Form) -> list[tuple[str, str]]:
+    """Return the options that HOBBES_… variables give; several numbers in one are separated by spaces."""
+    told = []
+    for name, fields in options(form).items():
+        value = os.environ.get(f"HOBBES_{name.replace('-', '_').upper()}", "")
+        in_words = all(field.kind in {Kind.WHOLE, Kind.NUMBER, Kind.YES_NO} for field in fields.values())
+        told += [(name, word) for word in (value.split() if in_words else [value] if value else [])]
+    return told
+
+
+def as_told(form: Form, told: Iterable[tuple[str, str]]) -> str:
+    """Return the answer that options spell: KEY=VALUE for one group's field, VALUE for all of that name."""
+    named, of_one, of_all = options(form), dict[forms.Path, Json](), dict[forms.Path, Json]()
+    for name, text in told:
+        if name not in named:
+            raise UsageError(f"there is no --{name}; {usage(form)}")
+        key, equals, value = text.partition("=")
+        keyed = bool(key and equals) and key in named[name]
+        said = of_one if keyed else of_all
+        for field in [named[name][key]] if keyed else named[name].values():
+            if field.path in said:
+                raise UsageError(f"--{name} {text!r}: write each only once")
+            said[field.path] = _read(field, value if keyed else text, f"--{name} {text!r}", named[name])
+    return _taken(form, {**of_all, **of_one})
+
+
+def _read(field: Field, value: str, where: str, named: Mapping[str, Field]) -> Json:
+    """Read the value of an option; UsageError says what may be written."""
+    try:
+        return forms.read(field, value)
+    except ValueError as error:
+        keys = ", ".join(filter(None, named))
+        of = f" as KEY=VALUE (KEY: {keys})" if keys else ""
+        raise UsageError(f"{where}: {error}{of}") from error
+
+
+def as_json(form: Form, text: str) -> str:
+    """Return the answer that is given as JSON, or as @FILE."""
+    if text.startswith("@"):
+        try:
+            text = Path(text[1:]).read_text(encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--answer {text}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"--answer {text}: the file is not text in UTF-8") from error
+    try:
+        return forms.checked(form, text)
+    except ValueError as error:
+        raise UsageError(f"--answer: {error}; {usage(form)}") from error
+
+
+def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
+    """Return the answer that the page's form posts, each field by its name.
+
+    As browsers have it, a box that is not ticked is not posted: that is a no.
+    """
+    fields = {field.name: field for field in form.fields}
+    said: dict[forms.Path, Json] = {}
+    for name, text in posted:
+        if name not in fields:
+            raise UsageError(f"the form has no field {name!r}; it has: {', '.join(fields)}")
+        field = fields[name]
+        if field.path in said:
+            raise UsageError(f"{name}: write each only once")
+        if text or not field.left_out:
+            try:
+                said[field.path] = forms.read(field, text)
+            except ValueError as error:
+                raise UsageError(f"{name}: {error}") from error
+    unticked = {field.path: False for field in fields.values() if field.is_box}
+    return _taken(form, {**unticked, **said})
+
+
+def _taken(form: Form, said: Mapping[forms.Path, Json]) -> str:
+    """Return a filled-in form as an answer; UsageError says what the model refuses."""
+    try:
+        return forms.filled_in(form, said)
+    except ValueError as error:
+        raise UsageError(f"{error}; {usage(form)}") from error
+
+
+def asked_in_terminal(requests: Sequence[Request], form: Form) -> str:
+    """Show the requests and ask for each field, again if what is written does not fit."""
+    ERR.print(table("", *columns_and_rows(requests)))
+    while True:
+        said: dict[forms.Path, Json] = {}
+        for group in form.groups:
+            if told := ": ".join(filter(None, (group.title, group.description))):
+                ERR.print(plain(told), soft_wrap=True)
+            for field in group.fields:
+                said |= _asked(field)
+        try:
+            return forms.filled_in(form, said)
+        except ValueError as error:
+            ERR.print(plain(f"{error}; once more"), soft_wrap=True)
+
+
+def _asked(field: Field) -> dict[forms.Path, Json]:
+    """Ask for one field until what is written fits; nothing if it is left out."""
+
+    def read(text: str) -> dict[forms.Path, Json]:
+        if not text and field.left_out:
+            return {}
+        try:
+            return {field.path: forms.read(field, text)}
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    about = f" ({field.description})" if field.description else ""
+    default = forms.spelled(field, field.default)
+    found: dict[forms.Path, Json] = typer.prompt(
+        plain(f"{field.title}{about}, {forms.hint(field)}").plain,
+        default=None if field.required and not field.nullable else default,
+        show_default=bool(default),
+        value_proc=read,
+        err=True,
+    )
+    return found

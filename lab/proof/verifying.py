@@ -33,7 +33,7 @@ from lab.store.history import first_of
 from lab.store.journal import rows_of
 from lab.store.schema import TEMPLATES
 from nodes.follow_up import Answer, answer_that_counts
-from nodes.journal import Address, Call
+from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call
 from nodes.reading import read
 
 

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.answer import DECISIONS
-from lab.play.answering import waiting
+from lab.play.answering import asked_form, columns_and_rows, waiting
+from lab.play.forms import Field, Kind, spelled
 from lab.proof.comparing import beside, compare
 from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
@@ -59,6 +60,42 @@ def _shown(value: object) -> object:
     return "" if value is None else spelled_out(str(value))
 
 
+INPUTS: Mapping[Kind, str] = {Kind.WHOLE: "number", Kind.NUMBER: "number", Kind.YES_NO: "checkbox"}
+"""The type of the input that a field is filled in with, if it is not text."""
+
+ATTRIBUTES = {
+    "minimum": "min",
+    "maximum": "max",
+    "minLength": "minlength",
+    "maxLength": "maxlength",
+}
+"""The limits that a browser checks, too, and what it calls them."""
+
+
+def control(field: Field) -> tuple[dict[str, object], str, tuple[str, ...]]:
+    """Return what a field is filled in with: its attributes, what stands there, the choices if it has any."""
+    default = spelled(field, field.default)
+    attributes: dict[str, object] = {"name": field.name}
+    if field.is_box:
+        ticked = {"checked": "checked"} if field.default else {}
+        return {**attributes, "type": "checkbox", "value": "yes", **ticked}, default, ()
+    if field.kind in {Kind.CHOICE, Kind.YES_NO}:
+        choices = [spelled(field, one) for one in field.choices or (True, False)]
+        empty = [""] if field.nullable or field.left_out or not field.defaulted else []
+        must = {"required": "required"} if field.required and not field.nullable else {}
+        return {**attributes, **must}, default, tuple(dict.fromkeys([*empty, *choices]))
+    attributes |= {"type": INPUTS.get(field.kind, "text"), "value": spelled_out(default)}
+    limits = {ATTRIBUTES[limit]: bound for limit, bound in field.limits.items() if limit in ATTRIBUTES}
+    attributes |= limits if field.kind is not Kind.TEXTS else {}
+    if attributes["type"] == "number":
+        step = field.limits.get("multipleOf", 1 if field.kind is Kind.WHOLE else "any")
+        counted = step == "any" or not field.limits.get("minimum", 0) % step
+        attributes["step"] = step if counted else 1  # a browser counts steps from the least value on
+    may_be_empty = not field.required and (field.left_out or field.kind in {Kind.TEXT, Kind.TEXTS})
+    may_be_empty |= field.nullable
+    return {**attributes, **({} if may_be_empty else {"required": "required"})}, default, ()
+
+
 @cache
 def _environment() -> Environment:
     """Make the templates' environment: what is not escaped by it is not shown."""
@@ -82,6 +119,8 @@ def _environment() -> Environment:
         "tokens_told": tokens_told,
         "ratees_of": rated,
         "both": beside,
+        "columns_and_rows": columns_and_rows,
+        "control_of": control,
     }
     return environment
 
@@ -121,6 +160,7 @@ class Pages:
             run=run,
             result=self.store.result(run),
             requests=waiting(run) if run.question else [],
+            form=asked_form(run) if run.question else None,
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,

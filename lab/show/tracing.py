@@ -1,12 +1,12 @@
 """`hobbes trace`: a run, a turn, or one agent's turn as a card."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from engine.memory import EMPTY_MEMORY
 from engine.record import JsonObject
+from engine.turn import question_of
 from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
 from lab.store.database import Decision, LoggedTurn, Run, Store
@@ -132,7 +132,7 @@ def observer_card(store: Store, run: Run, number: int) -> Card | None:
     intents = {agent: run.world.intent.from_json(intent) for agent, intent in turn.record.intents.items()}
     return {
         **called,
-        "view": json.loads(called["prompt"].splitlines()[-1]),
+        "view": question_of(run.world, state_before(store, run, number), intents),
         **_found(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
     }

@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from lab.errors import LabError, UsageError
-from lab.play.answering import as_told, waiting
+from lab.play.answering import as_posted, asked_form
 from lab.play.playing import go_on
 from lab.show.pages import POLICY, Pages
 from lab.show.terminal import ERR, plain
@@ -44,6 +44,9 @@ def link(*parts: object) -> str:
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  only if somebody asks for it
 """The address of all of a machine's own: whoever serves there tells everybody, by whatever name."""
+
+ADDRESS = "address"
+"""The name in the form of the question that is answered; a field's own name begins with a slash."""
 
 PLAYING = "playing "
 """What the name of a thread begins with that plays a run on behind the pages."""
@@ -114,15 +117,15 @@ def _claimed(opened: Store, name: str, body: bytes) -> tuple[Run, str]:
 
     Should the answer be lost with this process, the run asks the same again when it is resumed.
     """
-    form = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
-    fields = dict(form)
+    fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
+    addresses = [value for name, value in fields if name == ADDRESS]
+    posted = [(name, value) for name, value in fields if name != ADDRESS]
     with opened.playing(opened.find(name).id):
         run = opened.find(name)
-        requests = waiting(run)
-        if run.question is None or fields.get("address") != run.question["address"]:
+        asked = asked_form(run)
+        if run.question is None or addresses != [run.question["address"]]:
             raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
-        grants = [f"{unit}={amount}" for unit, amount in form if unit not in {"address", "reason"}]
-        said = as_told(requests, grants, fields.get("reason", ""))
+        said = as_posted(asked, posted)
         opened.update(run.id, status="unfinished", question=None)
         return opened.find(run.id), said
 

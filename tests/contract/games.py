@@ -29,6 +29,7 @@ ROUNDS = 10
 NOISES = (0.0, 0.4)
 
 EXTRA: Mapping[str, Sequence[Values]] = {
+    "fishery": ({"observer": "human", "stock": 60, "quota": 20, "storm": 60},),
     "mining": (
         {
             "rows": 2,

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -13,7 +15,7 @@ from langgraph.types import Command
 from engine.world import OBSERVER
 from graphs.trust import graph
 from lab.errors import LabError, UsageError
-from lab.play.answering import as_told, waiting
+from lab.play.answering import OWN_OPTIONS, as_json, as_told, asked_form, waiting
 from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import faults
@@ -43,8 +45,8 @@ def on(store: Store, run: Run, said: str | None = None) -> Run:
 
 def granting_all(run: Run) -> str:
     """Answer as the scripted observer `always` does."""
-    asked = waiting(run)
-    return as_told(asked, [f"{r['unit']}={r['amount']}" for r in asked], REASON)
+    grants = [("grant", f"{asked['unit']}={asked['amount']}") for asked in waiting(run)]
+    return as_told(asked_form(run), [*grants, ("reason", REASON)])
 
 
 def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
@@ -116,27 +118,128 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(hobbes: Hobbes) -> N
     assert "waiting" in hobbes("runs").stdout
     for _ in range(2):
         answered = hobbes("answer", "last", input="2\nbe brave\n")
-        assert "unit-b asks for" in answered.stderr
+        assert "unit-b: asks for" in answered.stderr
     seen = json.loads(hobbes("trace", "last", "1", "unit-b", "--json").stdout)["view"]["observer"]
     assert (seen["granted"], seen["reason"]) == (2, "be brave")
 
 
-def test_wrong_answers_are_said_in_one_line(opened: Store) -> None:
+@pytest.mark.parametrize(
+    ("told", "wrong"),
+    [
+        ([("grant", "unit-b")], "--grant 'unit-b': write a whole number from 0 to"),
+        ([("grant", "unit-b=many")], "--grant 'unit-b=many': write a whole number from 0 to"),
+        ([("grant", "unit-z=3")], r"from 0 to \d+ as KEY=VALUE \(KEY: unit-b\)"),
+        ([("grant", "=3")], "write a whole number from 0 to"),
+        ([("grant", "unit-b=-1")], "write a whole number from 0 to"),
+        ([("grant", "unit-b=9999")], "write a whole number from 0 to"),
+        ([("grant", "9999")], "write a whole number from 0 to"),
+        ([("grant", f"unit-b={'9' * 5000}")], "write a whole number from 0 to"),
+        ([("grant", "unit-b=1"), ("grant", "unit-b=2")], "--grant 'unit-b=2': write each only once"),
+        ([("reason", "one"), ("reason", "two")], "--reason 'two': write each only once"),
+        ([("reason", "a\udcffb")], "write text on one line"),
+        ([("reason", "x" * 301)], "write text on one line, at most 300 characters"),
+        ([("gift", "3")], "there is no --gift; write --grant KEY=VALUE, --reason KEY=VALUE"),
+    ],
+)
+def test_wrong_answers_are_said_in_one_line(told: list[tuple[str, str]], wrong: str, opened: Store) -> None:
     run = on(opened, begin(opened, game("human")))
-    for grants in (
-        ["unit-b"],
-        ["unit-b=many"],
-        ["unit-z=3"],
-        ["=3"],
-        ["unit-b=-1"],
-        ["unit-b=1", "unit-b=2"],
-    ):
-        with pytest.raises(UsageError, match=r"write UNIT=AMOUNT, each once; these ask: unit-b"):
-            as_told(waiting(run), grants, "")
+    with pytest.raises(UsageError, match=wrong) as said:
+        as_told(asked_form(run), told)
+    assert "\n" not in str(said.value)
+    assert len(str(said.value)) < 6000
+
+
+def test_a_run_that_asks_nothing_waits_for_no_answer(opened: Store) -> None:
     with pytest.raises(UsageError, match="waits for no answer, it is finished"):
         waiting(played(opened, game("never")))
     with pytest.raises(UsageError, match="give never, always"):
         begin(opened, game("nobody"))
+
+
+def test_an_option_is_for_the_one_that_is_named_or_for_all(opened: Store) -> None:
+    """Two units beg; what is said for one has precedence, and what is not said has its default."""
+    run = on(opened, begin(opened, game("human", "policy:beggar")))
+    form = asked_form(run)
+    said = as_told(form, [("grant", "unit-b=4"), ("reason", "so be it"), ("reason", "unit-a=not you")])
+    assert json.loads(said)["rulings"] == {
+        "unit-a": {"grant": 0, "reason": "not you"},
+        "unit-b": {"grant": 4, "reason": "so be it"},
+    }
+    all_alike = json.loads(as_told(form, [("grant", "2"), ("reason", "a = b")]))["rulings"]
+    assert list(all_alike.values()) == [{"grant": 2, "reason": "a = b"}] * 2
+    assert json.loads(as_json(form, "{}"))["rulings"]["unit-a"] == {"grant": 0, "reason": ""}
+
+
+def test_the_command_takes_an_answer_in_each_of_its_ways(hobbes: Hobbes, tmp_path: Path) -> None:
+    """By options before and after the run, by the environment, as JSON and as a file of JSON."""
+    file = tmp_path / "answer.json"
+    file.write_text('{"rulings": {"unit-b": {"grant": 4, "reason": "from a file"}}}')
+    hobbes("run", "trust", "--rounds", "6", "--model", MODELS, "--observer", "human", "--name", "mine")
+    ways: list[tuple[tuple[str, ...], dict[str, str]]] = [
+        (("mine", "--grant", "unit-b=1", "--reason", "half, and only once"), {}),
+        (("--grant=unit-b=2", "mine", "--reason=unit-b=--json"), {}),
+        (("mine",), {"HOBBES_GRANT": "unit-b=3", "HOBBES_REASON": "no words"}),
+        (("mine", "--answer", f"@{file}"), {"HOBBES_REASON": "not this"}),
+        (("mine",), {"HOBBES_ANSWER": '{"rulings": {"unit-b": {"grant": 5}}}'}),
+    ]
+    for words, env in ways:
+        answered = hobbes("answer", *words, env=env)
+        assert answered.returncode == 0, answered.stderr
+    heard = [json.loads(hobbes("trace", "mine", f"{turn}", "observer", "--json").stdout) for turn in range(5)]
+    rulings = [card["rulings"]["unit-b"] for card in heard]
+    assert [(one["granted"], one["reason"]) for one in rulings] == [
+        (1, "half, and only once"),
+        (2, "--json"),
+        (3, "no words"),
+        (4, "from a file"),
+        (5, ""),
+    ]
+    assert all(card["view"]["requests"][0]["unit"] == "unit-b" for card in heard)
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (("--grant", "unit-b=9999"), "hobbes: --grant 'unit-b=9999': write a whole number from 0 to"),
+        (("--grant",), "hobbes: --grant: write a value after it"),
+        (("--gift", "3"), "hobbes: there is no --gift; write --grant KEY=VALUE"),
+        (("other", "--grant", "1"), "hobbes: write one RUN, and each field as --FIELD VALUE"),
+        (("--grant", "1", "--answer", "{}"), "hobbes: write single fields or --answer, not both"),
+        (("--answer", "{"), "hobbes: --answer: Invalid JSON"),
+        (("--answer", '{"gift": 1}'), "hobbes: --answer: gift: Extra inputs are not permitted"),
+        (
+            ("--answer", '{"rulings": {"unit-b": {"grant": 9999}}}'),
+            "hobbes: --answer: rulings.unit-b.grant: Input should be less than or equal to",
+        ),
+        (("--answer", "@nowhere.json"), "hobbes: --answer @nowhere.json: No such file"),
+    ],
+)
+def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
+    words: tuple[str, ...], wrong: str, opened: Store, hobbes: Hobbes
+) -> None:
+    run = on(opened, begin(opened, game("human")))
+    answered = hobbes("answer", run.id, *words)
+    assert (answered.returncode, answered.stdout) == (2, "")
+    assert answered.stderr.splitlines()[-1].startswith(wrong)
+    assert opened.find(run.id).question == run.question
+
+
+def test_an_answer_without_a_run_is_wrong_usage(hobbes: Hobbes) -> None:
+    told = hobbes("answer", "--grant", "unit-b=1")
+    assert (told.returncode, "write one RUN" in told.stderr) == (2, True)
+
+
+def test_help_names_the_options_of_the_command_itself(hobbes: Hobbes) -> None:
+    told = hobbes("answer", "last", "--help").stdout
+    assert set(re.findall(r"^  --([a-z]+)", told, re.MULTILINE)) == OWN_OPTIONS
+
+
+def test_the_terminal_asks_again_until_what_is_written_fits(hobbes: Hobbes) -> None:
+    hobbes("run", "trust", "--rounds", "1", "--model", MODELS, "--observer", "human")
+    answered = hobbes("answer", "last", input="9999\n-1\nmany\n3\nfine\n")
+    assert answered.stderr.count("Error: write a whole number from 0 to") == 3
+    ruling = json.loads(hobbes("trace", "last", "0", "observer", "--json").stdout)["rulings"]["unit-b"]
+    assert (ruling["granted"], ruling["reason"]) == (3, "fine")
 
 
 def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
@@ -152,12 +255,10 @@ def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
         asyncio.run(go_on(opened, shown, lambda _: None, slow))
 
 
-def test_a_reason_alone_declines_all_and_must_be_text(opened: Store) -> None:
+def test_a_reason_alone_declines_all(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
-    said = json.loads(as_told(waiting(run), [], "nobody gets anything"))
+    said = json.loads(as_told(asked_form(run), [("reason", "nobody gets anything")]))
     assert said["rulings"] == {"unit-b": {"grant": 0, "reason": "nobody gets anything"}}
-    with pytest.raises(UsageError, match="UTF-8"):
-        as_told(waiting(run), [], "a\udcffb")
 
 
 def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_run(opened: Store) -> None:
@@ -177,8 +278,8 @@ def test_a_person_is_no_call_that_a_cap_counts(opened: Store) -> None:
 def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
     (asked,) = waiting(run)
-    with pytest.raises(UsageError, match=rf"{asked['unit']} asks for {asked['amount']}"):
-        as_told([asked], [f"{asked['unit']}=9999"], "")
+    with pytest.raises(UsageError, match=rf"from 0 to {asked['amount']}"):
+        as_told(asked_form(run), [("grant", f"{asked['unit']}=9999")])
     said = {"rulings": {asked["unit"]: {"grant": 9999, "reason": "all I have"}}}
     run = on(opened, run, json.dumps(said))
     assert opened.result(run)["mends"] == {"observer/cut-to-request": 1}

@@ -9,18 +9,21 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
+from pydantic import BaseModel, Field
 from starlette.testclient import TestClient
 
 from engine.world import OBSERVER
 from lab.errors import LabError
-from lab.play.answering import waiting
+from lab.play.answering import as_posted, waiting
+from lab.play.forms import form_of
 from lab.play.playing import RunOptions, begin
 from lab.show import viewing
 from lab.show.exporting import export
@@ -38,7 +41,11 @@ from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
 from tests.lab.test_observer import REASON, ROUNDS, game, on
 
+Browser = Callable[[Path | str], str]
+
 LOCAL = "http://127.0.0.1"
+GRANT, WHY = "/rulings/unit-b/grant", "/rulings/unit-b/reason"
+"""The fields of trust's form, if unit-b begs."""
 
 
 @pytest.fixture
@@ -184,9 +191,11 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
     run = on(opened, begin(opened, game("human")))
     while run.status == "waiting":
         page = pages.get(f"/{run.id}").text
-        asked = dict(re.findall(r'name="(unit-\w+)" min="0" max="(\d+)"', page))
-        assert asked == {r["unit"]: str(r["amount"]) for r in waiting(run)}
-        answered = post(pages, run, {**asked, "reason": REASON})
+        asked = dict(re.findall(r'<input name="([^"]+)".*?max="(\d+)"', page))
+        assert asked == {f"/rulings/{r['unit']}/grant": str(r["amount"]) for r in waiting(run)}
+        reasons = {name.replace("/grant", "/reason"): REASON for name in asked}
+        assert all(f'name="{name}"' in page for name in reasons)
+        answered = post(pages, run, {**asked, **reasons})
         assert answered.status_code == 303
         played_on()
         run = opened.find(run.id)
@@ -197,14 +206,15 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
 @pytest.mark.parametrize(
     ("sent", "origin", "status", "told"),
     [
-        ({"unit-b": "1"}, "http://evil.example", 403, "another site's page may not answer"),
-        ({"unit-b": "1"}, None, 403, "another site's page may not answer"),
-        ({"unit-b": "1000"}, LOCAL, 400, "unit-b asks for"),
-        ({"unit-z": "1"}, LOCAL, 400, "write UNIT=AMOUNT"),
-        ({"unit-b": "1", "reason": "a\nb"}, LOCAL, 400, "a reason is text in UTF-8 on one line"),
-        ({"unit-b": ["1", "2"]}, LOCAL, 400, "write UNIT=AMOUNT, each once"),
-        ({"unit-b": "9" * 5000}, LOCAL, 400, "write UNIT=AMOUNT"),
-        ({"unit-b": "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
+        ({GRANT: "1"}, "http://evil.example", 403, "another site's page may not answer"),
+        ({GRANT: "1"}, None, 403, "another site's page may not answer"),
+        ({GRANT: "1000"}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
+        ({GRANT: ""}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
+        ({"unit-z": "1"}, LOCAL, 400, f"the form has no field 'unit-z'; it has: {GRANT}, {WHY}"),
+        ({GRANT: "1", WHY: "a\nb"}, LOCAL, 400, f"{WHY}: write text on one line"),
+        ({GRANT: ["1", "2"]}, LOCAL, 400, f"{GRANT}: write each only once"),
+        ({GRANT: "9" * 5000}, LOCAL, 400, "write a whole number from 0 to"),
+        ({GRANT: "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
     ],
 )
 def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR0917  a column each
@@ -229,7 +239,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
     page = pages.get(f"/{run.id}").text
     found = re.search(r'name="address" value="([^"]*)"', page)
     assert found is not None
-    form = {"address": found[1], "unit-b": "1", "reason": "for this turn only"}
+    form = {"address": found[1], GRANT: "1", WHY: "for this turn only"}
     sent = [
         pages.post(f"/{run.id}/answer", data=form, headers={"origin": LOCAL}, follow_redirects=False)
         for _ in range(3)
@@ -243,7 +253,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
 def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Store, pages: TestClient) -> None:
     run = on(opened, begin(opened, game("human")))
     with opened.playing(run.id):
-        answered = post(pages, run, {"unit-b": "0"})
+        answered = post(pages, run, {GRANT: "0"})
     assert (answered.status_code, "is being played by another process" in answered.text) == (400, True)
     assert opened.find(run.id).status == "waiting"
 
@@ -254,7 +264,7 @@ def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
     """Two calls are allowed, and both were made before the person was asked."""
     run = on(opened, begin(opened, game("human"), Caps(calls=2)))
     assert run.status == "waiting"
-    assert post(pages, run, {"unit-b": "0"}).status_code == 303
+    assert post(pages, run, {GRANT: "0"}).status_code == 303
     played_on()
     assert f"hobbes: run {run.id} halted: turn 1: --max-calls 2 is reached" in capsys.readouterr().err
 
@@ -279,7 +289,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
     ) as viewing:
         assert viewing.stdout is not None
         base = viewing.stdout.readline().strip().rstrip("/")
-        form = {"address": run.question["address"] if run.question else "", "unit-b": "1"}
+        form = {"address": run.question["address"] if run.question else "", GRANT: "1"}
         sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
         assert sent.status_code == 303
         viewing.send_signal(signal.SIGINT)
@@ -288,13 +298,85 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
     assert "Traceback" not in told
 
 
+class Posted(HTMLParser):
+    """What a browser posts of the forms of a page that nobody has changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: list[tuple[str, str]] = []
+        self._select = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        if tag == "input" and (found.get("type") != "checkbox" or "checked" in found):
+            self.fields.append((found["name"], found.get("value", "")))
+        elif tag == "select":
+            self._select = found["name"]
+        elif tag == "option" and "selected" in found:
+            self.fields.append((self._select, found["value"]))
+
+
+class License(BaseModel):
+    """One boat's."""
+
+    days: int = Field(20, ge=0, le=30, description="days at <sea>")
+    night: bool = True
+    port: bool | None = None
+    gear: Literal["nets", '"lines"'] = '"lines"'
+
+
+class Season(BaseModel):
+    """A ruling of another shape than trust's."""
+
+    quota: float = Field(1.5, ge=0)
+    why: str = Field('"few" & <fish>', max_length=40)
+    licenses: dict[Literal["Ann", "Bo's"], License] = {"Ann": License(days=3), "Bo's": License()}
+
+
+def test_the_page_has_the_form_of_whatever_model_a_world_has(
+    opened: Store, pages: TestClient, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it comes, a form posts the default of each of its fields, as the browser itself reads the page."""
+    run = on(opened, begin(opened, game("human")))
+    form = form_of(Season)
+    monkeypatch.setattr("lab.show.pages.asked_form", lambda _: form)
+    served_page = pages.get(f"/{run.id}").text
+    (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
+    for page in (served_page, browser(tmp_path / "page.html")):
+        posted = Posted()
+        posted.feed(page)
+        fields = [(name, value) for name, value in posted.fields if name != "address"]
+        assert json.loads(as_posted(form, fields)) == Season().model_dump()
+        assert [unescape(legend) for legend in re.findall("<legend>(.*?)</legend>", page)] == [
+            "your answer",
+            "Ann",
+            "Bo's",
+        ]
+        assert 'maxlength="40"' in page
+
+
+def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: TestClient) -> None:
+    run = on(opened, begin(opened, game("human")))
+    page = pages.get(f"/{run.id}").text
+    (asked,) = waiting(run)
+    heads, cells = (re.findall(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page) for tag in ("th", "td"))
+    assert heads[: len(asked)] == list(asked)
+    assert cells[: len(asked)] == [str(value) for value in asked.values()]
+    on(opened, run, '{"rulings": {"unit-b": {"grant": 2, "reason": "be brave"}}}')
+    card = pages.get(f"/{run.id}/0/observer").text
+    assert re.findall(r"<th [^>]*>(.*?)</th>", card.partition("requests</caption>")[2])[: len(asked)] == list(
+        asked
+    )
+    assert "be brave" in card.partition("<summary>rulings</summary>")[2]
+
+
 def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = on(opened, begin(opened, game("human")))
     with monkeypatch.context() as dead:
         dead.setattr(viewing, "_play_on", lambda *_: None)
-        assert post(pages, run, {"unit-b": "0"}).status_code == 303
+        assert post(pages, run, {GRANT: "0"}).status_code == 303
     again = on(opened, run)
     assert (again.status, again.question) == ("waiting", run.question)
 
@@ -370,7 +452,31 @@ def test_whatever_agents_say_the_page_is_built_alike(tmp_path: Path, monkeypatch
     assert built[0] == built[1]
 
 
-Browser = Callable[[Path | str], str]
+def begging(opened: Store, monkeypatch: pytest.MonkeyPatch, text: str) -> Run:
+    """Play until a unit begs for a reason of this text."""
+    said = json.dumps({"reasoning": text, "action": "beg", "amount": 3, "reason": text})
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, address, prompt
+        return Reply(said, "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    return on(opened, begin(opened, game("human")))
+
+
+@pytest.mark.parametrize("text", PAYLOADS)
+def test_whatever_agents_ask_the_form_is_built_alike(
+    text: str, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+    for asked in (text, "harmless"):
+        run = begging(opened, monkeypatch, asked)
+        page = Pages(opened, link, live=True).run(run)
+        assert waiting(run)
+        assert page.count("<fieldset>") == len(waiting(run))
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
+        built.append(structure(page))
+    assert built[0] == built[1]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,361 @@
+"""The form of an answer: the fields that a person fills in, read from the JSON schema of a pydantic model.
+
+The model is the world's own. The options of `hobbes answer`, its questions in the terminal and the form of
+the page are made from these fields, so that no command and no page knows what a world asks.
+"""
+
+import json
+import math
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from engine.record import Json
+from engine.world import in_one_line
+
+Path: TypeAlias = tuple[str, ...]
+"""The names that lead to a value in an answer."""
+
+Schema: TypeAlias = Mapping[str, Any]
+
+
+class Kind(StrEnum):
+    """What is written for a field, in words."""
+
+    WHOLE = "a whole number"
+    NUMBER = "a number"
+    TEXT = "text on one line"
+    YES_NO = "yes or no"
+    CHOICE = "one of"
+    TEXTS = "texts separated by commas"
+    JSON = "JSON"
+
+
+Limit: TypeAlias = tuple[str, Callable[[Any, Any], bool]]
+
+LIMITS: Mapping[str, Limit] = {
+    "minimum": ("at least {}", operator.ge),
+    "exclusiveMinimum": ("more than {}", operator.gt),
+    "maximum": ("at most {}", operator.le),
+    "exclusiveMaximum": ("less than {}", operator.lt),
+    # Fractions have no exact multiples; pydantic has the last word on them.
+    "multipleOf": ("a multiple of {}", lambda value, n: isinstance(value, float) or value % n == 0),
+    "minLength": ("at least {} characters", lambda value, n: len(value) >= n),
+    "maxLength": ("at most {} characters", lambda value, n: len(value) <= n),
+    "minItems": ("at least {} of them", lambda value, n: len(value) >= n),
+    "maxItems": ("at most {} of them", lambda value, n: len(value) <= n),
+}
+"""The limits of JSON schema that are checked here: in words, and as a test of a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value of an answer, and what may be written for it.
+
+    A field that is neither `required` nor `defaulted` may be left out; the model then fills it in. A
+    `nullable` one may be left empty.
+    """
+
+    path: Path
+    kind: Kind
+    title: str
+    description: str = ""
+    required: bool = False
+    defaulted: bool = False
+    default: Json = None
+    nullable: bool = False
+    choices: tuple[Json, ...] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The path as one word that no other path has: a JSON pointer (RFC 6901)."""
+        return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in self.path)
+
+    @property
+    def left_out(self) -> bool:
+        """Whether nothing has to be written and nothing is known to stand there instead."""
+        return not self.required and not self.defaulted
+
+    @property
+    def is_box(self) -> bool:
+        """Whether yes or no is a box to tick; one that may be left empty is no box."""
+        return self.kind is Kind.YES_NO and not self.nullable and not self.left_out
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The fields of one object in an answer; `key` is its shortest name that no other group has."""
+
+    path: Path
+    key: str
+    title: str
+    description: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of an answer, in groups, and the model that has the last word."""
+
+    model: type[BaseModel]
+    groups: tuple[Group, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All fields in their order."""
+        return tuple(one for group in self.groups for one in group.fields)
+
+
+def form_of(model: type[BaseModel]) -> Form:
+    """Return the form of a model's JSON."""
+    schema = model.model_json_schema()
+    groups = [group for group in _groups(schema, schema.get("$defs", {}), ()) if group.fields]
+    last_names = Counter(group.path[-1] for group in groups if group.path)
+    keyed = (
+        replace(group, key=group.path[-1] if last_names[group.path[-1]] == 1 else ".".join(group.path))
+        if group.path
+        else group
+        for group in groups
+    )
+    return Form(model, tuple(replace(group, title=group.title or group.key) for group in keyed))
+
+
+def _groups(  # noqa: PLR0913  what is known on the way down
+    schema: Schema,
+    defs: Mapping[str, Schema],
+    path: Path,
+    *,
+    title: str = "",
+    inherited: Mapping[str, Json] | None = None,
+    above: frozenset[str] = frozenset(),
+) -> Iterator[Group]:
+    """Yield the group of an object, then those of the objects in it.
+
+    `inherited` is the default of the whole object; `above` are the models that it is nested in.
+    """
+    above |= {schema.get("$ref", "")}
+    whole = _resolved(schema, defs)
+    fields, nested = [], []
+    for name, member in _members(whole, defs).items():
+        default = _default(name, member, inherited)
+        within = _resolved(member, defs)
+        if _members(within, defs) and member.get("$ref") not in above:
+            objects = default[0] if default and isinstance(default[0], Mapping) else None
+            nested.append((name, member, objects))
+        else:
+            required = name in whole.get("required", ()) and not default
+            fields.append(_field((*path, name), member, defs, default, required=required))
+    yield Group(path, "", title, whole.get("description", "") if path else "", tuple(fields))
+    for name, member, objects in nested:
+        yield from _groups(
+            member, defs, (*path, name), title=member.get("title", ""), inherited=objects, above=above
+        )
+
+
+def _resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+    """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
+    while "$ref" in schema:
+        meant = defs[schema["$ref"].rpartition("/")[2]]
+        schema = {**meant, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema
+
+
+def _members(schema: Schema, defs: Mapping[str, Schema]) -> Mapping[str, Schema]:
+    """Return the members of an object by name; a mapping has some if its keys are known."""
+    names = _resolved(schema.get("propertyNames", {}), defs)
+    keys = names.get("enum", [names["const"]] if "const" in names else [])
+    each = schema.get("additionalProperties")
+    known = {str(key): each for key in keys} if isinstance(each, Mapping) else {}
+    return {**known, **schema.get("properties", {})}
+
+
+def _default(name: str, member: Schema, inherited: Mapping[str, Json] | None) -> tuple[Json, ...]:
+    """Return the default of a member, or nothing; a default of the whole object comes first."""
+    if inherited is not None and name in inherited:
+        return (inherited[name],)
+    return (member["default"],) if "default" in member else ()
+
+
+def _field(
+    path: Path, member: Schema, defs: Mapping[str, Schema], default: tuple[Json, ...], *, required: bool
+) -> Field:
+    """Return the field of a member that is no group."""
+    schema = _resolved(member, defs)
+    others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    nullable = "anyOf" in schema and len(others) < len(schema["anyOf"])
+    if len(others) == 1:
+        schema = {**_resolved(others[0], defs), **schema}
+    kind = _kind(schema, defs)
+    return Field(
+        path,
+        kind,
+        member.get("title") or path[-1].replace("_", " "),
+        schema.get("description", ""),
+        required,
+        bool(default),
+        default[0] if default else None,
+        nullable,
+        tuple(schema.get("enum", ())) or ((schema["const"],) if "const" in schema else ()),
+        _limits(schema, kind),
+    )
+
+
+def _limits(schema: Schema, kind: Kind) -> dict[str, Any]:
+    """Return the limits of a value; of a whole number the least and the greatest that fit."""
+    limits = {limit: schema[limit] for limit in LIMITS if limit in schema} if kind is not Kind.JSON else {}
+    if kind is Kind.WHOLE:
+        if "exclusiveMinimum" in limits:
+            limits["minimum"] = limits.pop("exclusiveMinimum") + 1
+        if "exclusiveMaximum" in limits:
+            limits["maximum"] = limits.pop("exclusiveMaximum") - 1
+    return limits
+
+
+def _kind(schema: Schema, defs: Mapping[str, Schema]) -> Kind:
+    """Return what is written for a value; what has no simpler kind is written as JSON."""
+    if "enum" in schema or "const" in schema:
+        return Kind.CHOICE
+    simple: dict[str, Kind] = {
+        "integer": Kind.WHOLE,
+        "number": Kind.NUMBER,
+        "string": Kind.TEXT,
+        "boolean": Kind.YES_NO,
+    }
+    if schema.get("type") == "array" and _resolved(schema.get("items", {}), defs).get("type") == "string":
+        return Kind.TEXTS
+    return simple.get(schema.get("type", ""), Kind.JSON)
+
+
+def hint(of: Field) -> str:
+    """Return what may be written for a field, in words."""
+    words = of.kind.value
+    if of.kind is Kind.CHOICE:
+        words += " " + ", ".join(spelled(of, choice) for choice in of.choices)
+    limits = dict(of.limits)
+    if {"minimum", "maximum"} <= set(limits):
+        words += f" from {limits.pop('minimum')} to {limits.pop('maximum')}"
+    words = ", ".join([words, *(LIMITS[limit][0].format(bound) for limit, bound in limits.items())])
+    return f"{words}, or nothing" if of.nullable else words
+
+
+def spelled(of: Field, value: Json) -> str:
+    """Return a value as it is written for a field."""
+    if value is None:
+        return ""
+    if of.kind is Kind.TEXTS and isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if of.kind is Kind.YES_NO and isinstance(value, bool):
+        return "yes" if value else "no"
+    if of.kind in {Kind.TEXT, Kind.CHOICE} and isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read(of: Field, text: str) -> Json:
+    """Return the value that a text spells; ValueError says what may be written."""
+    if of.nullable and not text:
+        return None
+    try:
+        value: Json = _READERS[of.kind](of, text)
+        fits = all(LIMITS[limit][1](value, bound) for limit, bound in of.limits.items())
+    except (ValueError, RecursionError):  # JSON can be nested too deeply to be read
+        fits = False
+    if not fits:
+        raise ValueError(f"write {hint(of)}")
+    return value
+
+
+def _whole(_: Field, text: str) -> Json:
+    """Read a whole number, of no more digits than one has to read."""
+    if not re.fullmatch("[+-]?[0-9]{1,18}", text):
+        raise ValueError(text)
+    return int(text)
+
+
+def _number(_: Field, text: str) -> Json:
+    """Read a number; infinity is none."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _text(_: Field, text: str) -> Json:
+    """Read text; what cannot be seen is not part of it."""
+    if not text.isprintable():
+        raise ValueError(text)
+    return text
+
+
+def _texts(of: Field, text: str) -> Json:
+    """Read texts between commas."""
+    return [_text(of, one.strip()) for one in text.split(",") if one.strip()]
+
+
+def _choice(of: Field, text: str) -> Json:
+    """Read one of the choices."""
+    choices = {spelled(of, choice): choice for choice in of.choices}
+    if text not in choices:
+        raise ValueError(text)
+    return choices[text]
+
+
+def _yes_no(_: Field, text: str) -> Json:
+    """Read yes or no."""
+    said = {"yes": True, "true": True, "no": False, "false": False}.get(text.lower())
+    if said is None:
+        raise ValueError(text)
+    return said
+
+
+def _json(_: Field, text: str) -> Json:
+    """Read JSON."""
+    value: Json = json.loads(text)
+    return value
+
+
+_READERS: Mapping[Kind, Callable[[Field, str], Any]] = {
+    Kind.WHOLE: _whole,
+    Kind.NUMBER: _number,
+    Kind.TEXT: _text,
+    Kind.YES_NO: _yes_no,
+    Kind.CHOICE: _choice,
+    Kind.TEXTS: _texts,
+    Kind.JSON: _json,
+}
+
+
+def filled_in(form: Form, said: Mapping[Path, Json]) -> str:
+    """Return the answer that has these values, as JSON; the other fields have their defaults.
+
+    ValueError says in one line what the model refuses.
+    """
+    answer: dict[str, Any] = {}
+    begun = {path[0] for path in said}
+    for one in form.fields:
+        if one.path in said or (one.defaulted and one.path[0] in begun):
+            place = answer
+            for name in one.path[:-1]:
+                place = place.setdefault(name, {})
+            place[one.path[-1]] = said.get(one.path, one.default)
+    return checked(form, json.dumps(answer))
+
+
+def checked(form: Form, answer: str) -> str:
+    """Return an answer in JSON as the model has it, with every default in it.
+
+    ValueError says in one line what the model refuses.
+    """
+    try:
+        return form.model.model_validate_json(answer).model_dump_json(by_alias=True)
+    except ValidationError as error:
+        raise ValueError(
+            in_one_line(error, max((len(one.path) for one in form.fields), default=1))
+        ) from error

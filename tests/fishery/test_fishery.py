@@ -1,0 +1,357 @@
+"""A fourth world is played, killed, resumed, proved, shown, answered and served; nothing else knows of it."""
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from engine.memory import EMPTY_MEMORY
+from engine.record import Drop, Mend
+from engine.turn import Turn, judge, play, view_of
+from engine.world import OBSERVER
+from graphs.studio import studio_graph
+from lab.play.playing import RunOptions, begin, go_on
+from lab.play.stepping import step_lines
+from lab.show.viewing import site
+from lab.store.database import Run, Store
+from lab.store.history import logged
+from nodes.journal import Reply
+from nodes.reading import read
+from tests.arithmetic import comes_out
+from tests.fishery.conftest import Say, Start
+from tests.fishery.world import FISHERY, PROMPTS
+from tests.lab.play import played
+from tests.lab.test_kills import answers, kill_at, stats
+from tests.lab.test_view import LOCAL, played_on, post
+
+BOATS = ("boat-01", "boat-02", "boat-03")
+ROUNDS = 6
+GREED = "policy:greedy*2,policy:idle*1"
+NOISE = "policy:steady?noise=0.3*2,policy:greedy?noise=0.3*1"
+PLAY = ("run", "fishery", "--rounds", "2", "--model", GREED)
+
+
+def fishery(models: str = NOISE, **values: Any) -> RunOptions:
+    return RunOptions("fishery", 3, models=models, values={"rounds": ROUNDS, **values})
+
+
+# --- the rules
+
+
+def round_of(answers: dict[str, Any], ruling: Any = None, **config: Any) -> Turn[Any, Any]:
+    """Play the first round without storms; boats that are not named say nothing."""
+    settings = FISHERY.config.model_validate({"storm": 0, **config})
+    parsed = {boat: read(boat, Reply(json.dumps(said), "test")) for boat, said in answers.items()}
+    ruled = None if ruling is None else read(OBSERVER, Reply(json.dumps(ruling), "test"))
+    return play(FISHERY, FISHERY.setup(settings, BOATS, 1), {}, parsed, ruled)
+
+
+def codes(turn: Turn[Any, Any]) -> list[tuple[str, str]]:
+    found: list[Drop | Mend] = [*turn.record.drops, *turn.record.mends]
+    return [(one.agent, one.code) for one in found]
+
+
+def test_a_round_lands_the_catches_and_regrows_what_is_left() -> None:
+    """600 - 30 - 10 = 560 are left; 40 percent of 560 x 440 / 1000 are 98.56."""
+    turn = round_of({"boat-01": {"catch": 40}, "boat-02": {"catch": 10.0}})
+    after = turn.resolved.state
+    assert after.landed == {"boat-01": 30, "boat-02": 10, "boat-03": 0}
+    assert after.stock == 600 - 40 + 98
+    assert codes(turn) == [("boat-01", "fishery/cut-to-quota")]
+    assert FISHERY.arithmetic(turn.played)["boat-02"]["landed"] == "before 0 + catch 10 = 10"
+
+
+def test_boats_that_want_more_than_there_is_share_it() -> None:
+    """5 tonnes for 4 + 2 + 0: 4 x 5 // 6 = 3 and 2 x 5 // 6 = 1, and 1 is left in the sea."""
+    turn = round_of({"boat-01": {"catch": 4}, "boat-02": {"catch": 2}}, stock=5, growth=0)
+    assert turn.resolved.state.landed == {"boat-01": 3, "boat-02": 1, "boat-03": 0}
+    assert turn.resolved.state.stock == 1
+    assert codes(turn) == [("boat-01", "fishery/too-few-fish"), ("boat-02", "fishery/too-few-fish")]
+
+
+def test_a_storm_halves_the_catches_by_a_draw() -> None:
+    turn = round_of({"boat-01": {"catch": 9}}, storm=100)
+    assert turn.resolved.state.landed["boat-01"] == 4
+    assert [(draw.event, draw.subject, draw.winner) for draw in turn.record.draws] == [
+        ("storm", "sea", "yes")
+    ]
+
+
+def test_the_quota_is_ruled_for_all_once_anybody_asks() -> None:
+    asked: dict[str, Any] = {"boat-01": {"catch": 1, "request": 50, "why": "debts"}}
+    assert round_of({"boat-01": {"catch": 1}}).resolved.state.quota == 30
+    assert round_of(asked | {"boat-02": {"catch": 1, "request": 41}}).resolved.state.quota == 45
+    assert round_of(asked, observer="keep").resolved.state.quota == 30
+    ruled = round_of(asked, {"quota": 12, "why": "Too few fish."}, observer="human")
+    seen = view_of(FISHERY, ruled.resolved.state, {}, "boat-03")
+    assert (seen["quota"], seen["regulator"]) == (12, {"quota": 12, "why": "Too few fish."})
+    assert "debts" not in json.dumps(seen)
+
+
+@pytest.mark.parametrize(
+    ("ruling", "quota", "found"),
+    [
+        ({"quota": -3}, 0, ["observer/quota-out-of-range"]),
+        ({"quota": "12", "fine": 1}, 30, ["observer/unknown-field", "observer/bad-quota"]),
+        ({"quota": 12, "why": 7}, 12, ["observer/not-text"]),
+    ],
+)
+def test_a_bad_ruling_is_rejected_or_corrected(ruling: Any, quota: int, found: list[str]) -> None:
+    turn = round_of({"boat-01": {"catch": 0, "request": 9}}, ruling, observer="human")
+    assert turn.resolved.state.quota == quota
+    assert codes(turn) == [(OBSERVER, code) for code in found]
+
+
+def test_a_message_reaches_all_if_messages_are_allowed() -> None:
+    said = {"boat-01": {"catch": 0, "message": "Fish less!"}}
+    seen = view_of(FISHERY, round_of(said).resolved.state, {}, "boat-02")
+    assert seen["messages"] == {"boat-01": "Fish less!"}
+    assert round_of(said).record.events[0].facts == {"text": "Fish less!"}
+    silent = round_of(said, talk=False)
+    assert silent.resolved.state.messages == {}
+    assert codes(silent) == [("boat-01", "fishery/no-messages")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ({}, ["fishery/bad-catch"]),
+        ({"catch": -1, "nets": 3}, ["fishery/unknown-field", "fishery/bad-catch"]),
+        ({"catch": 1, "request": -1, "why": "so"}, ["fishery/bad-request", "fishery/no-request"]),
+        ({"catch": 1, "message": ["a"]}, ["fishery/not-text"]),
+        ({"catch": 1, "message": "a" * 201}, ["fishery/message/too-long"]),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_written_down(answer: Any, found: list[str]) -> None:
+    assert codes(round_of({"boat-01": answer})) == [("boat-01", code) for code in found]
+
+
+def test_a_lost_answer_is_not_a_decision() -> None:
+    state = FISHERY.setup(FISHERY.config.model_validate({}), BOATS, 1)
+    judged = judge(FISHERY, state, {"boat-01": read("boat-01", Reply("no idea", "test"))})
+    assert not judged.intents["boat-01"].chosen
+
+
+# --- played, killed, resumed, proved
+
+
+def test_it_is_killed_and_resumed_and_no_answer_is_asked_for_twice(home: Path, start: Start) -> None:
+    """Boats and regulator are models behind the stand-in server, which knows the world."""
+    serving = start("serve", "--port", "0", "--delay", "0.02")
+    assert serving.stdout is not None
+    base = serving.stdout.readline().strip()
+    env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
+    models = "openai:policy/steady*2,openai:policy/greedy*1"
+    play = ("run", "fishery", "--rounds", "12", "--model", models, "--observer", "openai:policy/strict")
+    whole = start(*play, "--json", env={**env, "HOBBES_HOME": str(home / "whole")})
+    reference = json.loads(whole.communicate(timeout=60)[0])
+    assert reference["outcomes"] == {"answered": reference["calls"]}
+    before = stats(base)
+    kill_at(start(*play, "--name", "killed", env=env), home, 8)
+    kill_at(start("resume", "killed", env=env), home, 22)
+    assert 22 <= len(answers(home)) < reference["calls"]
+    ended = json.loads(start("resume", "killed", "--json", env=env).communicate(timeout=60)[0])
+    assert (ended["digest"], ended["calls"]) == (reference["digest"], reference["calls"])
+    asked = sum(stats(base).values()) - sum(before.values())
+    assert asked <= reference["calls"] + 2 * len(BOATS), "more was asked again than was in flight"
+
+
+def test_it_is_replayed_and_verified(say: Say, opened: Store) -> None:
+    run = played(opened, fishery())
+    told = json.loads(say("replay", run.id, "--json"))
+    assert (told["same"], told["digest"]) == (True, run.digest)
+    assert json.loads(say("replay", run.id, "--reread", "--json"))["same"]
+    assert json.loads(say("verify", run.id, "--json"))["faults"] == []
+    assert {call.reply.model for call in opened.calls(run.id, 0, "boat-03")} == {"policy/greedy"}
+
+
+def test_who_regulates_by_which_player_changes_no_digest(say: Say, opened: Store) -> None:
+    """`keep` and a person who answers today's quota with its reason lead to the same digest."""
+    scripted = played(opened, fishery(GREED, observer="keep"))
+    run = to_the_next_question(opened, begin(opened, fishery(GREED, observer="human")))
+    while run.status == "waiting":
+        say("answer", run.id, "--quota", "30", "--why", "The quota stays.")
+        run = opened.find(run.id)
+    assert (run.turns, run.digest) == (ROUNDS, scripted.digest)
+    assert json.loads(say("verify", run.id, "--json"))["faults"] == []
+    assert json.loads(say("replay", run.id, "--json"))["same"]
+
+
+# --- shown
+
+
+def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
+    run, other = played(opened, fishery()), played(opened, fishery(GREED))
+    assert "fishery" in say("runs")
+    assert len(json.loads(say("trace", run.id, "--json"))) == ROUNDS
+    turn = json.loads(say("trace", run.id, "2", "--json"))
+    landed = logged(opened, run, 2).record.state["landed"]
+    for boat, figures in turn["arithmetic"].items():
+        assert comes_out(figures["landed"])
+        assert figures["landed"].endswith(f" = {landed[boat]}")
+    assert {event["type"] for event in turn["events"]} <= FISHERY.events.keys()
+    card = json.loads(say("trace", run.id, "2", "boat-01", "--json"))
+    assert (card["view"]["world"], card["view"]["you"]) == ("fishery", "boat-01")
+    assert " sea " in say("trace", run.id, "0"), "the picture"
+    assert "intent" in say("trace", run.id, "2", "boat-01")
+    told = json.loads(say("compare", run.id, other.id, "--json"))
+    assert told["divergence"]["agent"] == "boat-01"
+    assert "restraint" in say("compare", run.id, other.id)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "html"])
+def test_it_is_exported(form: str, say: Say, opened: Store, tmp_path: Path) -> None:
+    run = played(opened, fishery())
+    told = json.loads(say("export", run.id, "--format", form, "--to", str(tmp_path / "out"), "--json"))
+    made = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").glob("**/*.*")}
+    if form == "html":
+        assert made >= {"index.html", "2/index.html", "2/boat-01/index.html"}
+    else:
+        assert made == told["files"].keys()
+        assert told["files"][f"draws.{form}"] == ROUNDS
+
+
+@pytest.fixture
+def pages(home: Path) -> Iterator[TestClient]:
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield visitor
+
+
+def test_it_is_viewed(opened: Store, pages: TestClient) -> None:
+    run, other = played(opened, fishery(GREED)), played(opened, fishery())
+    for address, told in {
+        "/": run.id,
+        f"/{run.id}": "restraint",
+        f"/{run.id}/0": "before 0 + catch 30 = 30",
+        f"/{run.id}/1": "The mean of what you ask.",
+        f"/{run.id}/1/boat-01": '"world":"fishery"',
+        f"/compare?a={run.id}&b={other.id}": "restraint",
+    }.items():
+        page = pages.get(address)
+        assert page.status_code == 200
+        assert told in unescape(re.sub(r"<[^>]+>", "", page.text)), address
+
+
+# --- answered
+
+
+def to_the_next_question(store: Store, run: Run) -> Run:
+    asyncio.run(go_on(store, store.find(run.id), lambda _: None))
+    return store.find(run.id)
+
+
+def waiting_run(opened: Store) -> Run:
+    return to_the_next_question(opened, begin(opened, fishery(GREED, observer="human")))
+
+
+def ruled(say: Say, run: Run) -> Any:
+    """Return what the boats read of the ruling on the first round."""
+    return json.loads(json.loads(say("trace", run.id, "1", "boat-03", "--json"))["prompt"])["regulator"]
+
+
+def test_a_person_rules_by_command(say: Say, opened: Store) -> None:
+    run = waiting_run(opened)
+    assert "We starve." in say("resume", run.id)
+    assert "--quota" in say("resume", run.id)
+    say("answer", run.id, "--quota", "40", "--why", "You may.")
+    assert ruled(say, run) == {"quota": 40, "why": "You may."}
+    assert json.loads(say("trace", run.id, "0", OBSERVER, "--json"))["rulings"]["quota"] == 40
+
+
+def test_a_person_rules_in_the_terminal(say: Say, opened: Store) -> None:
+    run = waiting_run(opened)
+    say("answer", run.id, typed="-4\n40\nYou may.\n")
+    assert ruled(say, run) == {"quota": 40, "why": "You may."}
+
+
+def test_a_person_rules_in_the_page(say: Say, opened: Store, pages: TestClient) -> None:
+    run = waiting_run(opened)
+    page = pages.get(f"/{run.id}").text
+    assert "We starve." in page
+    assert set(re.findall(r' name="(/[^"]*)"', page)) == {"/quota", "/why"}
+    assert post(pages, run, {"/quota": "many", "/why": ""}).status_code == 400
+    assert post(pages, run, {"/quota": "40", "/why": "You may."}).status_code == 303
+    played_on()
+    assert ruled(say, run) == {"quota": 40, "why": "You may."}
+
+
+# --- prompts, the engine alone, the studio
+
+
+def test_its_prompts_are_listed_and_checked_and_shown_and_compared(say: Say, tmp_path: Path) -> None:
+    assert json.loads(say("prompts", "list", "--json"))["fishery"] == {str(PROMPTS): ["en"]}
+    checked = json.loads(say("prompts", "check", "fishery", "--json"))
+    assert checked == {"checked": [f"fishery {PROMPTS} en"], "problems": []}
+    mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
+    with (mine / "turn.en.md").open("r+") as turn:
+        said = turn.read()
+        turn.seek(0)
+        turn.write(f"Be kind.\n{said}")
+    assert json.loads(say("prompts", "check", "fishery", str(mine), "--json"))["problems"] == []
+    shown = json.loads(say("prompts", "show", "fishery", str(mine), "--json"))
+    assert shown["turn"].startswith("Be kind.")
+    assert shown["observer"].startswith("You are the regulator")
+    assert "+Be kind." in say("prompts", "diff", "fishery", str(PROMPTS), str(mine))
+
+
+def test_a_run_records_the_path_of_its_prompts_as_it_was_given(
+    say: Say, opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
+    (mine / "turn.en.md").write_text("Be kind.\n{{ view }}")
+    monkeypatch.chdir(mine)
+    ended = json.loads(say(*PLAY, "--prompts", "../plain", "--json"))
+    run = opened.find(ended["run"])
+    assert (run.prompts.variant, run.prompts.turn) == ("../plain", "Be kind.\n{{ view }}")
+    assert json.loads(say("replay", run.id, "--json"))["same"]
+    default = json.loads(say(*PLAY, "--json"))
+    assert opened.find(default["run"]).prompts.variant == str(PROMPTS)
+    assert default["digest"] == ended["digest"], "scripted policies read no prompt"
+    (tmp_path / "run.toml").write_text(f'world = "fishery"\nprompts = "{mine}"\nrounds = 1\n')
+    from_file = json.loads(say("run", str(tmp_path / "run.toml"), "--json"))
+    assert opened.find(from_file["run"]).prompts.variant == str(mine)
+
+
+def test_its_prompts_are_rendered_in_a_run_and_without_one(say: Say, opened: Store, tmp_path: Path) -> None:
+    anew = json.loads(say("prompts", "render", "fishery", "--turn", "2", "--json"))
+    assert "You are one of 3 boats" in anew["system"]
+    seen = json.loads(anew["turn"].splitlines()[-1])
+    assert (seen["turn"], seen["memory"]) == (2, EMPTY_MEMORY.to_json())
+    mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
+    (mine / "turn.en.md").write_text("Be kind.\n{{ view }}")
+    run = played(opened, fishery())
+    within = ("prompts", "render", "fishery", "--run", run.id, "--turn", "1", "--agent", "boat-02", "--json")
+    assert json.loads(say(*within))["turn"].startswith("A new round begins.")
+    assert json.loads(say(*within, "--prompts", str(mine)))["turn"].startswith("Be kind.")
+
+
+def test_it_is_stepped(start: Start) -> None:
+    request = {
+        "agents": BOATS[:2],
+        "config": {"storm": 0},
+        "answers": {"boat-01": {"catch": 5, "request": 9}},
+    }
+    told = json.loads(start("step", "fishery").communicate(json.dumps(request) + "\n", timeout=60)[0])
+    (here,) = step_lines(FISHERY, [json.dumps(request)])
+    assert told == json.loads(here)
+    assert told["rulings"] == {"quota": 9, "why": "The mean of what you ask."}
+    assert told["scores"] == {"boat-01": 5, "boat-02": 0}
+
+
+def test_commands_name_it(start: Start) -> None:
+    assert "mining, nations, trust, fishery" in start("run", "--help").communicate(timeout=60)[0].replace(
+        "\n", " "
+    )
+    assert "what a storm took of a catch" in start("step", "--help").communicate(timeout=60)[0]
+
+
+def test_langgraph_dev_plays_it() -> None:
+    ended = asyncio.run(studio_graph(FISHERY).ainvoke({}))
+    assert (ended["turn"], ended["over"], tuple(ended["run"]["agents"])) == (3, True, BOATS)
