@@ -184,6 +184,16 @@ def test_the_page_describes_the_requests_and_replies_of_step() -> None:
     assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))
 
 
+def test_the_readme_lists_the_folders_that_there_are() -> None:
+    named = re.findall(
+        r"^\| `([\w/]+)/` \|", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert [name for name in named if not (ROOT / name).is_dir()] == []
+    packages = {file.parent.relative_to(ROOT).as_posix() for file in (ROOT / "lab").glob("*/__init__.py")}
+    packages |= {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"lab"}
+    assert packages - set(named) == set()
+
+
 # Links and commands, on every page.
 
 
