@@ -1,4 +1,4 @@
-"""The commands of the prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
+"""The commands about prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
 
 import sys
 from typing import Annotated
@@ -20,7 +20,7 @@ Lang = Annotated[str, typer.Option(help="en or zh")]
 
 @app.command("list", context_settings=ENV)
 def prompts_list(as_json: AsJson = False) -> None:
-    """List worlds, variants and languages.
+    """List the prompt variants of each world and their languages.
 
     Example: hobbes prompts list
     """
@@ -36,7 +36,7 @@ def prompts_list(as_json: AsJson = False) -> None:
 
 @app.command("show", context_settings=ENV)
 def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
-    """Show the templates of a variant, its includes put in.
+    """Show the templates of a variant, with their includes inserted.
 
     Example: hobbes prompts show mining guided
     """
@@ -60,16 +60,18 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 @app.command("render", context_settings=ENV)
 def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: WorldName,
-    turn: Annotated[int, typer.Option(min=0, help="a turn, from 0")] = 0,
-    agent: Annotated[str | None, typer.Option(help="an agent; the first, if not said")] = None,
-    run: Annotated[str | None, typer.Option(help="a run whose state and minds are taken")] = None,
-    prompts: Annotated[str | None, typer.Option(help="a variant")] = None,
-    lang: Annotated[str | None, typer.Option(help="en or zh; a run's own, if not said")] = None,
+    turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
+    agent: Annotated[str | None, typer.Option(help="an agent; by default the first one")] = None,
+    run: Annotated[str | None, typer.Option(help="a run to take state and memories from")] = None,
+    prompts: Annotated[
+        str | None, typer.Option(help="a variant; by default that of the run or the world")
+    ] = None,
+    lang: Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")] = None,
     settings: Settings = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Print exactly what would be sent, with token counts, and send nothing.
+    """Print the exact prompt that would be sent, with token counts, without sending it.
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01
     """
@@ -90,14 +92,14 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
         return
     for part, text in (("system", prompt.system), ("turn", prompt.turn)):
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
-        print(text)  # noqa: T201  exactly what would be sent
+        print(text)  # noqa: T201  rich would wrap it
 
 
 @app.command("diff", context_settings=ENV)
 def prompts_diff(
     world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
 ) -> None:
-    """Show how two variants differ.
+    """Show the differences between two variants.
 
     Example: hobbes prompts diff mining unguided guided
     """
@@ -118,7 +120,7 @@ def prompts_check(
     variant: Annotated[str | None, typer.Argument(help="a variant")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check every prompt: placeholders, every treatment, the languages against each other.
+    """Check the prompts: placeholders, all combinations of settings, and the languages against each other.
 
     Example: hobbes prompts check mining guided
     """
