@@ -24,7 +24,7 @@ class Form(StrEnum):
 
 @app.command(context_settings=ENV)
 def runs(home: Home = HOME, as_json: AsJson = False) -> None:
-    """List all runs, the newest first; --json prints them with all details.
+    """List all runs, the newest first.
 
     Example: hobbes runs
     """
@@ -57,7 +57,9 @@ def trace(
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run turn by turn, a turn agent by agent, or everything about one agent's turn.
+    """Show a run, a turn, or one agent's turn.
+
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full.
 
     Example: hobbes trace last 3 miner-01
     """
@@ -86,7 +88,9 @@ def trace(
 
 @app.command(context_settings=ENV)
 def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
-    """Show two runs of a world side by side: settings, first divergence, failed calls, measures, reports.
+    """Show two runs of one world side by side.
+
+    Settings that differ, first divergence, failed calls, measures and reports are shown.
 
     Example: hobbes compare baseline last
     """
@@ -104,7 +108,9 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
 @app.command(context_settings=ENV)
 def export(
     run: RunName,
-    form: Annotated[Form, typer.Option("--format", help="the format of the files")] = Form.jsonl,
+    form: Annotated[
+        Form, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the files")
+    ] = Form.jsonl,
     to: Annotated[
         Path | None,
         typer.Option(help="the folder to create; by default exports/RUN-FORMAT in the home folder"),
@@ -112,7 +118,9 @@ def export(
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Export a run into a new folder: one file per table, or web pages; docs/data.md describes the tables.
+    """Export a run as tables or web pages.
+
+    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`.
 
     Example: hobbes export last --format parquet --to tables
     """
@@ -136,7 +144,9 @@ def view(
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8766,
     home: Home = HOME,
 ) -> None:
-    """Serve all runs as web pages on this machine; runs that are being played update by themselves.
+    """Serve all runs as web pages on this machine.
+
+    The page of a run that is being played updates by itself.
 
     Example: hobbes view
     """

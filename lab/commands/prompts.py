@@ -71,18 +71,20 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Print the exact prompt that would be sent, with token counts, without sending it.
+    """Print the exact prompt of a turn without sending it.
+
+    The prompt goes to stdout, its approximate token counts go to stderr.
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01
     """
     from lab.play.playing import RunOptions
-    from lab.play.rendering import render_anew, render_in_run
+    from lab.play.rendering import render_in_run, render_new
     from nodes.prompting import approximate_tokens
 
     who = agent or world_asked(world).names(1)[0]
     if run is None:
         values = dict(setting(text) for text in settings or ())
-        prompt = render_anew(RunOptions(world, prompts=prompts, lang=lang or "en", values=values), turn, who)
+        prompt = render_new(RunOptions(world, prompts=prompts, lang=lang or "en", values=values), turn, who)
     else:
         with opened(home) as store:
             prompt = render_in_run(store, store.find(run), turn, who, (prompts, lang))
@@ -120,7 +122,9 @@ def prompts_check(
     variant: Annotated[str | None, typer.Argument(help="a variant")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the prompts: placeholders, all combinations of settings, and the languages against each other.
+    """Check the prompt files for mistakes.
+
+    Placeholders, all combinations of settings, and the languages against each other are checked.
 
     Example: hobbes prompts check mining guided
     """

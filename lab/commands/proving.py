@@ -27,7 +27,9 @@ def replay(
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Play a run again from its recorded answers, without a network, and report the first divergence.
+    """Play a run again from its recorded answers.
+
+    A replay needs no network, and reports the first divergence.
 
     Example: hobbes replay last
     """
@@ -95,7 +97,9 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
 
 @app.command(context_settings=ENV)
 def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
-    """Recompute a run from its recorded answers with the engine alone, and report everything that differs.
+    """Recompute a run from its recorded answers, and compare.
+
+    The engine alone reads, validates and resolves every answer again; everything that differs is reported.
 
     Example: hobbes verify last
     """

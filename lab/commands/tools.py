@@ -14,7 +14,8 @@ app = typer.Typer()
 
 STEP_HELP = "\n\n".join(
     [
-        "Run the engine alone: read one JSON object per line, and write one per line.",
+        "Run the engine alone, with JSON Lines in and out.",
+        "It reads one request per line, writes one result per line, and touches no file.",
         """Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining""",
         *(
             f"Events of {world.name}:\n\n\b\n"
@@ -41,7 +42,9 @@ def tournament(
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let the scripted policies of trust play a round-robin; print ranking, intervals and payoff matrix.
+    """Play a round-robin of the scripted policies of trust.
+
+    The ranking is printed with confidence intervals and a payoff matrix.
 
     Example: hobbes tournament --games 200 --set miss=5
     """
@@ -67,7 +70,9 @@ def serve(
         ),
     ] = "",
 ) -> None:
-    """Serve the stand-in server: chat completions answered by scripted policies; /stats logs all requests.
+    """Run the stand-in server for chat completions.
+
+    Scripted policies answer the requests, and /stats lists all requests with their faults.
 
     Example: hobbes serve --port 8765 --faults 'html-502=0.1,cut-in-body=0.05', then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
@@ -80,7 +85,9 @@ def serve(
 
 @app.command(context_settings=ENV)
 def doctor(home: Home = HOME, as_json: AsJson = False) -> None:
-    """Check the installation, the API key and base URL in the environment, and whether the server answers.
+    """Check the installation, the environment and the server.
+
+    It shows whether an API key and a base URL are set, but never the key, and asks the server for its models.
 
     Example: hobbes doctor
     """

@@ -34,7 +34,7 @@ def render_in_run(
     return _prompt(run.world, run.setting, prompts, (state, memories), agent)
 
 
-def render_anew(options: RunOptions, turn: int, agent: str) -> Prompt:
+def render_new(options: RunOptions, turn: int, agent: str) -> Prompt:
     """Return the prompt that an agent would read in a turn of a run with these options.
 
     Scripted policies play the turns before it. No model is called: the world's default policy answers in its

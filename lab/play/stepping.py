@@ -14,30 +14,30 @@ from nodes.reading import read
 MEMORY = Codec(Memory)
 
 
-def _is_object(said: object) -> bool:
-    return isinstance(said, dict)
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
 
 
-def _is_object_or_null(said: object) -> bool:
-    return said is None or isinstance(said, dict)
+def _is_object_or_null(value: object) -> bool:
+    return value is None or isinstance(value, dict)
 
 
-def _is_list_of_names(said: object) -> bool:
-    return isinstance(said, list | tuple) and all(isinstance(name, str) for name in said)
+def _is_list_of_names(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
 
 
-def _is_object_of_objects(said: object) -> bool:
-    return isinstance(said, dict) and all(isinstance(one, dict) for one in said.values())
+def _is_object_of_objects(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, dict) for one in value.values())
 
 
 PARTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "config": (_is_object, "an object"),
     "agents": (_is_list_of_names, "a list of names"),
-    "seed": (lambda said: type(said) is int, "a whole number"),
+    "seed": (lambda value: type(value) is int, "a whole number"),
     "state": (_is_object_or_null, "an object or null"),
     "memories": (_is_object_of_objects, "an object, one memory per agent"),
     "answers": (_is_object_or_null, "an object, one answer per agent"),
-    "ruling": (lambda said: isinstance(said, str | dict), "a string or an object"),
+    "ruling": (lambda value: isinstance(value, str | dict), "a string or an object"),
 }
 """The fields of a request, each with a check of its type and a description of it."""
 
@@ -83,9 +83,9 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
     Without answers, return the state as it is. The request may have the memories and the observer's ruling.
     Raise ValueError, with one line, if the request is wrong.
     """
-    for name, said in request.items():
+    for name, value in request.items():
         fits, kind = PARTS[name]
-        if not fits(said):
+        if not fits(value):
             raise ValueError(f"{name} must be {kind}")
     agents, seed = request.get("agents", world.names(world.default_agents)), request.get("seed", 1)
     setting = settle(world, agents, seed, request.get("config", {}))
@@ -120,16 +120,16 @@ def _parsed(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str
     return {agent: _read(agent, answers[agent]) for agent in agents if agent in answers}
 
 
-def _ruling(world: AnyWorld, said: object) -> ParsedAnswer | None:
+def _ruling(world: AnyWorld, value: object) -> ParsedAnswer | None:
     """Return the parsed ruling of the observer, or None if there is none."""
-    if said is not None and world.observer is None:
+    if value is not None and world.observer is None:
         raise ValueError(f"ruling: {world.name} has no observer")
-    return None if said is None else _read(OBSERVER, said)
+    return None if value is None else _read(OBSERVER, value)
 
 
-def _read(agent: str, said: object) -> ParsedAnswer:
+def _read(agent: str, value: object) -> ParsedAnswer:
     """Return the parsed answer; it is given as text or as the object that the text would contain."""
-    return read(agent, Reply(said if isinstance(said, str) else json.dumps(said), "step"))
+    return read(agent, Reply(value if isinstance(value, str) else json.dumps(value), "step"))
 
 
 def _happened(played: "turns.Turn[Any, Any]") -> dict[str, Any]:

@@ -161,9 +161,9 @@ def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, La
     one, other = (_calls(store, run, turn) for run in runs)
     for _, asked in groupby(sorted({*one, *other}), key=lambda address: address[:2]):
         addresses = list(asked)
-        for layer, said in CALL_LAYERS:
+        for layer, text_of in CALL_LAYERS:
             for address in addresses:
-                texts = [said(calls[address]) if address in calls else "" for calls in (one, other)]
+                texts = [text_of(calls[address]) if address in calls else "" for calls in (one, other)]
                 if texts[0] != texts[1]:
                     return address[-1], layer, _diff(*texts)
     return None

@@ -41,9 +41,9 @@ def spelled_out(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
-def plain(said: object) -> Text:
+def plain(value: object) -> Text:
     """Return foreign text without markup and with control characters spelled out."""
-    return Text(spelled_out(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)))
+    return Text(spelled_out(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
 
 
 def print_json(value: object) -> None:

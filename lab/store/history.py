@@ -25,7 +25,7 @@ def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  #
     world, record = run.world, turn.record
     return Played(
         before,
-        intents={agent: world.intent.from_json(said) for agent, said in record.intents.items()},
+        intents={agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
         after=world.load(run.setting, record.state),
         events=record.events,
         draws=record.draws,

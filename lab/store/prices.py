@@ -29,22 +29,22 @@ def prices_of(home: Path) -> Prices:
 def _read(path: Path) -> dict[str, tuple[float, float]]:
     """Return the prices of one file; raise UsageError if the file is wrong."""
     try:
-        said: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        listed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
     try:
-        return {model: (_price(price["input"]), _price(price["output"])) for model, price in said.items()}
+        return {model: (_price(price["input"]), _price(price["output"])) for model, price in listed.items()}
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f'{path}: write "MODEL" = {{ input = 0.25, output = 2.00 }}, dollars per million'
         ) from error
 
 
-def _price(said: object) -> float:
+def _price(value: object) -> float:
     """Return a price as a float; raise ValueError for anything that is not a finite number from 0 up."""
-    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said < float("inf"):
-        raise ValueError(said)
-    return float(said)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise ValueError(value)
+    return float(value)
 
 
 def usd(prices: Prices, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:

@@ -95,8 +95,8 @@ def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:  #
 
     def fault(asked: Asked) -> Response:
         text = content(asked.text) if callable(content) else content
-        said = {"role": "assistant", "content": text, **message}
-        choice = {"index": 0, "message": said, "finish_reason": finish_reason}
+        answer = {"role": "assistant", "content": text, **message}
+        choice = {"index": 0, "message": answer, "finish_reason": finish_reason}
         return JSONResponse({**asked.completion, "choices": [choice]})
 
     return fault

@@ -85,6 +85,12 @@ def test_every_option_is_also_a_variable(cli: Cli) -> None:
     assert json.loads(cli("runs", "--json").stdout)[0]["seed"] == 9
 
 
+def test_the_format_of_an_export_is_a_variable(cli: Cli, tmp_path: Path) -> None:
+    cli(*SMALL)
+    cli("export", "last", "--to", str(tmp_path / "out"), env={"HOBBES_FORMAT": "csv"})
+    assert (tmp_path / "out" / "turns.csv").exists()
+
+
 def test_settings_and_json_are_variables_too(cli: Cli) -> None:
     done = cli(*SMALL, env={"HOBBES_SET": "stamina=3 mine_cap=2", "HOBBES_JSON": "1"})
     assert json.loads(done.stdout)["turns"] == 2
