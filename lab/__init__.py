@@ -1,1 +1,1 @@
-"""What people do with runs: commands, the run database, the stand-in server."""
+"""What people do with runs: play, prove, show and store them. `lab.cli` is the command line."""

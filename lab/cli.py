@@ -1,4 +1,4 @@
-"""The command `hobbes`: all commands in one, and what is wrong said in one line."""
+"""The command line `hobbes`: all commands, and errors as one line."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from lab.show.terminal import ERR, plain
 
 app = typer.Typer(
     name="hobbes",
-    help="Language models play small societies without a state; see what happens and why.",
+    help="Let language models play small societies without a state, and see what happens and why.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -27,9 +27,10 @@ for group in (playing, proving, looking, tools, prompts):
 
 
 def main() -> None:
-    """Run a command; what is wrong is said in one line."""
+    """Run a command; print errors as one line, and exit with 1 or 2."""
     try:
-        _check_typed()
+        _prepare_streams()
+        _check_arguments()
         try:
             app()
         finally:
@@ -42,27 +43,33 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            raise  # a bug of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest of it goes nowhere
-        _complain(LabError(f"cannot write the output: {error.strerror}; make room, or write it elsewhere"))
+            raise  # a bug
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes stdout once more
+        _complain(
+            LabError(f"cannot write the output: {error.strerror}; free disk space, or write it elsewhere")
+        )
         sys.exit(1)
 
 
-def _nowhere() -> TextIO:
-    """Give a place for words that nobody will read."""
+def _null() -> TextIO:
+    """Return a stream that discards its text."""
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def _check_typed() -> None:
-    """Refuse words that are no text; make what a terminal cannot show readable on it."""
-    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()  # closed by who started us
+def _prepare_streams() -> None:
+    """Replace closed streams, and escape characters that the terminal cannot show."""
+    sys.stdout, sys.stderr = sys.stdout or _null(), sys.stderr or _null()  # None if they were closed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _check_arguments() -> None:
+    """Raise UsageError for arguments that are not UTF-8."""
     try:
         "".join(sys.argv).encode()
     except UnicodeEncodeError as error:
-        raise UsageError("what is typed must be text in UTF-8") from error
+        raise UsageError("arguments must be UTF-8 text") from error
 
 
 def _complain(error: LabError) -> None:

@@ -1,13 +1,13 @@
-"""Errors for people: one line, what is wrong and what to do. Everything else that raises is a bug."""
+"""Errors for people: one line that says what is wrong and what to do. Any other exception is a bug."""
 
 
 class LabError(Exception):
-    """Something that a person asked for cannot be done: exit 1."""
+    """The request is valid, but cannot be carried out: exit code 1."""
 
 
 class HaltedRunError(LabError):
-    """A run stopped before its end, and can go on: exit 1."""
+    """A run stopped before its end and can be resumed: exit code 1."""
 
 
 class UsageError(LabError):
-    """Something was asked for wrongly: exit 2."""
+    """The request itself is wrong: exit code 2."""

@@ -90,11 +90,11 @@ def test_replay_of_a_cassette_reports_by_its_exit_code(tmp_path: Path, hobbes: H
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
     other = hobbes("replay", str(path))
     assert other.returncode == 1
-    assert "diverged at turn 1" in other.stdout
+    assert "first divergence: turn 1" in other.stdout
     path.write_bytes(b"no cassette")
     broken = hobbes("replay", str(path))
     assert (broken.returncode, broken.stderr.count("\n")) == (2, 1)
-    assert "is no cassette" in broken.stderr
+    assert "is not a valid cassette" in broken.stderr
 
 
 def test_recording_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -122,10 +122,10 @@ def test_a_cassette_contains_no_secret(tmp_path: Path) -> None:
     assert "127.0.0.1" not in text
 
 
-def test_the_error_for_a_damaged_cassette_is_one_line(tmp_path: Path) -> None:
+def test_a_damaged_cassette_is_reported_in_one_line(tmp_path: Path) -> None:
     path = recorded(tmp_path)
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(UsageError, match="is no cassette"):
+    with pytest.raises(UsageError, match="is not a valid cassette"):
         play_cassette(path)
 
 

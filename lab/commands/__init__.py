@@ -1,1 +1,1 @@
-"""The commands, one file per group. Each is a few lines over the module that does the work."""
+"""The commands of `hobbes`, one file per group; each only reads options and calls the room that does it."""

@@ -1,4 +1,4 @@
-"""The commands that show what was played: `runs`, `trace`, `compare`, `export`, `view`."""
+"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +14,7 @@ app = typer.Typer()
 
 
 class Form(StrEnum):
-    """What `hobbes export` writes."""
+    """The formats of `hobbes export`."""
 
     jsonl = "jsonl"
     csv = "csv"
@@ -24,7 +24,7 @@ class Form(StrEnum):
 
 @app.command(context_settings=ENV)
 def runs(home: Home = HOME, as_json: AsJson = False) -> None:
-    """List the runs; --json tells all that is known of each.
+    """List all runs, the newest first.
 
     Example: hobbes runs
     """
@@ -33,7 +33,7 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    columns = ("id", "name", "world", "status", "turns", "nobody's", "digest")
+    columns = ("id", "name", "world", "status", "turns", "failed", "digest")
     shown = [
         (
             row["id"],
@@ -52,12 +52,14 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
 @app.command(context_settings=ENV)
 def trace(
     run: RunName,
-    turn: Annotated[int | None, typer.Argument(help="a turn, from 0")] = None,
-    agent: Annotated[str | None, typer.Argument(help="an agent that acted in it")] = None,
+    turn: Annotated[int | None, typer.Argument(help="a turn, counted from 0")] = None,
+    agent: Annotated[str | None, typer.Argument(help="an agent, or observer")] = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run turn by turn, a turn agent by agent, or one agent's turn as a card.
+    """Show a run, a turn, or one agent's turn.
+
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full.
 
     Example: hobbes trace last 3 miner-01
     """
@@ -67,26 +69,28 @@ def trace(
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
         if turn is None:
-            told: Any = tracing.overview(store, found)
+            shown: Any = tracing.overview(store, found)
         elif agent is None:
-            told = tracing.turn_card(store, found, turn)
+            shown = tracing.turn_card(store, found, turn)
         else:
-            told = tracing.agent_card(store, found, turn, agent)
+            shown = tracing.agent_card(store, found, turn, agent)
         after = None if turn is None else state_before(store, found, min(turn + 1, found.turns))
     if as_json:
-        print_json(told)
+        print_json(shown)
     elif turn is None:
-        cards.show_overview(told)
+        cards.show_overview(shown)
     elif agent is None:
-        cards.show_turn(told)
+        cards.show_turn(shown)
         OUT.print(picture(found.world.picture(after)))
     else:
-        cards.show_card(told)
+        cards.show_card(shown)
 
 
 @app.command(context_settings=ENV)
 def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
-    """Show two runs of one world side by side: settings, first divergence, failures, measures, reports.
+    """Show two runs of one world side by side.
+
+    Settings that differ, first divergence, failed calls, measures and reports are shown.
 
     Example: hobbes compare baseline last
     """
@@ -94,24 +98,29 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
     from lab.show.comparison_table import show
 
     with opened(home) as store, store.as_of_now():
-        told = compare(store, store.find(a), store.find(b))
+        found = compare(store, store.find(a), store.find(b))
     if as_json:
-        print_json(told)
+        print_json(found)
     else:
-        OUT.print(show(told))
+        OUT.print(show(found))
 
 
 @app.command(context_settings=ENV)
 def export(
     run: RunName,
-    form: Annotated[Form, typer.Option("--format", help="what the files are")] = Form.jsonl,
+    form: Annotated[
+        Form, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the files")
+    ] = Form.jsonl,
     to: Annotated[
-        Path | None, typer.Option(help="a folder that is made; exports/RUN-FORMAT in the home, if not said")
+        Path | None,
+        typer.Option(help="the folder to create; by default exports/RUN-FORMAT in the home folder"),
     ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run into a folder: a file a table, or pages; docs/data.md tells what is in them.
+    """Export a run as tables or web pages.
+
+    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`.
 
     Example: hobbes export last --format parquet --to tables
     """
@@ -131,11 +140,13 @@ def export(
 
 @app.command(context_settings=ENV)
 def view(
-    host: Annotated[str, typer.Option(help="the address to listen at")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 takes a free one")] = 8766,
+    host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8766,
     home: Home = HOME,
 ) -> None:
-    """Show the runs as web pages on this machine, those that are being played, too.
+    """Serve all runs as web pages on this machine.
+
+    The page of a run that is being played updates by itself.
 
     Example: hobbes view
     """

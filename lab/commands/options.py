@@ -1,4 +1,4 @@
-"""What commands share: their options, and what is opened for them."""
+"""What commands share: their options, and helpers that read them."""
 
 import json
 from collections.abc import Iterator
@@ -24,13 +24,15 @@ HOME = Path(".hobbes")
 
 VARIANT = "a variant (see `hobbes prompts list`), or the path of a folder of prompts, with a slash: ./mine"
 
-Home = Annotated[Path, typer.Option(help="the folder of runs.db and checkpoints.db")]
+Home = Annotated[Path, typer.Option(help="the folder with runs.db and checkpoints.db")]
 AsJson = Annotated[
     bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", envvar="HOBBES_SET", help="key=value, or key=@FILE.json; repeatable"),
+    typer.Option(
+        "--set", envvar="HOBBES_SET", help="a setting: key=value, or key=@FILE.json; may be repeated"
+    ),
 ]
 Agents = Annotated[int | None, typer.Option(min=1, help="how many agents")]
 Rounds = Annotated[int | None, typer.Option(min=1, help="how many turns")]
@@ -55,7 +57,7 @@ def opened(home: Path) -> "Iterator[Store]":
 
 
 def world_asked(name: str) -> "AnyWorld":
-    """Give the world of this name; UsageError lists the names."""
+    """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
     try:
         return world_named(name)
     except ValueError as error:
@@ -63,10 +65,10 @@ def world_asked(name: str) -> "AnyWorld":
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """Read key=value, the value JSON if it can be, else text; or key=@FILE, the file being JSON."""
+    """Return key and value of `key=value`, where the value is JSON or else text, or of `key=@FILE.json`."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise UsageError(f"--set {text!r}: write key=value")
+        raise UsageError(f"--set {text!r}: write key=value, or key=@FILE.json")
     if value.startswith("@"):
         return key, _json_file(Path(value[1:]))
     try:
@@ -95,10 +97,10 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _json_file(path: Path) -> Any:  # noqa: ANN401  any JSON
-    """Read a file of JSON."""
+    """Return the content of a JSON file; raise UsageError if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(f"--set: cannot read {path}: {error.strerror}; check the path") from error
     except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from error
+        raise UsageError(f"--set: {path} is not JSON: {error}") from error

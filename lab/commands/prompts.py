@@ -1,4 +1,4 @@
-"""The commands of the prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
+"""The commands about prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
 
 import sys
 from typing import Annotated
@@ -39,7 +39,7 @@ Lang = Annotated[str, typer.Option(help="en or zh")]
 
 @app.command("list", context_settings=ENV)
 def prompts_list(as_json: AsJson = False) -> None:
-    """List worlds, variants and languages.
+    """List the prompt variants of each world and their languages.
 
     Example: hobbes prompts list
     """
@@ -58,7 +58,7 @@ def prompts_list(as_json: AsJson = False) -> None:
 
 @app.command("show", context_settings=ENV)
 def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
-    """Show the templates of a variant, its includes put in.
+    """Show the templates of a variant, with their includes inserted.
 
     Example: hobbes prompts show mining guided
     """
@@ -82,8 +82,8 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 @app.command("render", context_settings=ENV)
 def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: WorldName,
-    turn: Annotated[int, typer.Option(min=0, help="a turn, from 0")] = 0,
-    agent: Annotated[str | None, typer.Option(help="an agent; the first, if not said")] = None,
+    turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
+    agent: Annotated[str | None, typer.Option(help="an agent; by default the first one")] = None,
     run: Annotated[
         str | None, typer.Option(help="take state and memories from this run, and its settings")
     ] = None,
@@ -92,26 +92,28 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
     seed: Seed = None,
     model: Model = None,
     prompts: Prompts = None,
-    lang: Annotated[str | None, typer.Option(help="en or zh; by default the run's own, or en")] = None,
+    lang: Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")] = None,
     observer: ObserverSpec = None,
     settings: Settings = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Print exactly what a run with these options would send, with token counts, and send nothing.
+    """Print the exact prompt of a turn without sending it.
+
+    The prompt goes to stdout, its approximate token counts go to stderr.
 
     Scripted policies play the turns before; the world's default one answers in a model's place.
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
-    from lab.play.rendering import render_anew, render_in_run
+    from lab.play.rendering import render_in_run, render_new
     from nodes.prompting import approximate_tokens
 
     who = agent or world_asked(world).names(1)[0]
     own = {"agents": agents, "seed": seed, "models": model}
     values = settings_asked(settings, rounds=rounds, observer=observer)
     if run is None:
-        prompt = render_anew(run_options(world, values, prompts=prompts, lang=lang, **own), turn, who)
+        prompt = render_new(run_options(world, values, prompts=prompts, lang=lang, **own), turn, who)
     elif values or any(value is not None for value in own.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     else:
@@ -123,14 +125,14 @@ def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md na
         return
     for part, text in (("system", prompt.system), ("turn", prompt.turn)):
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
-        print(text)  # noqa: T201  exactly what would be sent
+        print(text)  # noqa: T201  rich would wrap it
 
 
 @app.command("diff", context_settings=ENV)
 def prompts_diff(
     world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
 ) -> None:
-    """Show how two variants differ.
+    """Show the differences between two variants.
 
     Example: hobbes prompts diff mining unguided guided
     """
@@ -151,7 +153,9 @@ def prompts_check(
     variant: Annotated[str | None, typer.Argument(help=VARIANT)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check every prompt: placeholders, every treatment, the languages against each other.
+    """Check the prompt files for mistakes.
+
+    Placeholders, all combinations of settings, and the languages against each other are checked.
 
     Example: hobbes prompts check mining guided
     """

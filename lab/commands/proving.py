@@ -20,32 +20,35 @@ app = typer.Typer()
 
 @app.command(context_settings=ENV)
 def replay(
-    run: Annotated[str, typer.Argument(help="a run, or a cassette file")],
-    reread: Annotated[bool, typer.Option(help="keep the answers, apply today's reading and rules")] = False,
+    run: Annotated[str, typer.Argument(help="a run, or a cassette: FILE.json.gz")],
+    reread: Annotated[
+        bool, typer.Option(help="apply the current reading and rules to the recorded answers")
+    ] = False,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Play a run again from its recorded answers, without a network; name the first divergence.
+    """Play a run again from its recorded answers.
+
+    A replay needs no network, and reports the first divergence.
 
     Example: hobbes replay last
     """
     if run.endswith(".json.gz"):
-        told = _replay_cassette(Path(run))
+        result = _replay_cassette(Path(run))
     else:
         with opened(home) as store:
-            told = _replay_run(store, store.find(run), reread=reread)
+            result = _replay_run(store, store.find(run), reread=reread)
     if as_json:
-        print_json(told)
-    elif told["divergence"]:
-        at = told["divergence"]
-        OUT.print(
-            Text(f"diverged at turn {at['turn']}, {at['agent'] or 'all'}: {at['layer']}", style="bold red")
-        )
+        print_json(result)
+    elif result["divergence"]:
+        at = result["divergence"]
+        place = f"turn {at['turn']}, {at['agent'] or 'all'}: {at['layer']}"
+        OUT.print(Text(f"first divergence: {place}", style="bold red"))
         OUT.print(plain(at["diff"]))
     else:
-        verdict = "same digest" if told["same"] else f"another digest than the recorded {told['recorded']}"
-        OUT.print(Text(f"{told['turns']} turns, {verdict}: {told['digest']}"), soft_wrap=True)
-    if not told["same"] and not reread:
+        verdict = "same digest" if result["same"] else f"the recorded digest was {result['recorded']}, now"
+        OUT.print(Text(f"{result['turns']} turns, {verdict}: {result['digest']}"), soft_wrap=True)
+    if not result["same"] and not reread:
         sys.exit(1)
 
 
@@ -73,27 +76,30 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
     from lab.wire.cassettes import CassetteMissError, meta_of
     from lab.wire.recording import first_difference, play_cassette
 
-    told: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
+    result: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
     try:
         then, now = play_cassette(path)
     except CassetteMissError as miss:
         at = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
-        return {**told, "turns": 0, "same": False, "digest": "", "divergence": at}
+        return {**result, "turns": 0, "same": False, "digest": "", "divergence": at}
     turn = first_difference(then, now)
     if turn is not None:
         diff = f"digest {then['digests'][turn]}, now {now['digests'][turn]}"
-        told["divergence"] = {
+        result["divergence"] = {
             "turn": turn,
             "agent": "",
             "layer": "reading, validation or engine",
             "diff": diff,
         }
-    return {**told, "turns": now["turns"], "same": now["digest"] == then["digest"], "digest": now["digest"]}
+    same = now["digest"] == then["digest"]
+    return {**result, "turns": now["turns"], "same": same, "digest": now["digest"]}
 
 
 @app.command(context_settings=ENV)
 def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
-    """Read, validate and resolve every recorded answer again, recompute all that is derived, check the chain.
+    """Recompute a run from its recorded answers, and compare.
+
+    The engine alone reads, validates and resolves every answer again; everything that differs is reported.
 
     Example: hobbes verify last
     """

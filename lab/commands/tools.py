@@ -1,4 +1,4 @@
-"""The commands beside runs: `step`, `tournament`, `serve`, `doctor`."""
+"""The commands that need no recorded run: `step`, `tournament`, `serve`, `doctor`."""
 
 import sys
 from typing import Annotated
@@ -14,11 +14,12 @@ app = typer.Typer()
 
 STEP_HELP = "\n\n".join(
     [
-        "Play the engine alone: one JSON object a line in, one a line out.",
+        "Run the engine alone, with JSON Lines in and out.",
+        "It reads one request per line, writes one result per line, and touches no file.",
         """Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining""",
         *(
             f"Events of {world.name}:\n\n\b\n"
-            + "\n".join(f"{kind}: {told}" for kind, told in world.events.items())
+            + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.events.items())
             for world in WORLDS.values()
         ),
     ]
@@ -27,7 +28,7 @@ STEP_HELP = "\n\n".join(
 
 @app.command(context_settings=ENV, help=STEP_HELP)
 def step(world: WorldName) -> None:
-    """Play the engine alone, JSON Lines in and out."""
+    """Run the engine alone, with JSON Lines in and out."""
     from lab.play.stepping import step_lines
 
     for line in step_lines(world_asked(world), sys.stdin):
@@ -36,18 +37,21 @@ def step(world: WorldName) -> None:
 
 @app.command(context_settings=ENV)
 def tournament(
-    games: Annotated[int, typer.Option(min=1, help="games of each pair")] = 200,
-    seed: Annotated[int, typer.Option(help="the tournament's luck")] = 1,
+    games: Annotated[int, typer.Option(min=1, help="the number of games of each pair")] = 200,
+    seed: Annotated[int, typer.Option(help="the seed of all random draws")] = 1,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let trust's comparators play a round-robin: a payoff matrix, ranks and intervals.
+    """Play a round-robin of the scripted policies of trust.
+
+    The ranking is printed with confidence intervals and a payoff matrix.
 
     Example: hobbes tournament --games 200 --set miss=5
     """
-    from lab.play.tournament import play, show
+    from lab.play.tournament import play
+    from lab.show.standings import show, watched
 
-    standing, seconds = play(games, seed, dict(setting(text) for text in settings or ()))
+    standing, seconds = play(games, seed, dict(setting(text) for text in settings or ()), watched)
     if as_json:
         print_json(standing.to_json())
     else:
@@ -56,15 +60,19 @@ def tournament(
 
 @app.command(context_settings=ENV)
 def serve(
-    host: Annotated[str, typer.Option(help="the address to listen at")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 takes a free one")] = 8765,
-    delay: Annotated[float, typer.Option(min=0, help="seconds that each answer takes")] = 0.0,
+    host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8765,
+    delay: Annotated[float, typer.Option(min=0, help="how many seconds each answer takes")] = 0.0,
     faults: Annotated[
         str,
-        typer.Option(help="what goes wrong: NAME=SHARE,NAME=SHARE (docs/failures.md), or one SHARE of all"),
+        typer.Option(
+            help="faults to inject: NAME=SHARE,NAME=SHARE (docs/failures.md), or one SHARE split among all"
+        ),
     ] = "",
 ) -> None:
-    """Serve chat completions with the policies behind them; /stats tells what was done to each call.
+    """Run the stand-in server for chat completions.
+
+    Scripted policies answer the requests, and /stats lists all requests with their faults.
 
     Example: hobbes serve --port 8765 --faults 'html-502=0.1,cut-in-body=0.05', then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
@@ -77,7 +85,9 @@ def serve(
 
 @app.command(context_settings=ENV)
 def doctor(home: Home = HOME, as_json: AsJson = False) -> None:
-    """Say what is installed, which key and base URL are seen, and whether the server answers.
+    """Check the installation, the environment and the server.
+
+    It shows whether an API key and a base URL are set, but never the key, and asks the server for its models.
 
     Example: hobbes doctor
     """

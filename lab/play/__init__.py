@@ -1,1 +1,1 @@
-"""What is played: starting, resuming, stepping and rendering runs, and tournaments."""
+"""Playing: everything that starts, resumes or steps a run, renders its prompts, or holds a tournament."""

@@ -1,4 +1,4 @@
-"""What a run came to, worked out from its calls and turns: outcomes, scores, taint, measures."""
+"""The results of a finished run, computed from its calls and turns: outcomes, scores, taint, measures."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from lab.store.history import history, state_before
 
 
 def ending(store: Store, run: Run) -> Ending:
-    """Return what a run came to."""
+    """Return the results of a finished run."""
     decisions = store.decisions(run.id)
     failed = sum(decision.failed for decision in decisions)
     return Ending(

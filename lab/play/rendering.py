@@ -1,4 +1,4 @@
-"""`hobbes prompts render`: exactly what would be sent, with nothing sent."""
+"""`hobbes prompts render`: the exact prompt of a turn and agent, without sending it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,24 +21,24 @@ from nodes.reading import read
 
 
 def render_in_run(
-    store: Store, run: Run, turn: int, agent: str, text: tuple[str | None, str | None]
+    store: Store, run: Run, turn: int, agent: str, variant_and_lang: tuple[str | None, str | None]
 ) -> Prompt:
-    """Return the prompt of one turn and agent of a run.
+    """Return the prompt of one turn and agent of a run, from the prompt files as they are now.
 
-    `text` is the variant and language; what is None is the run's own. The text is today's.
+    `variant_and_lang` may have None for the run's own variant or language.
     """
-    variant, lang = text
+    variant, lang = variant_and_lang
     variant, lang = variant or run.prompts.variant, lang or run.prompts.lang
     prompts = prompts_for(run.world, variant, lang, run.setting.config)
     state, memories = state_before(store, run, turn), memories_before(store, run, turn)
     return _prompt(run.world, run.setting, prompts, (state, memories), agent)
 
 
-def render_anew(options: RunOptions, turn: int, agent: str) -> Prompt:
-    """Return the prompt that an agent would read at a turn of a run with these options.
+def render_new(options: RunOptions, turn: int, agent: str) -> Prompt:
+    """Return the prompt that an agent would read in a turn of a run with these options.
 
-    Scripted policies play the turns before it. A model is not asked: the world's default policy answers in
-    its place, and the default stand-in rules for an observer that is a model or a person.
+    Scripted policies play the turns before it. No model is called: the world's default policy answers in its
+    place, and in the place of an observer that is a model or a person.
     """
     try:
         world, setting = settle_options(options)
@@ -51,11 +51,11 @@ def render_anew(options: RunOptions, turn: int, agent: str) -> Prompt:
     for last, before in enumerate(_playing_out(world, setting, models)):
         if last == turn:
             return _prompt(world, setting, prompts, before, agent)
-    raise UsageError(f"this run of {world.name} has turns 0 to {last}")
+    raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {last}")
 
 
 def prompts_for(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
-    """Load prompts; UsageError says what is wrong with them."""
+    """Return the prompts of a variant and language; raise UsageError if there are none or they are wrong."""
     try:
         return load_prompts(world, variant, lang, config)
     except ValueError as error:
@@ -63,15 +63,17 @@ def prompts_for(world: AnyWorld, variant: str, lang: str, config: Config | None 
 
 
 Before = tuple[Any, Mapping[str, Memory]]
-"""The world's state at the start of a turn, and everybody's memory."""
+"""The state and the memories at the start of a turn."""
 
 
 def _prompt(world: AnyWorld, setting: Setting[Any], prompts: PromptSet, before: Before, agent: str) -> Prompt:
-    """Return an agent's prompt; UsageError says which agents act."""
+    """Return an agent's prompt; raise UsageError, with the agents that act, if this one does not."""
     state, memories = before
     agents = world.actors(state)
     if world.over(state) or agent not in agents:
-        raise UsageError(f"{agent!r} is not asked in turn {state.turn}; these are: {', '.join(agents)}")
+        raise UsageError(
+            f"{agent!r} does not act in turn {state.turn}; the agents that act: {', '.join(agents) or 'none'}"
+        )
     view = turns.view_of(world, state, memories, agent)
     return Prompt(system_text(prompts, setting), turn_text(prompts, view))
 
@@ -97,7 +99,7 @@ def _playing_out(world: AnyWorld, setting: Setting[Any], models: Mapping[str, st
 def _scripted(
     policies: Policies, spec: str, setting: Setting[Any], agent: str, view: JsonObject
 ) -> ParsedAnswer:
-    """Return the parsed answer of the policy that a spec names; the default one answers for a model."""
+    """Return the parsed answer of the policy that a spec names, or of the default one for other players."""
     parsed = parse_spec(policies, spec) if spec.startswith(PlayerKind.POLICY) else None
     name, noise = (parsed.name, parsed.noise) if parsed else (policies.default, 0.0)
     text = speak(policies, name, noise, view, Luck(setting.seed, int(str(view["turn"])), agent))

@@ -1,4 +1,4 @@
-"""A run's file: what `hobbes run FILE.toml` plays, and what a cassette is recorded from."""
+"""Run files: the options of a run in TOML, for `hobbes run FILE.toml` and for recording cassettes."""
 
 import tomllib
 from pathlib import Path
@@ -18,19 +18,19 @@ KEYS: dict[str, type] = {
     "name": str,
     "config": dict,
 }
-"""What a run's file may say, and as what."""
+"""The keys of a run file, with their types."""
 
-KINDS = {str: "a text", int: "a whole number", dict: "a table"}
+KINDS = {str: "a string", int: "a whole number", dict: "a table"}
 
 
 def read_run_file(path: Path) -> RunOptions:
-    """Read a run's file; UsageError says what is wrong with it."""
+    """Return the options in a run file; raise UsageError if the file is wrong."""
     try:
         file: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
     if unknown := sorted(file.keys() - KEYS.keys()):
-        raise UsageError(f"{path}: unknown {', '.join(unknown)}; a run's file has {', '.join(sorted(KEYS))}")
+        raise UsageError(f"{path}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}")
     for key, value in file.items():
         if type(value) is not KEYS[key]:
             raise UsageError(f"{path}: {key} must be {KINDS[KEYS[key]]}")

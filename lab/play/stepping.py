@@ -1,4 +1,4 @@
-"""`hobbes step WORLD`: the engine alone, JSON Lines in and out, no file."""
+"""`hobbes step WORLD`: the engine alone; it reads and writes JSON Lines and touches no file."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,32 +14,32 @@ from nodes.reading import read
 MEMORY = Codec(Memory)
 
 
-def _is_object(said: object) -> bool:
-    return isinstance(said, dict)
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
 
 
-def _is_object_or_null(said: object) -> bool:
-    return said is None or isinstance(said, dict)
+def _is_object_or_null(value: object) -> bool:
+    return value is None or isinstance(value, dict)
 
 
-def _is_list_of_names(said: object) -> bool:
-    return isinstance(said, list | tuple) and all(isinstance(name, str) for name in said)
+def _is_list_of_names(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
 
 
-def _is_object_of_objects(said: object) -> bool:
-    return isinstance(said, dict) and all(isinstance(one, dict) for one in said.values())
+def _is_object_of_objects(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, dict) for one in value.values())
 
 
 PARTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "config": (_is_object, "an object"),
     "agents": (_is_list_of_names, "a list of names"),
-    "seed": (lambda said: type(said) is int, "a whole number"),
+    "seed": (lambda value: type(value) is int, "a whole number"),
     "state": (_is_object_or_null, "an object or null"),
     "memories": (_is_object_of_objects, "an object, one memory per agent"),
     "answers": (_is_object_or_null, "an object, one answer per agent"),
-    "ruling": (lambda said: isinstance(said, str | dict), "a text or an object"),
+    "ruling": (lambda value: isinstance(value, str | dict), "a string or an object"),
 }
-"""The parts of a request, each with the check of its shape and what it should be."""
+"""The fields of a request, each with a check of its type and a description of it."""
 
 NOTHING: Mapping[str, Any] = {
     "outcomes": {},
@@ -51,11 +51,11 @@ NOTHING: Mapping[str, Any] = {
     "rulings": {},
     "ledgers": {},
 }
-"""What happened where no answers were given."""
+"""The fields of the result if the request has no answers."""
 
 
 def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
-    """Answer each line; one that is not a request is answered with an error, and the next is read."""
+    """Yield one line of JSON for each line; a line that is not a valid request gives `{"error": …}`."""
     for line in lines:
         if line.strip():
             try:
@@ -65,38 +65,38 @@ def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _request(line: str) -> dict[str, Any]:
-    """Read a line; ValueError says what is wrong with it."""
+    """Return the request in a line; raise ValueError if it is not one."""
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from error
     if not isinstance(request, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004  the asker's mistake, told as such
+        raise ValueError("not a JSON object")  # noqa: TRY004  the mistake is in the input
     if unknown := sorted(request.keys() - PARTS.keys()):
-        raise ValueError(f"unknown {', '.join(unknown)}; a request has {', '.join(PARTS)}")
+        raise ValueError(f"unknown key {', '.join(unknown)}; the keys are {', '.join(PARTS)}")
     return request
 
 
 def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state after the answers (before them, if there are none), with every agent's view of it.
+    """Return the state after the answers, with every agent's view of it, and what happened in the turn.
 
-    Memories and the observer's ruling go in as they would in a run; memories come out. ValueError says, in
-    one line, what is wrong with the request.
+    Without answers, return the state as it is. The request may have the memories and the observer's ruling.
+    Raise ValueError, with one line, if the request is wrong.
     """
-    for name, said in request.items():
+    for name, value in request.items():
         fits, kind = PARTS[name]
-        if not fits(said):
-            raise ValueError(f"{name}: {kind}")
+        if not fits(value):
+            raise ValueError(f"{name} must be {kind}")
     agents, seed = request.get("agents", world.names(world.default_agents)), request.get("seed", 1)
     setting = settle(world, agents, seed, request.get("config", {}))
     state = world.setup(setting.config, setting.agents, setting.seed)
     if request.get("state") is not None:
         state = world.load(setting, request["state"])
-    memories = {agent: MEMORY.from_json(told) for agent, told in request.get("memories", {}).items()}
+    memories = {agent: MEMORY.from_json(memory) for agent, memory in request.get("memories", {}).items()}
     happened = NOTHING
     if request.get("answers") is not None:
         if world.over(state):
-            raise ValueError("answers: the game is over")
+            raise ValueError("answers: the game is over; leave them out")
         answers = _parsed(world, state, request["answers"])
         played = turns.play(world, state, memories, answers, _ruling(world, request.get("ruling")))
         state, memories, happened = played.resolved.state, dict(played.memories), _happened(played)
@@ -111,30 +111,33 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str, ParsedAnswer]:  # noqa: ANN401
-    """Return the parsed answers of agents that act now, in their order."""
+    """Return the parsed answers, in the order of the agents; raise ValueError for agents that do not act."""
     agents = world.actors(state)
     if strangers := sorted(answers.keys() - set(agents)):
-        raise ValueError(f"answers: {', '.join(strangers)} cannot act now; these can: {', '.join(agents)}")
+        raise ValueError(
+            f"answers: {', '.join(strangers)} cannot act now; the agents that can: {', '.join(agents)}"
+        )
     return {agent: _read(agent, answers[agent]) for agent in agents if agent in answers}
 
 
-def _ruling(world: AnyWorld, said: object) -> ParsedAnswer | None:
-    """Return the parsed ruling of an observer, None if there is none."""
-    if said is not None and world.observer is None:
+def _ruling(world: AnyWorld, value: object) -> ParsedAnswer | None:
+    """Return the parsed ruling of the observer, or None if there is none."""
+    if value is not None and world.observer is None:
         raise ValueError(f"ruling: {world.name} has no observer")
-    return None if said is None else _read(OBSERVER, said)
+    return None if value is None else _read(OBSERVER, value)
 
 
-def _read(agent: str, said: object) -> ParsedAnswer:
-    """Read an answer: the text of a model, or the object that the text would be."""
-    return read(agent, Reply(said if isinstance(said, str) else json.dumps(said), "step"))
+def _read(agent: str, value: object) -> ParsedAnswer:
+    """Return the parsed answer; it is given as text or as the object that the text would contain."""
+    return read(agent, Reply(value if isinstance(value, str) else json.dumps(value), "step"))
 
 
 def _happened(played: "turns.Turn[Any, Any]") -> dict[str, Any]:
     """Return what happened in a turn."""
-    told, observer = played.record.to_json(), played.world.observer
-    beside = {
+    observer = played.world.observer
+    result = {
+        **played.record.to_json(),
         "rulings": observer.ruled(played.judged.intents) if observer else {},
         "ledgers": played.resolved.ledgers,
     }
-    return {name: beside[name] if name in beside else told[name] for name in NOTHING}
+    return {name: result[name] for name in NOTHING}

@@ -1,1 +1,1 @@
-"""What is proved: replay, verification, and the comparison of two runs."""
+"""Proving: replay and verification of a recorded run, and the comparison of two."""

@@ -1,7 +1,7 @@
-"""`hobbes compare`: two runs of one world side by side, and the first turn in which they part.
+"""`hobbes compare`: two runs of one world side by side, and their first divergence.
 
-Runs of different settings have different digests from the first link on, though their turns may be equal; so
-turns are compared by what is in their records.
+The settings are part of the hash chain, so runs with different settings have different digests even where
+their turns are equal. For this reason turns are compared by their records.
 """
 
 import re
@@ -23,36 +23,37 @@ from nodes.reading import deciding
 Comparison: TypeAlias = dict[str, Any]
 
 SIDES = ("A", "B")
-"""What the two runs are called."""
+"""The names of the two runs."""
 
 COUNTED = ("outcomes", "drops", "mends", "events")
-"""What is counted in both runs; what one of them has not, it has 0 times."""
+"""The counts that are compared; a key that only one run has counts 0 in the other."""
 
 CALL_LAYERS: tuple[tuple[Layer, Callable[[Call], str]], ...] = (
     ("prompt", lambda call: f"{call.prompt.system}\n\n{call.prompt.turn}"),
     ("answer", lambda call: call.reply.text or f"none: {call.reply.failure}"),
     ("reading", lambda call: f"{call.outcome}, found as {call.found_as}"),
 )
-"""What of a call is compared, in the order in which it comes to be."""
+"""The layers of a call that are compared, in the order in which they arise."""
 
 _BETWEEN = re.compile(r', ?(?=["{\[])')
-"""Where one line of JSON is taken apart; it need not be JSON to the end."""
+"""Where to break a line of JSON for a diff; it also works for JSON that was cut off."""
 
 
 def compare(store: Store, a: Run, b: Run) -> Comparison:
-    """Give two runs side by side; UsageError if they are of two worlds."""
+    """Return two runs side by side; raise UsageError if they are runs of different worlds."""
     if a.world.name != b.world.name:
         raise UsageError(
-            f"run {a.id} is of {a.world.name}, run {b.id} of {b.world.name}; take two runs of one world"
+            f"run {a.id} is a run of {a.world.name} and run {b.id} one of {b.world.name}; "
+            "choose two runs of the same world"
         )
     runs = (a, b)
     measures = beside(store.measures(a.id), store.measures(b.id), None)
     one, other = ({**store.result(run), "events": store.counts(run.id, "events", "type")} for run in runs)
     return {
         "world": a.world.name,
-        "runs": [_told(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
-        "settings": _settings(a, b),
-        "divergence": _divergence(store, a, b),
+        "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
+        "settings": _settings_that_differ(a, b),
+        "divergence": _first_divergence(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
         **{name: [one[name], other[name]] for name in ("calls", "tokens", "usd", "failures")},
@@ -65,12 +66,12 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
 
 
 def beside(one: Mapping[Any, Any], other: Mapping[Any, Any], absent: int | None) -> dict[Any, list[Any]]:
-    """Give for every key of either the values of both, side by side."""
+    """Return the values of both for every key that one of them has."""
     return {key: [one.get(key, absent), other.get(key, absent)] for key in dict.fromkeys([*one, *other])}
 
 
-def _told(run: Run, *, tainted: bool) -> Mapping[str, Any]:
-    """Give what a run is."""
+def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
+    """Return what identifies a run."""
     return {
         "run": run.id,
         "name": run.name,
@@ -85,8 +86,8 @@ def _told(run: Run, *, tainted: bool) -> Mapping[str, Any]:
     }
 
 
-def _settings(a: Run, b: Run) -> dict[str, list[Any]]:
-    """Give what was set differently: of models, those of agents that both runs have."""
+def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
+    """Return the settings that differ; of the models, only those of agents that both runs have."""
     one, other = (
         {
             **run.setting.config.model_dump(mode="json"),
@@ -97,32 +98,32 @@ def _settings(a: Run, b: Run) -> dict[str, list[Any]]:
         }
         for run in (a, b)
     )
-    told = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
-    if a.models != b.models and any(models := _where_both_differ(a.models, b.models)):
-        told["models"] = models
-    if not {"prompts", "lang"} & told.keys() and any(
-        texts := _where_both_differ(_templates(a), _templates(b))
+    found = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
+    if a.models != b.models and any(models := _differing_values(a.models, b.models)):
+        found["models"] = models
+    if not {"prompts", "lang"} & found.keys() and any(
+        texts := _differing_values(_template_hashes(a), _template_hashes(b))
     ):
-        told["prompt_texts"] = texts
-    return told
+        found["prompt_texts"] = texts
+    return found
 
 
-def _where_both_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give of both what both have, and have differently."""
+def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return, for each side, the values of the keys that both have with different values."""
     keys = [key for key in one if key in other and one[key] != other[key]]
     return [{key: side[key] for key in keys} for side in (one, other)]
 
 
-def _templates(run: Run) -> dict[str, str]:
-    """Name the texts that a run's prompts were made of by their hashes, as the table of texts does."""
+def _template_hashes(run: Run) -> dict[str, str]:
+    """Return the hashes of a run's prompt templates, as in the table `texts`."""
     return {"system": sha256(run.prompts.system), "turn": sha256(run.prompts.turn)}
 
 
-def _divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
-    """Name the first turn whose records differ, or that only one run has."""
+def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first turn whose records differ, or that only one run has; None if there is none."""
     for one, other in zip_longest(*(islice(store.turns(run.id), run.turns) for run in (a, b))):
         if one is None or other is None or one.turn != other.turn:
-            turn, found = _in_one_alone((a, b), (one, other))
+            turn, found = _in_one_run_only((a, b), (one, other))
         else:
             turn = one.turn
             difference = first_differing_part(one.record, other.record, SIDES)
@@ -138,39 +139,38 @@ def _divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     return None
 
 
-def _in_one_alone(
+def _in_one_run_only(
     runs: tuple[Run, Run], turns: tuple[LoggedTurn | None, LoggedTurn | None]
 ) -> tuple[int, tuple[str, Layer, str]]:
-    """Give the turn that one run alone has, and say so."""
+    """Return the turn that only one of the runs has, with agent, layer and explanation."""
     number = min(turn.turn for turn in turns if turn)
     has, lacks = (0, 1) if turns[0] and turns[0].turn == number else (1, 0)
     run = runs[lacks]
-    stands = f"it is {run.status} and has turns 0 to {run.turns - 1}" if run.turns else "it has no turn yet"
-    return number, (
-        "",
-        "engine",
-        f"run {SIDES[lacks]} has no turn {number}, run {SIDES[has]} has; {stands}\n",
-    )
+    played = f"{SIDES[lacks]} is {run.status}, with turns 0 to {run.turns - 1}"
+    if not run.turns:
+        played = f"{SIDES[lacks]} is {run.status}, without turns"
+    return number, ("", "engine", f"only run {SIDES[has]} has turn {number}; run {played}\n")
 
 
 def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, Layer, str] | None:
-    """Give agent, layer and diff of the first call of a turn that differs, in the order of what causes what.
+    """Return agent, layer and diff of the first call of a turn that differs; None if none does.
 
-    All agents are asked at once, then some a second time about their answers, then the observer.
+    The order is that of cause and effect: the first questions to all agents, then the follow-up questions,
+    then the question to the observer.
     """
     one, other = (_calls(store, run, turn) for run in runs)
     for _, asked in groupby(sorted({*one, *other}), key=lambda address: address[:2]):
         addresses = list(asked)
-        for layer, said in CALL_LAYERS:
+        for layer, text_of in CALL_LAYERS:
             for address in addresses:
-                texts = [said(calls[address]) if address in calls else "" for calls in (one, other)]
+                texts = [text_of(calls[address]) if address in calls else "" for calls in (one, other)]
                 if texts[0] != texts[1]:
                     return address[-1], layer, _diff(*texts)
     return None
 
 
 def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Call]:
-    """Give the calls of a turn that led to its record, by whether the observer's, question and agent."""
+    """Return the calls that led to a turn's record, keyed by (is the observer's, question, agent)."""
     return {
         (agent == OBSERVER, call.question, agent): call
         for agent, calls in store.attempts(run.id, turn).items()
@@ -180,9 +180,9 @@ def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Cal
 
 
 def _diff(one: str, other: str) -> str:
-    """Give the diff of two texts, in which a line that begins an object is taken apart."""
+    """Return the diff of two texts, with lines of JSON broken into several lines."""
     a, b = (
         "\n".join(_BETWEEN.sub(",\n", line) if line.startswith("{") else line for line in text.splitlines())
         for text in (one, other)
     )
-    return diff_of(a, b, SIDES) or "only the spaces between its parts or the ends of its lines differ\n"
+    return diff_of(a, b, SIDES) or "only spaces or line ends differ\n"

@@ -1,6 +1,7 @@
-"""Replay: a run is played again from its recorded answers, and the first divergence is named.
+"""`hobbes replay`: a run is played again from its recorded answers, up to the first divergence.
 
-Replay is the run's own ring with a journal that answers from the record and compares what is to be written.
+A replay uses the same graph as the run, with a journal that answers from the run database and compares every
+turn with the recorded one.
 """
 
 import difflib
@@ -25,7 +26,7 @@ from nodes.state import TurnState, first_state
 
 
 class DivergedError(Exception):
-    """The first place where a replay comes out otherwise than the record."""
+    """The first difference between a replay and the recorded run."""
 
     def __init__(self, turn: int, agent: str, layer: Layer, diff: str) -> None:
         super().__init__(f"turn {turn}, {agent or 'all agents'}, {layer}")
@@ -34,7 +35,7 @@ class DivergedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay came to: the last digest, and the first divergence, if any."""
+    """The result of a replay: number of turns, last digest, and the first divergence, if any."""
 
     turns: int
     digest: str
@@ -42,9 +43,9 @@ class Replayed:
 
 
 class ReplayJournal:
-    """A journal that answers from a run's record, and raises DivergedError at the first difference.
+    """A journal that answers from a recorded run, and raises DivergedError at the first difference.
 
-    With `reread` the answers are the recorded ones whatever the prompt says now, and nothing is compared.
+    With `reread` it returns the recorded answers whatever the prompt is now, and compares nothing.
     """
 
     def __init__(self, store: Store, run: Run, *, reread: bool) -> None:
@@ -55,13 +56,13 @@ class ReplayJournal:
         self._calls: dict[int, dict[str, list[Call]]] = {}
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
-        """Give the recorded call, if it was asked with the same prompt."""
+        """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
         if turn not in self._calls:
             self._calls = {turn: self._store.attempts(self._run.id, turn)}
         asked = [call for call in self._calls[turn].get(agent, ()) if call.question == question]
         if not asked:
-            which = "second answer" if question == FOLLOW_UP_QUESTION else "answer"
-            raise DivergedError(turn, agent, "answer", f"no {which} was recorded\n")
+            which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
+            raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
         call = asked[-1]
         if not self._reread and call.prompt != prompt:
             diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
@@ -69,33 +70,33 @@ class ReplayJournal:
         return call
 
     def free(self, turn: int, agent: str) -> Address:
-        """Never happens: a replay asks nobody."""
-        raise AssertionError(f"a replay asked {agent} in turn {turn}")
+        """Raise AssertionError: a replay makes no calls."""
+        raise AssertionError(f"a replay called {agent} in turn {turn}")
 
     def keep(self, call: Call) -> None:
-        """Never happens: a replay asks nobody."""
-        raise AssertionError(f"a replay kept {call.address}")
+        """Raise AssertionError: a replay makes no calls."""
+        raise AssertionError(f"a replay stored {call.address}")
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
-        """Compare how an answer was read."""
+        """Compare outcome and reading of an answer with the recorded ones."""
         then, now = (f"{one.outcome}, found as {one.found_as}" for one in (call, parsed))
         if not self._reread and then != now:
             diff = diff_of(then, now)
             raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:  # noqa: ARG002  a Journal's
-        """Compare a turn's record."""
+        """Compare the record of a turn with the recorded one."""
         if self._reread:
             return
         if turn not in self._turns:
-            raise DivergedError(turn, "", "engine", "the turn is not in the record\n")
+            raise DivergedError(turn, "", "engine", "the turn was not recorded\n")
         difference = first_differing_part(self._turns[turn].record, record)
         if difference is not None:
             raise DivergedError(turn, difference.agent, difference.layer, difference.diff)
 
 
 class Difference(NamedTuple):
-    """Where two records of a turn differ: agent, layer, part of the record, and the diff of that part."""
+    """A difference between two records of a turn: agent, layer, part of the record, and its diff."""
 
     agent: str
     layer: Layer
@@ -106,9 +107,9 @@ class Difference(NamedTuple):
 def first_differing_part(
     recorded: TurnRecord, now: TurnRecord, sides: tuple[str, str] = ("before", "now")
 ) -> Difference | None:
-    """Return the first part in which two records of a turn differ, if any does.
+    """Return the first part in which two records of a turn differ, or None if they are equal.
 
-    The agent is the first one for which that part differs; it is empty where a world's state does.
+    The agent is the first one for which that part differs, or empty if the part belongs to no agent.
     """
     agents = {*recorded.memories, *now.memories}
     for name, part in recorded.parts().items():
@@ -122,14 +123,14 @@ def first_differing_part(
 
 
 def _by_agent(recorded: Any, now: Any) -> list[tuple[str, Any, Any]]:  # noqa: ANN401  any JSON
-    """Pair what belongs to each agent: objects by agent, or lists whose elements name theirs."""
+    """Return name and both values of each agent, from objects by agent or lists of elements with an agent."""
     if isinstance(recorded, list):
         recorded, now = _grouped(recorded), _grouped(now)
     return [(name, recorded.get(name), now.get(name)) for name in sorted({*recorded, *now})]
 
 
 def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Group drops, mends or events by their agent."""
+    """Return drops, mends, events or draws by their agent."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for element in elements:
         groups.setdefault(element.get("agent", ""), []).append(element)
@@ -137,7 +138,7 @@ def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
-    """Play a run again from its record, with today's prompts, reading and rules."""
+    """Play a run again from its recorded answers, with the current prompts, reading and rules."""
     journal = ReplayJournal(store, run, reread=reread)
     prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting.config)
     players = RunPlayers(run.world, run.setting, prompts)
@@ -148,12 +149,14 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
-        raise LabError(f"as answers are read today, run {run.id} would have halted: {error}") from error
+        raise LabError(
+            f"run {run.id} halts when its answers are read by the current code: {error}"
+        ) from error
     return Replayed(state["turn"], state["digest"], None)
 
 
 def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now")) -> str:
-    """Give a unified diff, empty if there is no difference."""
+    """Return a unified diff, empty if there is no difference."""
     lines = difflib.unified_diff(recorded.splitlines(), now.splitlines(), *sides, lineterm="", n=1)
     return "".join(f"{line}\n" for line in lines)
 

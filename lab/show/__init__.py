@@ -1,1 +1,1 @@
-"""What is shown: cards and tables in the terminal, pages, charts and exports."""
+"""Showing: everything people look at, from tables in the terminal to web pages, charts and exports."""

@@ -1,4 +1,4 @@
-"""What `hobbes trace` prints: a run, a turn, one agent's turn, the observer's."""
+"""What `hobbes trace` prints: a run, a turn, one agent's turn, or the observer's."""
 
 import json
 from collections.abc import Mapping
@@ -10,117 +10,117 @@ from rich.text import Text
 from lab.show.terminal import OUT, card, json_text, matrix, plain, table
 from lab.show.tracing import all_calls, changed_in_memory
 
-NOT_ENDED = "not ended"
+UNFINISHED = "not finished"
+"""What stands for the digest of a turn that has not finished."""
 
 
-def show_overview(lines: list[dict[str, Any]]) -> None:
-    """Show a run, a line a turn."""
-    columns = ("turn", "outcomes", "failures", "drops", "mends", "events", "digest")
+def show_overview(turns: list[dict[str, Any]]) -> None:
+    """Print a run, one line per turn."""
+    columns = ("turn", "outcomes", "failed", "rejections", "corrections", "events", "digest")
     rows = [
-        [counts(line[c]) if isinstance(line[c], dict) else line[c] for c in columns[:-1]] for line in lines
+        (
+            turn["turn"],
+            counts(turn["outcomes"]),
+            turn["failures"],
+            *(counts(turn[part]) for part in ("drops", "mends", "events")),
+            (turn["digest"] or UNFINISHED)[:12],
+        )
+        for turn in turns
     ]
-    short = [[*row, (line["digest"] or NOT_ENDED)[:12]] for row, line in zip(rows, lines, strict=True)]
-    OUT.print(table("", columns, short))
+    OUT.print(table("", columns, rows))
 
 
 def counts(counted: Mapping[str, int]) -> str:
-    """Give counts in a line."""
+    """Return counts in one line."""
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def show_turn(told: dict[str, Any]) -> None:
-    """Show a turn: its agents, events, calls, sums and reports."""
-    rows = [
-        [
-            one["agent"],
-            one["outcome"],
-            one["model"],
-            counts({"drops": len(one["drops"]), "mends": len(one["mends"])}),
-            one["intent"]["reflection"]["reasoning"] or one["reasoning"],
-        ]
-        for one in told["agents"]
-    ]
-    if told["digest"] is None:
-        OUT.print(
-            Text(f"run {told['run']}, turn {told['turn']} has not ended; its calls so far", style="bold")
-        )
-        OUT.print(_attempts("", all_calls(told)))
+def show_turn(turn: dict[str, Any]) -> None:
+    """Print a turn: its agents, events, calls, arithmetic and reports; only the calls before its end."""
+    title = f"run {turn['run']}, turn {turn['turn']}"
+    if turn["digest"] is None:
+        OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
+        OUT.print(_calls("", all_calls(turn)))
         return
-    OUT.print(
-        table(f"run {told['run']}, turn {told['turn']}", ("agent", "outcome", "model", "found", "why"), rows)
-    )
-    OUT.print(
-        table(
-            "\nevents",
-            ("type", "agent", "event"),
-            [[e["type"], e["agent"], details(e)] for e in told["events"]],
-        )
-    )
-    OUT.print(_attempts("\ncalls", all_calls(told)))
-    if told["observer"] and (told["observer"]["drops"] or told["observer"]["mends"]):
-        OUT.print(Text("\nof the observer's answer", style="italic"), _found(told["observer"]), sep="\n")
-    for agent, figures in told["arithmetic"].items():
+    columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning")
+    OUT.print(table(title, columns, [_agent_row(agent) for agent in turn["agents"]]))
+    events = [[event["type"], event["agent"], details(event)] for event in turn["events"]]
+    OUT.print(table("\nevents", ("type", "agent", "details"), events))
+    OUT.print(_calls("\ncalls", all_calls(turn)))
+    if turn["observer"] and (turn["observer"]["drops"] or turn["observer"]["mends"]):
+        title = "\nrejections and corrections of the observer's answer"
+        OUT.print(Text(title, style="italic"), _rejections_and_corrections(turn["observer"]), sep="\n")
+    for agent, figures in turn["arithmetic"].items():
         OUT.print(table(f"\n{agent}", ("figure", "arithmetic"), list(figures.items())))
-    for kind, ratings in told["reports"].items():
+    for kind, ratings in turn["reports"].items():
         if ratings:
             OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings))
-    OUT.print(Text(f"digest {told['digest']}", style="dim"))
+    OUT.print(Text(f"digest {turn['digest']}", style="dim"))
+
+
+def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
+    """Return an agent's row in the table of a turn."""
+    found = [len(agent["drops"]), len(agent["mends"])]
+    reasoning = agent["intent"]["reflection"]["reasoning"] or agent["reasoning"]
+    return [agent["agent"], agent["outcome"], agent["model"], *found, reasoning]
 
 
 def details(event: Mapping[str, Any]) -> str:
-    """Give what an event says beside its type and agent."""
+    """Return the fields of an event other than its type and agent, in one line."""
     return ", ".join(
         f"{k} {json.dumps(v, ensure_ascii=False)}" for k, v in event.items() if k not in {"type", "agent"}
     )
 
 
-def show_card(told: dict[str, Any]) -> None:
-    """Show all that is known of one agent's turn, or of the observer's; of one that has not ended, less."""
+def show_card(data: dict[str, Any]) -> None:
+    """Print everything about one agent's turn, or the observer's; only its calls before the turn's end."""
     parts: list[tuple[str, RenderableType]] = [
-        ("view", json_text(told["view"]) if "view" in told else Text("what stands in its prompt")),
-        ("system prompt", plain(told["system"] or "none")),
-        ("prompt", plain(told["prompt"])),
-        ("answer", plain(told["answer"])),
-        ("how the call ended", plain(_ending(told))),
-        ("all attempts", _attempts("", told["attempts"])),
-        ("reasoning", plain(_reasoning(told) or "none")),
-        ("drops and mends", _found(told)),
+        ("view", json_text(data["view"]) if "view" in data else Text("see the prompt")),
+        ("system prompt", plain(data["system"] or "none")),
+        ("prompt", plain(data["prompt"])),
+        ("answer", plain(data["answer"])),
+        ("outcome", plain(_outcome(data))),
+        ("attempts", _calls("", data["attempts"])),
+        ("reasoning", plain(_reasoning(data) or "none")),
+        ("rejections and corrections", _rejections_and_corrections(data)),
     ]
-    if "rulings" in told:
-        parts.append(("rulings", json_text(told["rulings"])))
-    if "intent" in told:
-        changed = changed_in_memory(told)
-        happened = "\n".join(f"{event['type']} {event['agent']} {details(event)}" for event in told["events"])
+    if "rulings" in data:
+        parts.append(("rulings", json_text(data["rulings"])))
+    if "intent" in data:
+        changed = changed_in_memory(data)
+        events = "\n".join(f"{event['type']} {event['agent']} {details(event)}" for event in data["events"])
         parts += [
-            ("intent", json_text(told["intent"])),
-            ("what happened", plain(happened or "nothing")),
-            ("arithmetic", table("", ("figure", "arithmetic"), list(told["arithmetic"].items()))),
-            ("what changed in its memory", json_text(changed) if changed else Text("nothing")),
+            ("intent", json_text(data["intent"])),
+            ("events", plain(events or "none")),
+            ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
+            ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
-    OUT.print(card(f"run {told['run']}, turn {told['turn']}, {told['agent']}", parts))
+    OUT.print(card(f"run {data['run']}, turn {data['turn']}, {data['agent']}", parts))
 
 
-def _reasoning(told: Mapping[str, Any]) -> str:
-    """Give the reasoning of a call, or the one in its answer."""
-    reasoning: str = told["reasoning"] or told.get("intent", {}).get("reflection", {}).get("reasoning", "")
+def _reasoning(data: Mapping[str, Any]) -> str:
+    """Return the reasoning that came with a call, or else the reasoning in its answer."""
+    reasoning: str = data["reasoning"] or data.get("intent", {}).get("reflection", {}).get("reasoning", "")
     return reasoning
 
 
-def _ending(told: Mapping[str, Any]) -> str:
-    spent = f"{told['milliseconds']} ms, tokens in {told['tokens']['in']}, out {told['tokens']['out']}"
-    ended = f"{told['outcome']}, found as {told['found_as']}, attempt {told['attempt']}, {told['model']}"
-    return f"{ended}; {spent}\n{told['error']}".strip()
+def _outcome(data: Mapping[str, Any]) -> str:
+    """Return outcome, model, time and tokens of a call, and its error if it has one."""
+    outcome = f"{data['outcome']}, found as {data['found_as']}, attempt {data['attempt']}, {data['model']}"
+    cost = f"{data['milliseconds']} ms, {data['tokens']['in']} tokens in, {data['tokens']['out']} tokens out"
+    return f"{outcome}; {cost}\n{data['error']}".strip()
 
 
-def _attempts(title: str, calls: list[dict[str, Any]]) -> RenderableType:
-    """Show how calls ended, a line each."""
+def _calls(title: str, calls: list[dict[str, Any]]) -> RenderableType:
+    """Return a table of calls, one per row."""
     return table(title, tuple(calls[0]), [list(call.values()) for call in calls])
 
 
-def _found(told: Mapping[str, Any]) -> RenderableType:
+def _rejections_and_corrections(data: Mapping[str, Any]) -> RenderableType:
+    """Return a table of what was rejected and corrected in an answer."""
     rows = [
-        (part[:-1], one["stage"], one["code"], one["said"], one.get("kept"))
-        for part in ("drops", "mends")
-        for one in told[part]
+        (kind, one["stage"], one["code"], one["said"], one.get("kept"))
+        for kind, part in (("rejection", "drops"), ("correction", "mends"))
+        for one in data[part]
     ]
-    return table("", ("what", "stage", "code", "said", "kept"), rows) if rows else Text("none")
+    return table("", ("kind", "stage", "code", "said", "kept"), rows) if rows else Text("none")

@@ -1,4 +1,4 @@
-"""Plots of a run, as pictures that a page can hold; matplotlib draws them."""
+"""Charts of a run, drawn with matplotlib and embedded in pages."""
 
 import base64
 import io
@@ -11,19 +11,19 @@ from matplotlib.ticker import MaxNLocator
 from lab.show.terminal import PALETTE
 
 DASHES = ("-", "--", ":", "-.")
-"""What tells lines apart where the colours begin again, and on paper without colours."""
+"""Line styles, which distinguish lines when colours repeat or are missing, as in print."""
 
 mpl.rcParams |= {
     "svg.hashsalt": "hobbes",  # the same run gives the same bytes
-    "svg.fonttype": "none",  # letters stay letters
+    "svg.fonttype": "none",  # text stays text
     "text.parse_math": False,
 }
 
 
 def scores_and_failures(scores: Sequence[Mapping[str, int]], failures: Sequence[int]) -> str:
-    """Draw each agent's score after each turn, and below it the decisions of each turn that were nobody's.
+    """Return a chart of each agent's score after each turn, with the failed calls of each turn below.
 
-    Give the address of a picture that holds it all: a data URL of an SVG.
+    It is an SVG image as a data URL.
     """
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     above, below = figure.subplots(2, sharex=True, height_ratios=(4, 1))
@@ -39,7 +39,7 @@ def scores_and_failures(scores: Sequence[Mapping[str, int]], failures: Sequence[
         )
     below.stairs(failures, [turn - 0.5 for turn in range(len(failures) + 1)], fill=True, color=PALETTE[5])
     above.set_ylabel("score")
-    below.set_ylabel("nobody's")
+    below.set_ylabel("failed")
     below.set_xlabel("turn")
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)

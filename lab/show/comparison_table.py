@@ -1,4 +1,4 @@
-"""Two runs side by side, for people."""
+"""What `hobbes compare` prints: two runs side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,50 +7,61 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lab.proof.comparing import COUNTED, SIDES, Comparison, beside
-from lab.show.terminal import matrix, percent, plain, table, tokens_told
+from lab.show.terminal import matrix, percent, plain, table, tokens_text
 
 MOST_LINES = 40
-"""Lines of a diff, and turns with failures, that people are shown; `--json` has all."""
+"""The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
 
 LONGEST_LINE = 400
-"""Characters of a line of a diff that people are shown."""
+"""The number of characters of a line of a diff that are printed."""
+
+FAILED_CALLS_HINT = "Differences may come from the provider, not from the agents."
+"""What a comparison says if calls failed."""
+
+TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
+"""Titles of tables, and of their first columns, that differ from the JSON keys."""
 
 
-def show(told: Comparison) -> RenderableType:
-    """Give a comparison for people."""
-    measures = [(name, *one["values"], one["difference"]) for name, one in told["measures"].items()]
+def show(comparison: Comparison) -> RenderableType:
+    """Return a comparison as it is printed."""
+    measures = [(name, *one["values"], one["difference"]) for name, one in comparison["measures"].items()]
     return Group(
-        table(f"two runs of {told['world']}", ("", *SIDES), _facts(told)),
-        _beside("set differently", "setting", dict(set_differently(told["settings"]))),
-        *_warning(told),
-        *_divergence(told["divergence"]),
-        _beside("scores", "agent", told["scores"]),
-        *(_beside(name, name[:-1], told[name]) for name in COUNTED),
-        *_failures(told["failures"]),
+        table(f"two runs of {comparison['world']}", ("", *SIDES), _facts(comparison)),
+        _side_by_side("settings that differ", "setting", dict(settings_by_field(comparison["settings"]))),
+        *_warning(comparison),
+        *_divergence(comparison["divergence"]),
+        _side_by_side("scores", "agent", comparison["scores"]),
+        *(_side_by_side(*title_of(name), comparison[name]) for name in COUNTED),
+        *_failures(comparison["failures"]),
         table("\nmeasures", ("measure", *SIDES, "B - A"), measures)
         if measures
         else Text("\nno measures yet"),
-        *_reports(told["reports"]),
+        *_reports(comparison["reports"]),
     )
 
 
-def _facts(told: Comparison) -> Iterator[tuple[object, ...]]:
-    """Give what each run is and what it took, a row each."""
-    runs = told["runs"]
+def title_of(name: str) -> tuple[str, str]:
+    """Return the title of a table of counts, and the heading of its first column."""
+    return TITLES.get(name, (name, name[:-1]))
+
+
+def _facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
+    """Yield the rows that describe both runs and their cost."""
+    runs = comparison["runs"]
     for name in ("run", "name", "status", "turns"):
         yield name, *(run[name] for run in runs)
     yield "digest", *(run["digest"][:12] for run in runs)
     yield "tainted", *("yes" if run["tainted"] else "no" for run in runs)
-    yield "models", *("\n".join(f"{spec} {n}" for spec, n in run["models"].items()) for run in runs)
+    yield "players", *("\n".join(f"{spec}*{n}" for spec, n in run["models"].items()) for run in runs)
     for name in ("prompts", "lang", "seed"):
         yield name, *(run[name] for run in runs)
-    yield "calls", *told["calls"]
-    yield "tokens", *(tokens_told(tokens) for tokens in told["tokens"])
-    yield "dollars", *("unknown" if usd is None else f"{usd:.4f}" for usd in told["usd"])
+    yield "calls", *comparison["calls"]
+    yield "tokens", *(tokens_text(tokens) for tokens in comparison["tokens"])
+    yield "dollars", *("unknown" if usd is None else f"{usd:.4f}" for usd in comparison["usd"])
 
 
-def set_differently(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Give what was set differently, an object's fields a row each."""
+def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the settings that differ with both values; of an object, each field that differs."""
     for name, (a, b) in settings.items():
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             fields = beside(a, b, None).items()
@@ -59,22 +70,21 @@ def set_differently(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, li
             yield name, [a, b]
 
 
-def _warning(told: Comparison) -> Iterator[Text]:
-    """Warn where decisions were nobody's: the runs may differ by that alone."""
-    if not any(failures["total"] for failures in told["failures"]):
+def _warning(comparison: Comparison) -> Iterator[Text]:
+    """Yield a warning if there were failed calls."""
+    if not any(failures["total"] for failures in comparison["failures"]):
         return
     shares = "; ".join(
-        f"{side}: {percent(failures['share'])} of all decisions were nobody's{', tainted' * run['tainted']}"
-        for side, failures, run in zip(SIDES, told["failures"], told["runs"], strict=True)
+        f"{side}: {percent(failures['share'])} of calls failed{', tainted' * run['tainted']}"
+        for side, failures, run in zip(SIDES, comparison["failures"], comparison["runs"], strict=True)
     )
-    warning = f"\n{shares}. What differs may be the provider's and not the agents'."
-    yield Text(warning, style="bold red")
+    yield Text(f"\n{shares}. {FAILED_CALLS_HINT}", style="bold red")
 
 
 def _divergence(found: Mapping[str, Any] | None) -> Iterator[Text]:
-    """Say where the runs part, with the beginning of the diff."""
+    """Yield the first divergence, with the beginning of its diff."""
     if found is None:
-        yield Text("\nthe turns of both, if there are any, are the same", style="bold")
+        yield Text("\nno divergence: all turns are equal", style="bold")
         return
     yield Text(f"\nfirst divergence: turn {found['turn']}, ", style="bold").append_text(
         plain(f"{found['agent'] or 'all'}: {found['layer']}")
@@ -82,36 +92,36 @@ def _divergence(found: Mapping[str, Any] | None) -> Iterator[Text]:
     lines = found["diff"].splitlines()
     yield plain("\n".join(_cut(line) for line in lines[:MOST_LINES]))
     if len(lines) > MOST_LINES:
-        yield Text(f"… and {len(lines) - MOST_LINES} lines more; --json has all", style="dim")
+        yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
 
 
 def _cut(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
 
 
-def _beside(title: str, of: str, values: Mapping[Any, Sequence[Any]]) -> RenderableType:
-    """Give a table of what both runs have."""
+def _side_by_side(title: str, of: str, values: Mapping[Any, Sequence[Any]]) -> RenderableType:
+    """Return a table of the values of both runs."""
     if not values:
         return Text(f"\n{title}: none", style="italic")
     return table(f"\n{title}", (of, *SIDES), [(key, *pair) for key, pair in values.items()])
 
 
 def _failures(failures: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
-    """Give the decisions that were nobody's by cause, agent and turn."""
+    """Yield tables of the failed calls by cause, agent and turn."""
     for by in ("cause", "agent", "turn"):
-        a, b = (told[f"by_{by}"] for told in failures)
+        a, b = (one[f"by_{by}"] for one in failures)
         counts = beside(a, b, 0)
         if by == "turn":
             counts = {turn: counts[turn] for turn in sorted(counts)}
         if counts:
-            yield _beside(f"failures by {by}", by, dict(list(counts.items())[:MOST_LINES]))
+            yield _side_by_side(f"failed calls by {by}", by, dict(list(counts.items())[:MOST_LINES]))
         if len(counts) > MOST_LINES:
-            yield Text(f"… and {len(counts) - MOST_LINES} more; --json has all", style="dim")
+            yield Text(f"… and {len(counts) - MOST_LINES} more; --json prints all", style="dim")
 
 
 def _reports(reports: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
-    """Give the reports at the end, rater by ratee, of one run and then of the other."""
-    for kind in dict.fromkeys(kind for told in reports for kind in told):
-        for side, told in zip(SIDES, reports, strict=True):
-            if told.get(kind):
-                yield matrix(f"\n{kind.replace('_', ' ')} at the end of {side}", told[kind])
+    """Yield the final reports of each kind, rater by ratee, first of A and then of B."""
+    for kind in dict.fromkeys(kind for of_run in reports for kind in of_run):
+        for side, of_run in zip(SIDES, reports, strict=True):
+            if of_run.get(kind):
+                yield matrix(f"\n{kind.replace('_', ' ')} at the end of {side}", of_run[kind])

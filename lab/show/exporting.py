@@ -1,7 +1,7 @@
 """`hobbes export`: a run as tables for other tools, or as pages for people.
 
-The tables are those of the run database, with the texts that they point to put in, and with what is worth
-counting beside it: which call decided, and which decision was nobody's.
+The tables are those of the run database, with texts in place of their hashes. Further columns tell which call
+of each agent and turn counts, and which calls failed.
 """
 
 import csv
@@ -19,16 +19,17 @@ from lab.errors import LabError, UsageError
 from lab.show.terminal import ERR
 from lab.store.database import Run, Store, by_turn
 from lab.store.history import scores
-from lab.store.tables import JSON_COLUMNS, QUERIES, Table, queried
+from lab.store.tables import JSON_COLUMNS, QUERIES, RunTable, read_table
 
 
 def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
-    """Write a run into a new folder, whole or not at all; give the files with the rows of each.
+    """Write a run into a new folder, and return the number of rows or pages of each file.
 
-    UsageError: something is there already. LabError: the folder cannot be written.
+    The folder appears only when it is complete. Raise UsageError if it exists, LabError if it cannot be
+    written.
     """
     if to.exists():
-        raise UsageError(f"{to} is there already; name another folder with --to")
+        raise UsageError(f"{to} already exists; choose another folder with --to")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=to.parent, prefix=".hobbes-") as made:
@@ -37,12 +38,12 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
             written = _write(store, run, form, folder)
             shutil.move(folder, to)
     except OSError as error:
-        raise LabError(f"cannot write {to}: {error.strerror}; name another folder with --to") from error
+        raise LabError(f"cannot write {to}: {error.strerror}; choose another folder with --to") from error
     return written
 
 
 def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
-    """Write a run's files into a folder."""
+    """Write the files of a run into an existing folder."""
     if form == "html":
         return _write_pages(store, run, folder)
     about = {**store.about(run.id), **store.result(run)}
@@ -55,23 +56,23 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     return written
 
 
-def tables(store: Store, run: Run) -> Iterator[Table]:
-    """Give all tables of a run: those of the database, the scores by turn, and the failures."""
+def tables(store: Store, run: Run) -> Iterator[RunTable]:
+    """Yield all tables of a run: those of the database, the failed calls, and the scores by turn."""
     decisions = store.decisions(run.id)
     counts = {(d.turn, d.agent, d.attempt): d for d in decisions}
     decided, failed = by_turn(decisions)
     for name in QUERIES:
-        table = queried(store, run, name)
+        table = read_table(store, run, name)
         if name == "turns":
             more = [{"decisions": decided[r["turn"]], "failures": failed[r["turn"]]} for r in table.rows]
-            table = table.wider({"decisions": int, "failures": int}, more)
+            table = table.with_columns({"decisions": int, "failures": int}, more)
         if name == "calls":
             found = [counts.get((r["turn"], r["agent"], r["attempt"])) for r in table.rows]
             more = [{"decides": d is not None, "failed": d is not None and d.failed} for d in found]
-            table = table.wider({"decides": bool, "failed": bool}, more)
+            table = table.with_columns({"decides": bool, "failed": bool}, more)
         yield table
     address = {"run": str, "turn": int, "agent": str}
-    yield Table(
+    yield RunTable(
         "failures",
         {**address, "attempt": int, "cause": str},
         [
@@ -80,7 +81,7 @@ def tables(store: Store, run: Run) -> Iterator[Table]:
             if d.failed
         ],
     )
-    yield Table(
+    yield RunTable(
         "scores",
         {**address, "score": int},
         [
@@ -91,30 +92,30 @@ def tables(store: Store, run: Run) -> Iterator[Table]:
     )
 
 
-def _write_jsonl(path: Path, table: Table) -> None:
-    """Write an object a line; what is JSON stands as what it is."""
+def _write_jsonl(path: Path, table: RunTable) -> None:
+    """Write one JSON object per line; columns of JSON are written as values."""
     with path.open("w", encoding="utf-8") as file:
         for row in table.rows:
-            told = {
+            values = {
                 column: json.loads(value)
                 if value is not None and (table.name, column) in JSON_COLUMNS
                 else value
                 for column, value in row.items()
             }
-            file.write(json.dumps(told, ensure_ascii=False) + "\n")
+            file.write(json.dumps(values, ensure_ascii=False) + "\n")
 
 
-def _write_csv(path: Path, table: Table) -> None:
-    """Write a header and a line a row; what is unknown is empty."""
+def _write_csv(path: Path, table: RunTable) -> None:
+    """Write a header and one line per row; unknown values are empty."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, table.columns)
         writer.writeheader()
         writer.writerows(table.rows)
 
 
-def _write_parquet(path: Path, table: Table) -> None:
+def _write_parquet(path: Path, table: RunTable) -> None:
     """Write typed columns."""
-    import pyarrow as pa  # noqa: PLC0415  slow to import, and two forms need none of it
+    import pyarrow as pa  # noqa: PLC0415  slow to import, and only this format needs it
     import pyarrow.parquet  # noqa: PLC0415
 
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -122,7 +123,7 @@ def _write_parquet(path: Path, table: Table) -> None:
     pyarrow.parquet.write_table(pa.Table.from_pylist(table.rows, schema), path)
 
 
-WRITERS: dict[str, Callable[[Path, Table], None]] = {
+WRITERS: dict[str, Callable[[Path, RunTable], None]] = {
     "jsonl": _write_jsonl,
     "csv": _write_csv,
     "parquet": _write_parquet,
@@ -130,11 +131,11 @@ WRITERS: dict[str, Callable[[Path, Table], None]] = {
 
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
-    """Write the pages of a run as files that link to each other: its own, its turns', its agents'."""
-    from lab.show.pages import Pages  # noqa: PLC0415  slow to import, for its plots
+    """Write the pages of a run, its turns and its agents' turns as files that link to each other."""
+    from lab.show.pages import Pages  # noqa: PLC0415  slow to import, because of matplotlib
 
     decisions = store.decisions(run.id)
-    turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not have ended
+    turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not be finished
     addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
     addresses += [(decision.turn, decision.agent) for decision in decisions]
     for address in track(addresses, "exporting", console=ERR, transient=True):
@@ -148,5 +149,5 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
 
 
 def _file(address: tuple[Any, ...]) -> str:
-    """Name the file of the page with this address; no name of an agent leads out of its folder."""
+    """Return the path of a page's file; agents' names are quoted, so that none leads out of the folder."""
     return "/".join([*(quote(str(part), safe="") for part in address), "index.html"])

@@ -1,7 +1,7 @@
 """The pages of `hobbes view` and `hobbes export --format html`: a run, a turn, one agent's turn, two runs.
 
-Model text is foreign. Every value in a template is escaped, what nobody sees is spelled out, and the pages'
-own policy lets the browser run no script and fetch nothing.
+Model text is foreign. Every value in a template is escaped, invisible characters are spelled out, and the
+content security policy lets the browser run no script and load nothing.
 """
 
 import base64
@@ -22,8 +22,8 @@ from lab.play.forms import Field, Kind, spelled
 from lab.proof.comparing import beside, compare
 from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
-from lab.show.comparison_table import set_differently
-from lab.show.terminal import Rows, coloured, json_lines, percent, rated, spelled_out, tokens_told
+from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
+from lab.show.terminal import Rows, coloured, json_lines, percent, ratees_of, spelled_out, tokens_text
 from lab.show.tracing import (
     agent_card,
     all_calls,
@@ -45,14 +45,14 @@ _POLICY = {
     "base-uri": "'none'",
 }
 POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
-"""What the browser may do with a page: show it in our style, with the pictures that are in it."""
+"""The content security policy: only our style sheet, embedded images and forms to the same site."""
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
-"""Of runs in these states a page that was shown stays true until somebody acts."""
+"""The statuses of a run that is not being played; its page need not reload."""
 
 
 def _shown(value: object) -> object:
-    """Give a value as it is shown."""
+    """Return a value of a template as it is shown."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, float):
@@ -98,7 +98,7 @@ def control(field: Field) -> tuple[dict[str, object], str, tuple[str, ...]]:
 
 @cache
 def _environment() -> Environment:
-    """Make the templates' environment: what is not escaped by it is not shown."""
+    """Return the environment of the templates, which escapes every value."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -112,25 +112,27 @@ def _environment() -> Environment:
         "policy": POLICY,
         "decisions": DECISIONS,
         "counts": counts,
-        "rest": details,
+        "details": details,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "percent": percent,
-        "tokens_told": tokens_told,
-        "ratees_of": rated,
+        "tokens_text": tokens_text,
+        "ratees_of": ratees_of,
         "both": beside,
         "columns_and_rows": columns_and_rows,
         "control_of": control,
+        "title_of": title_of,
+        "failed_calls_hint": FAILED_CALLS_HINT,
     }
     return environment
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages of a home's runs.
+    """The pages of the runs in a home folder.
 
-    `link` gives the address of a page from its parts: run, turn, agent; without parts, of the list of runs.
-    Pages that are `live` are served: they link to all runs, and that of a run that is played is loaded anew.
+    `link` returns the URL of a page from run, turn and agent; without arguments, that of the list of runs.
+    `live` pages are served: they link to the list of runs, and reload while their run is being played.
     """
 
     store: Store
@@ -138,22 +140,20 @@ class Pages:
     live: bool
 
     def _page(self, name: str, **values: object) -> str:
-        """Fill a template."""
+        """Return a template filled with values."""
         shown = {"watching": False, "link": self.link, "live": self.live, **values}
         return _environment().get_template(name).render(**shown)
 
     def runs(self) -> str:
-        """Give the list of runs."""
+        """Return the list of runs."""
         return self._page("runs.html", runs=self.store.runs())
 
     def run(self, run: Run) -> str:
-        """Give a run: what it came to, its scores and failures over time, its turns, its measures."""
+        """Return the page of a run: results, a chart of scores and failed calls, turns, measures."""
         turns = overview(self.store, run)
         failed = [turn["failures"] for turn in turns if turn["digest"]]
         by_turn = [now for _, now in scores(self.store, run)]
-        columns = ("name", "value", "decisions", "failures")
-        of_run = ("run = ? and scope = 'run'", [run.id])
-        measures = self.store.db.table("measures").rows_where(*of_run, order_by="rowid")
+
         return self._page(
             "run.html",
             watching=self.live and run.status not in AT_REST,
@@ -166,40 +166,40 @@ class Pages:
             turns=turns,
             chart=scores_and_failures(by_turn, failed) if by_turn else "",
             picture=coloured(self._picture(run, run.turns))[0],
-            measures=[[row[column] for column in columns] for row in measures],
+            measures=self.store.measures_with_counts(run.id),
         )
 
     def turn(self, run: Run, number: int) -> str:
-        """Give a turn: who was asked, the world before and after, what happened, how calls ended."""
-        told = turn_card(self.store, run, number)
+        """Return the page of a turn: agents, the world before and after, events, draws, calls."""
+        card = turn_card(self.store, run, number)
         before, after = coloured(self._picture(run, number), self._picture(run, min(number + 1, run.turns)))
         return self._page(
             "turn.html",
             run=run,
-            told=told,
-            calls=all_calls(told),
+            card=card,
+            calls=all_calls(card),
             before=before,
             after=after,
         )
 
     def agent(self, run: Run, number: int, agent: str) -> str:
-        """Give all that is known of one agent's turn, or of the observer's."""
-        told = agent_card(self.store, run, number, agent)
+        """Return the page of one agent's turn, or of the observer's."""
+        card = agent_card(self.store, run, number, agent)
         asked = [d.turn for d in self.store.decisions(run.id) if d.agent == agent]
         at = asked.index(number)
         return self._page(
             "agent.html",
             run=run,
-            told=told,
+            card=card,
             near=asked[max(at - 1, 0) : at + 2],
-            changed=changed_in_memory(told) if "intent" in told else {},
+            changed=changed_in_memory(card) if "intent" in card else {},
         )
 
     def compare(self, a: Run, b: Run) -> str:
-        """Give two runs of one world side by side."""
-        told = compare(self.store, a, b)
-        return self._page("compare.html", told=told, settings=set_differently(told["settings"]))
+        """Return the page of two runs side by side."""
+        found = compare(self.store, a, b)
+        return self._page("compare.html", comparison=found, settings=settings_by_field(found["settings"]))
 
     def _picture(self, run: Run, number: int) -> Rows:
-        """Give the world's picture at the start of a turn."""
+        """Return the picture of the world at the start of a turn."""
         return run.world.picture(state_before(self.store, run, number))

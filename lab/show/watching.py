@@ -1,4 +1,4 @@
-"""Watching a run while it plays: a progress bar, and in a terminal the world's picture."""
+"""What people see while a run is played: a progress bar, and in a terminal the picture of the world."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from nodes.state import TurnState
 
 @contextmanager
 def watched(run: Run) -> Iterator[OnTurn]:
-    """Show how far a run is, on stderr."""
+    """Show the progress of a run on stderr; yield the function that each turn is reported to."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=ERR
     )

@@ -1,1 +1,1 @@
-"""The store: the run database (all SQL), its schema, the journal that writes a run, and prices."""
+"""The store: all SQL of the run database, its schema, the journal that writes a run, and model prices."""

@@ -42,8 +42,8 @@ HOBBES = version("hobbes")
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
-RESERVED = {"", "last", "compare"}
-"""Names that mean something else where a run is named."""
+RESERVED = {"last", "compare"}
+"""Names that no run may have: `last` is the newest run, and `/compare` is a page of `hobbes view`."""
 
 BROKEN = {
     sqlite3.SQLITE_NOTADB,
@@ -54,13 +54,13 @@ BROKEN = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_BUSY,
 }
-"""What can be wrong with a database that is no mistake of ours."""
+"""Errors of the database that are not bugs: the user can do something about them."""
 
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
-"""Calls that were answered, and did not tell what they cost."""
+"""SQL for the calls that were answered without a token count."""
 
 UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""What can be wrong with a folder that is no mistake of ours."""
+"""Errors of the file system that are not bugs: the user can do something about them."""
 
 
 CALL_COLUMNS = (
@@ -83,7 +83,7 @@ CALL_COLUMNS = (
     "milliseconds",
     "arrived",
 )
-"""The columns of a call that its seal covers, in the order in which they are sealed."""
+"""The columns of a call that its seal covers, in the order in which they are hashed."""
 
 RUN_COLUMNS = (
     "id",
@@ -111,9 +111,9 @@ SEAL = 16
 
 
 def sealed(row: Mapping[str, Any]) -> str:
-    """Return the seal of a row: the digest of what it said when it was written.
+    """Return the seal of a row: a hash of its values when it was written.
 
-    It shows that a single column was changed later. Whoever rewrites the seal, too, goes unnoticed.
+    It detects a later change of any column, unless the seal was rewritten, too.
     """
     return sha256(canonical(list(row.values())))
 
@@ -132,7 +132,7 @@ MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a run came to. A run is tainted if more of its calls failed than its settings allow."""
+    """The results of a finished run. It is tainted if more of its calls failed than its settings allow."""
 
     outcomes: Mapping[str, int]
     scores: Mapping[str, int]
@@ -142,7 +142,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What a run was recorded with."""
+    """The versions of the record, the rules and hobbes that a run was recorded with."""
 
     record: int
     rules: int
@@ -151,7 +151,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as the database has it; see `Store.find`."""
+    """A run as it is stored in the database; `Store.find` reads it."""
 
     id: str
     name: str | None
@@ -165,23 +165,23 @@ class Run:
     seconds: float
     caps: Caps
     question: dict[str, Any] | None
-    """What a person is asked, while the run waits for an answer."""
+    """The question to a person, while the run waits for the answer."""
     versions: Versions
 
     def check_versions(self) -> None:
-        """Refuse, in one line, a run that this hobbes can show and not play, replay or verify."""
+        """Raise LabError if this hobbes can show the run, but not play, replay or verify it."""
         here = Versions(RECORD_VERSION, self.world.rules_version, HOBBES)
         if (self.versions.record, self.versions.rules) != (here.record, here.rules):
             raise LabError(
                 f"run {self.id} was recorded by hobbes {self.versions.hobbes} "
-                f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}): "
-                f"verify it, replay it or play it on with that version; hobbes {here.hobbes} "
-                f"(record {here.record}, rules {here.rules}) can show and export it"
+                f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}); "
+                f"use that version to resume, replay or verify it: hobbes {here.hobbes} "
+                f"(record {here.record}, rules {here.rules}) can only show and export it"
             )
 
 
 class Decision(NamedTuple):
-    """How the call ended that counts for an agent in a turn."""
+    """The outcome of the call that counts for an agent in a turn."""
 
     turn: int
     agent: str
@@ -195,7 +195,7 @@ class Decision(NamedTuple):
 
 
 def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
-    """Count decisions by their turns: all of them, and those that failed."""
+    """Return two counts by turn: of all decisions, and of the failed calls among them."""
     decided, failed = Counter[int](), Counter[int]()
     for decision in decisions:
         decided[decision.turn] += 1
@@ -205,9 +205,9 @@ def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
 
 @dataclass(frozen=True, slots=True)
 class LoggedTurn:
-    """A logged turn: its record, its link in the chain, and the world's own ledgers.
+    """A stored turn: its record, its digest in the hash chain, and the world's ledgers.
 
-    `text` is the text of the record as the database has it.
+    `text` is the record as the database stores it.
     """
 
     turn: int
@@ -225,12 +225,12 @@ class Store:
         self.db = db
 
     def command(self, *words: object) -> str:
-        """Spell a command on this home as it can be typed here."""
+        """Return a `hobbes` command line for this home folder, quoted for a shell."""
         usual = Path(os.environ.get("HOBBES_HOME") or ".hobbes")
         home = [] if self.home == usual else ["--home", self.home]
         return shlex.join(str(word) for word in ("hobbes", *words, *home))
 
-    def new_run(  # noqa: PLR0913, PLR0917  all that a run is begun with
+    def new_run(  # noqa: PLR0913, PLR0917  everything that a run starts with
         self,
         world: AnyWorld,
         setting: Setting[Any],
@@ -239,11 +239,11 @@ class Store:
         name: str | None,
         caps: Caps,
     ) -> str:
-        """Write down that a run begins, with the very texts of its prompts; give its id."""
+        """Store a new run with the exact texts of its prompt templates, and return its id."""
         run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
         with self.db.atomic():
             texts = [self.text_hash(text) for text in (prompts.system, prompts.turn, prompts.schema)]
-            # From the first text on, nobody else writes: the name stays free until it is taken.
+            # The first text locks the database for other writers, so the name stays free until it is used.
             self._check_name(name)
             fixed = {
                 "id": run,
@@ -274,27 +274,31 @@ class Store:
         return run
 
     def _check_name(self, name: str | None) -> None:
-        """Refuse a name by which a run could not be found."""
-        taken = self.db.table("runs").rows_where("name = ?1 or id = ?1", [name])
-        if name in RESERVED or (name or "").endswith(".json.gz") or next(taken, None):
-            raise UsageError(
-                f"--name {name!r}: take one that is not empty, not `last` or `compare`, no cassette's "
-                "and no other run's"
-            )
+        """Raise UsageError for a name by which the run could not be found."""
+        if name is None:
+            return
+        if not name:
+            raise UsageError("--name is empty; choose a name, or leave the option out")
+        if name in RESERVED:
+            raise UsageError(f"--name {name!r} is reserved; choose another name")
+        if name.endswith(".json.gz"):
+            raise UsageError(f"--name {name!r} looks like a cassette file; choose another name")
+        if any(self.db.table("runs").rows_where("name = ?1 or id = ?1", [name])):
+            raise UsageError(f"--name {name!r}: the name is already in use; choose another")
 
     def text_hash(self, text: str) -> str:
-        """Keep a text once; give its hash."""
+        """Store a text if it is new, and return its hash."""
         name = sha256(text)
         self.db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
         return name
 
     def text(self, name: str) -> str:
-        """Give the text of a hash."""
+        """Return the text that has this hash."""
         found: str = self.db.table("texts").get(name)["text"]
         return found
 
     def find(self, reference: str) -> Run:
-        """Give the run of this id, unique prefix of an id, name, or `last`."""
+        """Return the run with this id, unique prefix of an id, or name; `last` is the newest run."""
         if reference == "last":
             rows = list(self.db.table("runs").rows_where(order_by="started desc, rowid desc", limit=1))
         else:
@@ -306,18 +310,22 @@ class Store:
                 f"there is no run {reference!r} in {self.home}; `{self.command('runs')}` lists them"
             )
         if len(rows) > 1:
-            raise UsageError(f"{reference!r} begins several runs: {', '.join(row['id'] for row in rows)}")
+            found = ", ".join(row["id"] for row in rows)
+            raise UsageError(f"{reference!r} matches several runs; write more of the id: {found}")
         return self._as_run(rows[0])
 
     def _as_run(self, row: Mapping[str, Any]) -> Run:
-        """Give a run from its row."""
+        """Return the run of a row; raise LabError if the row cannot be read."""
         try:
             return self._read_run(row)
         except (ValueError, NotFoundError) as error:
-            raise LabError(f"run {row['id']} cannot be read by this hobbes: {error}") from error
+            raise LabError(
+                f"run {row['id']} cannot be read by hobbes {HOBBES}: {error}; "
+                f"it was recorded by hobbes {row['hobbes']}"
+            ) from error
 
     def _read_run(self, row: Mapping[str, Any]) -> Run:
-        """Give a run from its row; ValueError or NotFoundError: this is no row of ours."""
+        """Return the run of a row; raise ValueError or NotFoundError if the row cannot be read."""
         world = world_named(row["world"])
         system, turn, schema = (self.text(row[column]) for column in TEMPLATES)
         return Run(
@@ -339,7 +347,7 @@ class Store:
         )
 
     def turns(self, run: str, first: int = 0) -> Iterator[LoggedTurn]:
-        """Give the logged turns of a run in order."""
+        """Yield the stored turns of a run in order; raise LabError at a damaged one."""
         for row in self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn"):
             try:
                 record, ledgers = TurnRecord.from_json(json.loads(row["record"])), json.loads(row["ledgers"])
@@ -350,11 +358,11 @@ class Store:
             yield LoggedTurn(row["turn"], record, row["record"], row["digest"], ledgers)
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
-        """Give the call of each agent in a turn that counts, by agent."""
+        """Return the calls of a turn that count, one per agent, sorted by agent."""
         return [call for calls in self.attempts(run, turn, agent).values() if (call := deciding(calls))]
 
     def attempts(self, run: str, turn: int, agent: str | None = None) -> dict[str, list[Call]]:
-        """Give all calls of each agent in a turn, in the order of their attempts."""
+        """Return all calls of a turn by agent, each agent's in the order of their attempts."""
         rows = self.db.table("calls").rows_where(
             "run = ? and turn = ? and agent = coalesce(?, agent)",
             [run, turn, agent],
@@ -366,13 +374,13 @@ class Store:
         return found
 
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
-        """Return the last attempt of each turn and agent, from this turn on, for which calls were kept."""
+        """Return the last stored attempt of each turn and agent, from this turn on."""
         sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
         rows = self.db.conn.execute(sql, [run, turn]).fetchall()
         return {(number, agent): attempt for number, agent, attempt in rows}
 
     def _as_call(self, row: Mapping[str, Any]) -> Call:
-        """Give a call from its row."""
+        """Return the call of a row."""
         outcome = Outcome(row["outcome"])
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
         return Call(
@@ -395,20 +403,20 @@ class Store:
         )
 
     def runs(self) -> list[dict[str, Any]]:
-        """List the runs, the newest first, as scripts read them."""
+        """Return all runs, the newest first, each as `about` describes it."""
         return [
             self.about(row["id"])
             for row in self.db.table("runs").rows_where(select="id", order_by="started desc, rowid desc")
         ]
 
     def about(self, run: str) -> dict[str, Any]:
-        """Give all that is known of a run but its texts."""
+        """Return the columns of a run, without its prompt texts, and its failed calls."""
         row = self.db.table("runs").get(run)
-        told = {c: _told(c, row[c]) for c in row if c not in (*TEMPLATES, "observer_text")}
-        return told | {"failures": self.failures(run)}
+        columns = (column for column in row if column not in (*TEMPLATES, "observer_text"))
+        return {c: _plain_value(c, row[c]) for c in columns} | {"failures": self.failures(run)}
 
     def result(self, run: Run) -> dict[str, Any]:
-        """Give what a run came to, as `run --json` ends with it."""
+        """Return the results of a run, as `hobbes run --json` prints them."""
         row = self.db.table("runs").get(run.id)
         outcomes = self.counts(run.id, "calls", "outcome")
         return {
@@ -431,9 +439,9 @@ class Store:
         }
 
     def failures(self, run: str) -> dict[str, Any]:
-        """Count the decisions that were nobody's: of each agent and turn, the call that counts failed.
+        """Count the failed calls of a run, one per agent and turn at most: the call that counts failed.
 
-        The observer's calls count as an agent's. `share` is of all decisions; None: there was none yet.
+        The observer counts as an agent. `share` is the share of all decisions, None if there are none yet.
         """
         decisions = self.decisions(run)
         failed = [decision for decision in decisions if decision.failed]
@@ -446,8 +454,8 @@ class Store:
         }
 
     def decisions(self, run: str) -> list[Decision]:
-        """Give of each agent and turn how the call that counts ended."""
-        # What counts is nodes.reading.deciding's to say; SQLite takes the rest from the row of the maximum.
+        """Return the outcome of the call that counts, for each turn and agent."""
+        # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
         sql = (
             "select turn, agent, max(attempt), outcome from calls where run = ?"
             " and (question = 1 or outcome in (?, ?)) group by turn, agent"
@@ -455,13 +463,20 @@ class Store:
         return [Decision(*row) for row in self.db.conn.execute(sql, [run, *sorted(DECISIONS)])]
 
     def measures(self, run: str) -> dict[str, float | None]:
-        """Give the measures of a whole run."""
-        rows = self.db.table("measures").rows_where("run = ? and scope = 'run'", [run], order_by="rowid")
-        return {row["name"]: row["value"] for row in rows}
+        """Return the measures of the whole run: name to value."""
+        return {name: value for name, value, *_ in self.measures_with_counts(run)}
+
+    def measures_with_counts(self, run: str) -> list[tuple[str, float | None, int, int]]:
+        """Return the measures of the whole run: name, value, number of decisions, number of failed calls."""
+        sql = (
+            "select name, value, decisions, failures from measures where run = ? and scope = 'run'"
+            " order by rowid"
+        )
+        return self.db.conn.execute(sql, [run]).fetchall()
 
     @contextmanager
     def as_of_now(self) -> Iterator[None]:
-        """Read everything as it stands at one moment, whatever is played meanwhile."""
+        """Read everything as of one moment, also while other processes write."""
         self.db.conn.execute("begin")
         try:
             yield
@@ -469,18 +484,21 @@ class Store:
             self.db.conn.rollback()
 
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
-        """Count a run's rows of a table by a column."""
+        """Count the rows of a run in a table by the values of a column."""
         sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours
         return dict(self.db.conn.execute(sql, [run]).fetchall())
 
     def tokens(self, run: str) -> dict[str, int | None]:
-        """Sum the tokens of a run's calls, None where no call told; `untold`: the answers that told none."""
+        """Return the sums of a run's tokens, None if no call has a count.
+
+        `untold` is the number of answers without a token count.
+        """
         sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ?"  # noqa: S608  our own
         row = self.db.conn.execute(sql, [run]).fetchone()
         return {"in": row[0], "out": row[1], "untold": row[2] or 0}
 
     def spent(self, run: Run, prices: Prices) -> Spent:
-        """Give what a run has cost so far, a person's answers left out; what nobody told, nobody knows."""
+        """Return what a run has cost so far, without a person's answers; unknown counts stay unknown."""
         sums = f"count(*), sum(tokens_in), sum(tokens_out), sum({SILENT})"
         sql = f"select model, {sums} from calls where run = ? and model != ? group by model"  # noqa: S608  our own
         spent = Spent(seconds=run.seconds)
@@ -493,13 +511,14 @@ class Store:
         return spent
 
     def update(self, run: str, **values: str | float | None) -> None:
-        """Change what is known of a run."""
-        # One statement waits for other writers; sqlite-utils reads first, and a reader may not turn writer.
+        """Change columns of a run."""
+        # A single statement waits for other writers. sqlite-utils reads first, and SQLite refuses to turn a
+        # reader into a writer.
         with self.db.conn as connection:
             _update(connection, run, values)
 
     def end_run(self, run: str, ending: Ending) -> None:
-        """Write down that a run came to its end, and how."""
+        """Store the results of a run that has finished."""
         rows = self.measure_rows(run, ending.measures)
         values: dict[str, str | float | None] = {
             "status": "finished",
@@ -517,7 +536,7 @@ class Store:
             _update(connection, run, values)
 
     def measure_rows(self, run: str, measures: tuple[Measure, ...]) -> list[MeasureRow]:
-        """Return measures as rows, each with the number of decisions it is based on, and of failed ones."""
+        """Return measures as rows, each with its number of decisions and of failed calls."""
         decided, failed = by_turn(self.decisions(run))
         turns = range(self.db.table("runs").get(run)["turns"])
         scopes = {**dict(parts(turns)), **{f"turn/{turn}": (turn,) for turn in turns}}
@@ -529,7 +548,7 @@ class Store:
 
     @contextmanager
     def playing(self, run: str) -> Iterator[None]:
-        """Hold a run, so that nobody else plays it; the system lets go of it when the process dies."""
+        """Lock a run against other processes; the lock is released when this process ends."""
         lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
         try:
             with lock.acquire(timeout=0):
@@ -540,16 +559,16 @@ class Store:
 
 @contextmanager
 def open_store(home: Path) -> Iterator[Store]:
-    """Open the run database of a home folder, making or migrating it as needed."""
+    """Open the run database of a home folder; create or migrate it as needed."""
     path = home / "runs.db"
     try:
         (home / "locks").mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
     except (OSError, sqlite3.Error) as error:
-        raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
+        raise LabError(f"cannot store runs in {home}: {error}; choose another folder with --home") from error
     try:
         db = Database(connection)
-        # SQLite waits for no other process that turns the same new file to WAL.
+        # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(home / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
             migrations.apply(db)
@@ -559,15 +578,15 @@ def open_store(home: Path) -> Iterator[Store]:
         yield Store(home, db)
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
-            raise  # a bug of ours
+            raise  # a bug
         raise LabError(
-            f"{home}/runs.db or checkpoints.db cannot be used: {error}; the answers are kept; "
-            "make room if the disk is full, or try another --home"
+            f"cannot use {home}/runs.db or checkpoints.db: {error}; the answers are kept; "
+            "free disk space if the disk is full, or choose another folder with --home"
         ) from error
     except OSError as error:
         if error.errno not in UNWRITABLE or error.filename is None:
-            raise  # a bug of ours, or the output's
-        raise LabError(f"cannot keep runs in {home}: {error}; choose another folder with --home") from error
+            raise  # a bug, or an error of the output
+        raise LabError(f"cannot store runs in {home}: {error}; choose another folder with --home") from error
     finally:
         connection.close()
 
@@ -578,13 +597,13 @@ def _update(connection: sqlite3.Connection, run: str, values: Mapping[str, str |
     connection.execute(f"update runs set {columns} where id = :run", {**values, "run": run})  # noqa: S608  names are ours
 
 
-def _told(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
-    """Give a column of a run as scripts read it."""
+def _plain_value(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
+    """Return the value of a column of `runs` as plain JSON: parsed where the column holds JSON text."""
     if column in {"config", "agents", "models", "outcomes", "scores", "caps", "question"}:
         return json.loads(value) if value else None
     return bool(value) if column == "tainted" and value is not None else value
 
 
 def _now() -> str:
-    """Give the time, for people: UTC, to the millisecond."""
+    """Return the time in UTC, to the millisecond, for people to read."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""A logged run as the world's own values: what measures and pages read."""
+"""A stored run as the values of its world, which measures and pages read."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from lab.store.database import LoggedTurn, Run, Store
 
 
 def history(store: Store, run: Run) -> list[Played[Any, Any]]:
-    """Return the turns of a run as its world's own values."""
+    """Return the turns of a run as the values of its world."""
     played = []
     before = first_of(run)
     for turn in store.turns(run.id):
@@ -21,11 +21,11 @@ def history(store: Store, run: Run) -> list[Played[Any, Any]]:
 
 
 def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state
-    """Return a logged turn as its world's own values, from the state that it began with."""
+    """Return a stored turn as the values of its world; `before` is the state at its start."""
     world, record = run.world, turn.record
     return Played(
         before,
-        intents={agent: world.intent.from_json(said) for agent, said in record.intents.items()},
+        intents={agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
         after=world.load(run.setting, record.state),
         events=record.events,
         draws=record.draws,
@@ -33,13 +33,13 @@ def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  #
 
 
 def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield the scores after each logged turn."""
+    """Yield each stored turn's number with the scores after it."""
     for turn in store.turns(run.id):
         yield turn.turn, run.world.scores(run.world.load(run.setting, turn.record.state))
 
 
 def logged(store: Store, run: Run, number: int) -> LoggedTurn:
-    """Return a logged turn; UsageError says which there are."""
+    """Return a stored turn; raise UsageError, with the turns that there are, if there is no such turn."""
     turn = next(store.turns(run.id, number), None) if 0 <= number < run.turns else None
     if turn is None or turn.turn != number:
         there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
@@ -60,12 +60,12 @@ def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a
 
 
 def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:
-    """Return everybody's memory at the start of a turn; who has none yet is not named."""
+    """Return each agent's memory at the start of a turn, without agents that have none yet."""
     return logged(store, run, number - 1).record.memories if number else {}
 
 
 def reports(turn: LoggedTurn) -> dict[str, dict[str, Mapping[str, int]]]:
-    """Return the reports that stand after a turn: kind, rater, ratee, 1 to 10."""
+    """Return the current reports after a turn: kind to rater to ratee to a rating from 1 to 10."""
     memories = turn.record.memories.items()
     return {
         kind: {rater: given for rater, memory in memories if (given := getattr(memory, kind))}

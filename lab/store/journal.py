@@ -1,4 +1,4 @@
-"""A run's journal in the run database: what `graphs` writes while it plays."""
+"""The journal of a run in the run database: what `graphs` writes while the run is played."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -19,14 +19,14 @@ class RunJournal:
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
         self._run = run.id
-        # Only after a crash or a halt are there calls of turns that were never logged.
+        # Turns that have calls and no record exist only after a crash or a halt.
         self._attempts = store.attempts_since(run.id, run.turns)
-        # A run that halted on failures asks again; in any other they stay what they were.
+        # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._kept: set[str] = set()
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        """Return the last call to this question, if it answers the same prompt and its failure counts."""
+        """Return the last call to this question with this prompt, or None if it must be asked again."""
         if (turn, agent) not in self._attempts:
             return None
         calls = self._store.attempts(self._run, turn, agent)[agent]
@@ -37,14 +37,14 @@ class RunJournal:
         return next(asked, None)
 
     def free(self, turn: int, agent: str) -> Address:
-        """Return the attempt after all that were kept."""
+        """Return the address of the next attempt."""
         return Address(turn, agent, self._attempts.get((turn, agent), 0) + 1)
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
-        """Nothing to write: how a kept call was read stands beside it."""
+        """Do nothing: a stored call has its outcome already."""
 
     def keep(self, call: Call) -> None:
-        """Write a call down in a transaction of its own; none is ever written over."""
+        """Store a call in a transaction of its own; no call is ever overwritten."""
         reply, address = call.reply, call.address
         with self._store.db.conn as connection:
             row = {
@@ -71,7 +71,7 @@ class RunJournal:
         self._attempts[address.turn, address.agent] = address.attempt
 
     def _text(self, text: str) -> str:
-        """Keep a text, once; the system text comes with every call."""
+        """Store a text once and return its hash; the system text comes with every call."""
         name = sha256(text)
         if name not in self._kept:
             self._store.text_hash(text)
@@ -79,11 +79,18 @@ class RunJournal:
         return name
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
-        """Write a turn and all the rows that tell its record in one transaction."""
+        """Store a turn and all rows of its record in one transaction."""
         with self._store.db.conn as connection:
-            state, told = canonical(record.state), (record.text, digest, canonical(ledgers), _now())
-            columns = ("run", "turn", "state", "record", "digest", "ledgers", "ended")
-            _insert(connection, "turns", columns, [(self._run, turn, state, *told)])
+            row = {
+                "run": self._run,
+                "turn": turn,
+                "state": canonical(record.state),
+                "record": record.text,
+                "digest": digest,
+                "ledgers": canonical(ledgers),
+                "ended": _now(),
+            }
+            _insert(connection, "turns", tuple(row), [tuple(row.values())])
             for table, rows in rows_of(record):
                 _insert(
                     connection,
@@ -100,16 +107,16 @@ class RunJournal:
 
 
 def rows_of(record: TurnRecord) -> Iterable[tuple[Table, list[Row]]]:
-    """Yield each table that tells a turn's record with its rows, each without run and turn."""
+    """Yield each table of a turn's record with its rows, which are without run and turn."""
     for name, part in record.parts().items():
-        told = getattr(record, name)
+        value = getattr(record, name)
         for table in part.tables:
             holds_json = [kind == "json" for kind in table.columns.values()]
             yield (
                 table,
                 [
                     tuple(canonical(v) if j else v for v, j in zip(row, holds_json, strict=True))
-                    for row in table.rows(told)
+                    for row in table.rows(value)
                 ],
             )
 
@@ -117,7 +124,7 @@ def rows_of(record: TurnRecord) -> Iterable[tuple[Table, list[Row]]]:
 def _insert(
     connection: sqlite3.Connection, table: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]
 ) -> None:
-    """Write rows; a row of a turn that is written again after a crash takes the place of the first one."""
+    """Insert rows. If a turn is stored again after a crash, its rows replace the first ones."""
     again = "" if table == "calls" else "or replace "
     marks = ", ".join("?" * len(columns))
     connection.executemany(f"insert {again}into {table} ({', '.join(columns)}) values ({marks})", rows)  # noqa: S608  names are ours

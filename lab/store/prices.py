@@ -1,4 +1,4 @@
-"""What models cost: a file that people can edit, and one of their own in the home folder."""
+"""What models cost: the price list of hobbes, and a `prices.toml` in the home folder that overrides it."""
 
 import re
 import tomllib
@@ -12,13 +12,13 @@ from nodes.journal import POLICY_MODEL, PlayerKind
 SHIPPED = Path(__file__).with_name("prices.toml")
 
 Prices: TypeAlias = Mapping[str, tuple[float, float]]
-"""By model: US dollars per million tokens, in and out."""
+"""For each model, US dollars per million input tokens and per million output tokens."""
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def prices_of(home: Path) -> Prices:
-    """Read the shipped prices and those of a home, which stand above them."""
+    """Return all prices; those of the home folder override those of hobbes."""
     found: dict[str, tuple[float, float]] = {}
     for path in (SHIPPED, home / "prices.toml"):
         if path.exists():
@@ -27,28 +27,31 @@ def prices_of(home: Path) -> Prices:
 
 
 def _read(path: Path) -> dict[str, tuple[float, float]]:
-    """Read one file; UsageError says what is wrong in it."""
+    """Return the prices of one file; raise UsageError if the file is wrong."""
     try:
-        said: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        listed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
     try:
-        return {model: (_price(price["input"]), _price(price["output"])) for model, price in said.items()}
+        return {model: (_price(price["input"]), _price(price["output"])) for model, price in listed.items()}
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f'{path}: write "MODEL" = {{ input = 0.25, output = 2.00 }}, dollars per million'
         ) from error
 
 
-def _price(said: object) -> float:
-    """Give a price; a boolean is none."""
-    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said < float("inf"):
-        raise ValueError(said)
-    return float(said)
+def _price(value: object) -> float:
+    """Return a price as a float; raise ValueError for anything that is not a finite number from 0 up."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise ValueError(value)
+    return float(value)
 
 
 def usd(prices: Prices, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
-    """Give what tokens cost; None: unknown. Rule-based stand-ins are free; dates in names do not count."""
+    """Return what tokens cost in dollars, or None if that is unknown.
+
+    Scripted policies and people cost nothing. A date at the end of a model's name is ignored.
+    """
     if model.startswith(POLICY_MODEL) or model == PlayerKind.HUMAN:
         return 0.0
     price = prices.get(model) or prices.get(_DATED.sub("", model))

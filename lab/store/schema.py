@@ -1,4 +1,4 @@
-"""The tables of the run database, made with sqlite-utils, and how those of earlier versions are migrated."""
+"""The tables of the run database, made with sqlite-utils, and the migrations from earlier versions."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from sqlite_utils import Database, Migrations
 from engine.turn import TurnRecord
 
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
-"""The texts that a run's prompts are made of, frozen at its start."""
+"""The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
 migrations = Migrations("hobbes")
 
 
 @migrations()
 def m001_runs_turns_and_their_rows(db: Database) -> None:
-    """Make the tables of the first version."""
+    """Create the tables of the first version."""
     db.table("texts").create({"hash": str, "text": str}, pk="hash")
     db.table("runs").create(
         {
@@ -106,37 +106,37 @@ def m001_runs_turns_and_their_rows(db: Database) -> None:
 
 @migrations()
 def m002_tries_and_questions(db: Database) -> None:
-    """Make room for how often a call was sent, and for which question: before, each was sent and put once."""
+    """Add how often a call was sent, and which question it asked; earlier calls get 1 for both."""
     db.table("calls").add_column("tries", int, not_null_default=1)
     db.table("calls").add_column("question", int, not_null_default=1)
 
 
 @migrations()
 def m003_caps(db: Database) -> None:
-    """Make room for what a run may cost at most."""
+    """Add the caps of a run."""
     db.table("runs").add_column("caps", str)
 
 
 @migrations()
 def m004_observers(db: Database) -> None:
-    """Keep what an observer that is a model is told, and what a person is asked while a run waits."""
+    """Add the prompt template of an observer, and the question to a person while a run waits."""
     db.table("runs").add_column("observer_text", str)
     db.table("runs").add_column("question", str)
 
 
 @migrations()
 def m005_what_measures_rest_on(db: Database) -> None:
-    """Keep beside each figure how many decisions it rests on, and how many of them were nobody's."""
+    """Add to each measure its number of decisions and of failed calls."""
     for column in ("decisions", "failures"):
         db.table("measures").add_column(column, int)
 
 
 @migrations()
 def m006_versions_and_memories(db: Database) -> None:
-    """Keep the versions of a run's record, rules and hobbes; call what an agent keeps its memory.
+    """Add the versions of a run's record, rules and hobbes, and seals; rename minds to memories.
 
-    Runs recorded before have the first version of both record and rules. Only tables that tell a record and
-    were made before this migration stand in a migration; `make_tables_of_the_record` makes those that follow.
+    Earlier runs get version 1 of record and rules. Tables of the record that are newer than this migration
+    have no migration: `make_tables_of_the_record` creates them.
     """
     db.rename_table("minds", "memories")
     db.conn.execute("alter table memories rename column mind to memory")
@@ -149,7 +149,7 @@ def m006_versions_and_memories(db: Database) -> None:
 
 
 def make_tables_of_the_record(db: Database) -> None:
-    """Make the tables that tell a turn's record, where they are not there yet."""
+    """Create the tables of a turn's record that are missing."""
     present = set(db.table_names())
     for table in TurnRecord.tables():
         if table.name not in present:

@@ -1,1 +1,1 @@
-"""The wire: the stand-in server with its faults, cassettes, and how they are recorded."""
+"""The wire: everything about HTTP, which is the stand-in server, its faults, cassettes and `doctor`."""

@@ -1,8 +1,8 @@
 """Cassettes: the HTTP exchanges of one run, recorded and played with vcrpy.
 
-Each call carries its address (`turn/agent/attempt`) in a header; with the request's body it names the call,
-wherever the server was. Calls are found by index: vcrpy compares each request with every recorded one, which
-took two minutes for a thousand calls.
+Each request carries the address of its call (`turn/agent/attempt`) in a header. Address and body identify an
+exchange, whatever server it went to. An index finds it: vcrpy compares each request with every recorded one,
+which took two minutes for a thousand calls.
 """
 
 import difflib
@@ -36,15 +36,15 @@ from nodes.secrecy import without_secrets
 ENDPOINT = "/chat/completions"
 NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"
 KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
-"""The headers that may be written, either way: any list of secret ones has holes."""
+"""The only headers of requests and responses that are stored; a list of secret headers would have holes."""
 FORMAT = 1
 LONGEST_DIFF = 8_000
 SKIPPED_PATCHERS = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado", "httpx")
-"""vcrpy's patches of clients that ask no chat model."""
+"""vcrpy's patches of HTTP clients that do not call chat models."""
 
 
 class JsonBody(TypedDict):
-    """A body that is JSON."""
+    """A body of JSON."""
 
     json: Any
 
@@ -56,7 +56,7 @@ class TextBody(TypedDict):
 
 
 class StoredRequest(TypedDict):
-    """A request in the file."""
+    """A request as it is stored."""
 
     method: str
     uri: str
@@ -65,24 +65,24 @@ class StoredRequest(TypedDict):
 
 
 class StoredResponse(TypedDict):
-    """A response in the file."""
+    """A response as it is stored."""
 
     status: dict[str, Any]
     headers: dict[str, Any]
     body: JsonBody | TextBody
 
 
-class Call(TypedDict):
-    """One call in the file."""
+class Exchange(TypedDict):
+    """A request and its response, as they are stored."""
 
     request: StoredRequest
     response: StoredResponse
 
 
 class Meta(TypedDict):
-    """The description of the run: where it came from, what was asked for, what it came to."""
+    """The description of the recorded run: where its answers came from, its options and its results."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic's own way
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as pydantic asks for it
 
     source: str
     run: dict[str, Any]
@@ -91,20 +91,20 @@ class Meta(TypedDict):
 
 
 class File(TypedDict):
-    """The file of a cassette."""
+    """The contents of a cassette file."""
 
     format: int
     meta: Meta
-    interactions: list[Call]
+    interactions: list[Exchange]
 
 
 FILE = TypeAdapter(File)
 
 
 class CassetteMissError(Exception):
-    """A played request is not in the cassette: the prompt changed, or the run took another path.
+    """A request is not in the cassette: a prompt changed, or the run took another course.
 
-    A plain exception on purpose: openai's client wraps only the errors of its transport.
+    It is a plain exception because openai's client wraps the errors of its transport.
     """
 
     def __init__(self, address: str, diff: str) -> None:
@@ -114,29 +114,29 @@ class CassetteMissError(Exception):
 
 
 class Key(NamedTuple):
-    """What makes two calls the same: never the host, nor the path that its base URL adds."""
+    """What identifies an exchange; host and path of the base URL are no part of it."""
 
     method: str
     address: str
     body: str
 
 
-class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy carries no types
-    """A vcrpy cassette with an index, and with a description of the run beside its calls."""
+class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
+    """A vcrpy cassette with an index and a description of the run."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  vcrpy's own arguments
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  vcrpy's arguments
         super().__init__(*args, **kwargs)
         self._by_key: dict[Key, list[int]] = defaultdict(list)
         self._by_address: dict[str, list[int]] = defaultdict(list)
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The run's description: while recording, a dictionary to fill."""
+        """The description of the run; it is filled while recording."""
         meta: dict[str, Any] = self.get_metadata("meta", {})
         return meta
 
     def append(self, request: Request, response: dict[str, Any]) -> None:
-        """Add a call, and index it."""
+        """Add an exchange to the cassette and to the index."""
         start = len(self.data)
         super().append(request, response)
         for index in range(start, len(self.data)):
@@ -145,11 +145,11 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy carries no types
             self._by_address[key.address].append(index)
 
     def can_play_response_for(self, request: Request) -> bool:
-        """Tell whether a request is to be played; in a played run everything to the endpoint is."""
+        """Return whether to answer a request from the cassette: when playing, every chat completion."""
         return self.record_mode != RecordMode.ALL and self.filter_request(request) is not None
 
     def play_response(self, request: Request) -> dict[str, Any]:
-        """Give the recorded response; CassetteMissError says how the request differs from what was asked."""
+        """Return the recorded response; raise CassetteMissError, with a diff, if there is none."""
         key = key_of(request)
         index = next((i for i in self._by_key.get(key, ()) if not self.play_counts[i]), None)
         if index is None:
@@ -159,9 +159,9 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy carries no types
         return response
 
     def _difference(self, key: Key, request: Request) -> str:
-        """Say why there is nothing to play."""
+        """Return why there is no response, as a diff where the address was recorded with another body."""
         if key in self._by_key:
-            return "it was played already"
+            return "its recorded response was already used"
         recorded = self._by_address.get(key.address)
         if not recorded:
             return "nothing was recorded for this address"
@@ -177,31 +177,37 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy carries no types
 
 
 class JsonGzip:
-    """The file of a cassette: JSON that a person can read, gzipped; the same calls give the same bytes."""
+    """vcrpy's persister for cassettes: readable JSON, gzipped. Equal exchanges give equal bytes."""
 
     @staticmethod
     def load_cassette(
         cassette_path: Path, serializer: object
     ) -> tuple[list[Request], list[dict[str, Any]], dict[str, Any]]:
-        """Read a file; a damaged one raises, where vcrpy would take it for empty and record over it."""
-        del serializer  # vcrpy offers one; the format is ours
+        """Return what vcrpy keeps of a cassette; raise UsageError for a damaged file.
+
+        vcrpy alone would treat a damaged file as empty and overwrite it.
+        """
+        del serializer  # vcrpy's argument; the format is our own
         if not cassette_path.is_file():
             raise CassetteNotFoundError(cassette_path)
         content = _content(cassette_path)
-        calls = content["interactions"]
-        requests = [Request(**{**call["request"], "body": wire(call["request"]["body"])}) for call in calls]
+        stored = content["interactions"]
+        requests = [
+            Request(**{**one["request"], "body": body_from_stored(one["request"]["body"])}) for one in stored
+        ]
         responses = [
-            {**call["response"], "body": {"string": wire(call["response"]["body"])}} for call in calls
+            {**one["response"], "body": {"string": body_from_stored(one["response"]["body"])}}
+            for one in stored
         ]
         return requests, responses, {"meta": content["meta"]}
 
     @staticmethod
     def save_cassette(cassette_path: Path, cassette_dict: dict[str, Any], serializer: object) -> None:
-        """Write a file, its calls by address: concurrent ones end in any order."""
+        """Write a cassette file, sorted by address, since concurrent calls end in any order."""
         del serializer
-        calls = sorted(
+        exchanges = sorted(
             zip(cassette_dict["requests"], cassette_dict["responses"], strict=True),
-            key=lambda call: _natural(call[0]),
+            key=lambda exchange: _sort_key(exchange[0]),
         )
         content = {
             "format": FORMAT,
@@ -212,16 +218,16 @@ class JsonGzip:
                         "method": request.method,
                         "uri": request.uri,
                         "headers": dict(request.headers),
-                        "body": stored(request.body),
+                        "body": body_to_store(request.body),
                     },
-                    "response": {**response, "body": stored(response["body"].get("string"))},
+                    "response": {**response, "body": body_to_store(response["body"].get("string"))},
                 }
-                for request, response in calls
+                for request, response in exchanges
             ],
         }
         text = json.dumps(content, indent=1, sort_keys=True) + "\n"
         packed = io.BytesIO()
-        # Not gzip.compress: the header that it writes depends on the version of Python.
+        # gzip.compress writes a header that depends on the version of Python.
         with gzip.GzipFile(filename="", fileobj=packed, mode="wb", mtime=0) as file:
             file.write(text.encode())
         partial = cassette_path.with_name(f"{cassette_path.name}.partial")
@@ -230,41 +236,46 @@ class JsonGzip:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """Read a cassette's file; UsageError says in one line that it is none."""
+    """Return the contents of a cassette file; raise UsageError if it is not a cassette of this format."""
     try:
         content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
         FILE.validate_python(content)
     except ValidationError as error:
-        raise UsageError(f"{path} is no cassette: {in_one_line(error)}") from error
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no cassette: {error}") from error
+        raise UsageError(f"{path} is not a valid cassette: {in_one_line(error)}; record it again") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not a valid cassette: {error}; record it again") from error
+    except OSError as error:
+        raise UsageError(f"cannot read the cassette {path}: {error.strerror}; check the path") from error
     if content["format"] != FORMAT:
-        raise UsageError(f"{path} has format {content['format']}; this hobbes reads {FORMAT}")
+        raise UsageError(
+            f"{path} has format {content['format']}; this version of hobbes reads format {FORMAT}: "
+            "record it again"
+        )
     return content
 
 
 def meta_of(path: Path) -> dict[str, Any]:
-    """Give the description of the run that a cassette holds."""
+    """Return the description of the run that a cassette holds."""
     meta: dict[str, Any] = _content(path)["meta"]
     return meta
 
 
 @contextmanager
 def recording(path: Path) -> Iterator[RunCassette]:
-    """Record a run's calls anew; whatever happens, those that were answered are saved."""
+    """Record exchanges into a new file; those that were answered are saved even after an error."""
     path.unlink(missing_ok=True)
     with _use(path, RecordMode.ALL) as cassette:
         try:
             yield cassette
         finally:
-            # Here and not on vcrpy's exit: when its save fails there, it leaves the transport patched.
-            cassette._save(force=True)  # noqa: SLF001  vcrpy has no public way
+            # vcrpy also saves on its exit, but a failure there would leave the transport patched.
+            cassette._save(force=True)  # noqa: SLF001  vcrpy has no public method for it
 
 
 @contextmanager
 def playing(path: Path) -> Iterator[RunCassette]:
-    """Play a recorded run without a network, and without the waits that its server asked for."""
-    before = calling.wait.set(_at_once)
+    """Answer requests from a cassette, without a network and without the waits between retries."""
+    before = calling.wait.set(_no_wait)
     try:
         with _use(path, RecordMode.NONE) as cassette:
             yield cassette
@@ -272,13 +283,13 @@ def playing(path: Path) -> Iterator[RunCassette]:
         calling.wait.reset(before)
 
 
-async def _at_once(_seconds: float) -> None:
-    """Let no time pass: what comes after it is recorded."""
+async def _no_wait(_seconds: float) -> None:
+    """Return at once."""
 
 
 @contextmanager
 def _use(path: Path, mode: RecordMode) -> Iterator[RunCassette]:
-    """Enter vcrpy with our parts. `VCR.use_cassette` cannot: it always makes the stock Cassette."""
+    """Use a RunCassette with vcrpy; `VCR.use_cassette` always makes vcrpy's own Cassette."""
     with RunCassette.use(
         path=path,
         record_mode=mode,
@@ -292,25 +303,25 @@ def _use(path: Path, mode: RecordMode) -> Iterator[RunCassette]:
 
 
 def neutral_request(request: Request) -> Request | None:
-    """A chat request without host, query and secrets; None, for vcrpy to let it be, if it is another."""
+    """Return a chat request without host, query and secrets, or None for vcrpy to ignore another request."""
     if not urlsplit(request.uri).path.endswith(ENDPOINT):
         return None
     return Request(request.method, NEUTRAL_URI, request.body, _kept(request.headers))
 
 
 def neutral_response(response: dict[str, Any]) -> dict[str, Any]:
-    """A response without secrets, decompressed as the client would, whatever the encoding."""
+    """Return a response without secrets, decompressed as the client would do it."""
     body = response["body"].get("string") or b""
     encoding = [v for k, v in response["headers"].items() if k.lower() == "content-encoding"]
     if encoding:
         body = httpx2.Response(
             200, headers={"content-encoding": ", ".join(encoding[0])}, content=body
         ).content
-    told = without_secrets(body.decode(errors="surrogateescape"))
+    text = without_secrets(body.decode(errors="surrogateescape"))
     return {
         **response,
         "headers": _kept(response["headers"]),
-        "body": {"string": told.encode(errors="surrogateescape")},
+        "body": {"string": text.encode(errors="surrogateescape")},
     }
 
 
@@ -319,21 +330,21 @@ def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key_of(request: Request) -> Key:
-    """Name a request, the same before and after it was stored."""
-    body = json.dumps(stored(request.body), sort_keys=True)
+    """Return the key of a request, the same before and after it was stored."""
+    body = json.dumps(body_to_store(request.body), sort_keys=True)
     return Key(
         request.method, request.headers.get(ADDRESS_HEADER, ""), hashlib.sha256(body.encode()).hexdigest()
     )
 
 
-def _natural(request: Request) -> tuple[list[str], Key]:
-    """Sort turn 10 after turn 9."""
+def _sort_key(request: Request) -> tuple[list[str], Key]:
+    """Return a key that sorts turn 10 after turn 9."""
     key = key_of(request)
     return [part.zfill(9) for part in re.split(r"(\d+)", key.address)], key
 
 
-def stored(body: bytes | None) -> dict[str, Any]:
-    """Give a body as a person would read it: as JSON, or else as text."""
+def body_to_store(body: bytes | None) -> dict[str, Any]:
+    """Return a body in a readable form: as JSON if it is JSON, else as text."""
     raw = body or b""
     try:
         return {"json": json.loads(raw)}
@@ -341,16 +352,16 @@ def stored(body: bytes | None) -> dict[str, Any]:
         return {"text": raw.decode(errors="surrogateescape")}
 
 
-def wire(body: Mapping[str, Any]) -> bytes:
-    """Give the bytes of a stored body, equal to the recorded ones but for JSON's spelling."""
+def body_from_stored(body: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a stored body; JSON may be spaced and escaped otherwise than it was recorded."""
     if "json" in body:
         return json.dumps(body["json"]).encode()
     return str(body["text"]).encode(errors="surrogateescape")
 
 
 def readable(body: bytes) -> list[str]:
-    """Give a request as lines: its parameters, then each message under its role."""
-    request = stored(body).get("json")
+    """Return a request as lines for a diff: its parameters, then each message under its role."""
+    request = body_to_store(body).get("json")
     if not isinstance(request, dict):
         return body.decode(errors="replace").splitlines()
     lines = [f"{k}: {json.dumps(v, sort_keys=True)}" for k, v in sorted(request.items()) if k != "messages"]

@@ -1,4 +1,4 @@
-"""`hobbes doctor`: what is installed, what is seen of the environment, whether the server answers."""
+"""`hobbes doctor`: installed packages, environment variables, and whether the model server answers."""
 
 import os
 import platform
@@ -22,7 +22,7 @@ PACKAGES = (
 
 
 def examine(home: Path) -> dict[str, Any]:
-    """Give what a person needs to know before a run with a model; no key is told, nor one in an address."""
+    """Return what matters for a run with a chat model; it contains no key, not even one within a URL."""
     base = os.environ.get("OPENAI_BASE_URL", "")
     key = os.environ.get("OPENAI_API_KEY", "")
     return {
@@ -30,19 +30,19 @@ def examine(home: Path) -> dict[str, Any]:
         "packages": {package: version(package) for package in PACKAGES},
         "home": str(home),
         "home_writable": os.access(home if home.exists() else home.absolute().parent, os.W_OK),
-        "OPENAI_API_KEY": "seen" if key else "not set",
-        "OPENAI_BASE_URL": _shown(base) or "not set (api.openai.com)",
-        "server": _ask(base, key) if base or key else "not asked: policies need none",
+        "openai_api_key": "set" if key else "not set",
+        "openai_base_url": _shown(base) or "not set (api.openai.com)",
+        "server": _ask(base, key) if base or key else "not called: scripted policies need no server",
     }
 
 
 def _shown(base: str) -> str:
-    """Give an address without the parts in which a key may stand."""
+    """Return a URL without its query and credentials, which may contain a key."""
     return safe_line(re.sub(r"\?.*", "?(hidden)", re.sub(r"//[^/]*@", "//(hidden)@", base)))
 
 
 def _ask(base: str, key: str) -> str:
-    """Ask the server for its models, and say what came back."""
+    """Ask the server for its list of models, and return a line about its answer."""
     try:
         url = httpx2.URL(base or "https://api.openai.com/v1")
         url = url.copy_with(path=f"{url.path.rstrip('/')}/models")
@@ -50,8 +50,8 @@ def _ask(base: str, key: str) -> str:
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
         return f"does not answer: {safe_line(str(error))}"
     if answer.status_code != httpx2.codes.OK:
-        return f"answers {answer.status_code}"
+        return f"answers with status {answer.status_code}"
     try:
-        return f"answers; {len(answer.json()['data'])} models"
+        return f"answers; it has {len(answer.json()['data'])} models"
     except (ValueError, KeyError, TypeError):
-        return "answers, but not as a server of chat completions does"
+        return "answers, but not like a chat-completions server"

@@ -1,7 +1,7 @@
-"""What servers do to calls, on purpose: the faults of the stand-in server.
+"""The faults that the stand-in server can inject, each modelled on what real servers do.
 
-Each fault takes what would have been answered and gives what is sent in its place. Which one a request meets
-is drawn by a hash of its address and of how often it was asked, so that it can be looked up and repeated.
+A fault takes the response that would be sent and returns another one. A hash of the request's address and of
+its number at that address decides which fault it meets, so that every server decides the same.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from lab.errors import UsageError
 
 ANSWER = "answer"
-"""What the server did where it did nothing to a call."""
+"""What the log says of a request that met no fault."""
 
 STALL_SECONDS = 5.0
-"""How long a stalled answer takes."""
+"""How late a stalled response is sent."""
 
 BLANKS = b" " * 2**20
 DAY = 24 * 60 * 60
@@ -35,7 +35,7 @@ PROSE = "I'm sorry, but I can't help with a game in which others are raided."
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, and what it would have been answered."""
+    """A request with its body, the completion that would answer it, and its API key."""
 
     body: Mapping[str, Any]
     completion: Mapping[str, Any]
@@ -43,29 +43,29 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """The answer's text."""
+        """The text of the completion."""
         text: str = self.completion["choices"][0]["message"]["content"]
         return text
 
 
 Fault: TypeAlias = Callable[[Asked], Response | None]
-"""Gives what is sent instead; None where a request has nothing that the fault could meet."""
+"""Returns the response to send, or None if the fault does not apply to the request."""
 
 
-class CuttableProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses it as it starts
-    """HTTP whose connections the application can cut: a request's state has the `transport`."""
+class CuttableProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses it at its start
+    """HTTP whose connections the application can cut: the state of a request has the `transport`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Hand the transport on."""
+        """Put the transport into the state of the connection."""
         super().connection_made(transport)
         self.app_state: dict[str, Any] = {**self.app_state, "transport": transport}
 
 
 class Cut(Response):
-    """Sends some bytes as they are, and closes the connection."""
+    """Sends raw bytes and closes the connection."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write past the protocol."""
+        """Write to the connection directly, without HTTP."""
         del send
         transport: asyncio.Transport = scope["state"]["transport"]
         transport.write(bytes(self.body))
@@ -75,69 +75,69 @@ class Cut(Response):
 
 
 class Late(JSONResponse):
-    """Answers after a stall."""
+    """Is sent after STALL_SECONDS."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let time pass, unless the asker goes away before."""
+        """Wait, then send, unless the client disconnects meanwhile."""
 
-        async def asker_gone() -> None:
+        async def disconnected() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
         try:
-            await asyncio.wait_for(asker_gone(), STALL_SECONDS)
+            await asyncio.wait_for(disconnected(), STALL_SECONDS)
         except TimeoutError:
             await super().__call__(scope, receive, send)
 
 
 def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:  # noqa: ANN401  any JSON
-    """Answer with another message; `content` may be a function of the text that it replaces."""
+    """Return a fault that sends another message; `content` may be a function of the original text."""
 
     def fault(asked: Asked) -> Response:
-        put = content(asked.text) if callable(content) else content
-        said = {"role": "assistant", "content": put, **message}
-        choice = {"index": 0, "message": said, "finish_reason": finish_reason}
+        text = content(asked.text) if callable(content) else content
+        answer = {"role": "assistant", "content": text, **message}
+        choice = {"index": 0, "message": answer, "finish_reason": finish_reason}
         return JSONResponse({**asked.completion, "choices": [choice]})
 
     return fault
 
 
 def thinks(**message: Any) -> Fault:  # noqa: ANN401  any JSON
-    """Answer as it would be answered, with what the model thought beside it."""
+    """Return a fault that sends the original text with further fields, such as the model's reasoning."""
     return says(lambda text: text, **message)
 
 
 def fails(
     status: int, message: str, code: str | int | None = None, kind: str = "server_error", **headers: str
 ) -> Fault:
-    """Answer with an error in the protocol's own shape."""
+    """Return a fault that sends an error in the shape of the protocol."""
     error = {"message": message, "type": kind, "param": None, "code": code}
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _: JSONResponse({"error": error}, status, named)
 
 
 def refuses(parameter: str, instead: str = "") -> Fault:
-    """Refuse a request for a parameter that it has."""
+    """Return a fault that refuses requests with this parameter."""
 
     def fault(asked: Asked) -> Response | None:
         if parameter not in asked.body:
             return None
-        told = f"Unsupported parameter: '{parameter}' is not supported with this model. {instead}".strip()
-        error = {"message": told, "type": "invalid_request_error", "param": parameter}
+        text = f"Unsupported parameter: '{parameter}' is not supported with this model. {instead}".strip()
+        error = {"message": text, "type": "invalid_request_error", "param": parameter}
         return JSONResponse({"error": {**error, "code": "unsupported_parameter"}}, 400)
 
     return fault
 
 
 def _asks_to_wait_until(_: Asked) -> Response:
-    """Ask to wait until a second from now, by the date."""
+    """Return a 429 whose Retry-After is a date, one second from now."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True)
     return JSONResponse({"error": {"message": "slow down"}}, 429, {"retry-after": date})
 
 
 def _echoes_the_key(asked: Asked) -> Response:
-    told = f"Incorrect API key provided: {asked.key}. \x1b[31mAsk for another one."
-    return JSONResponse({"error": {"message": told, "type": "auth", "code": "invalid_api_key"}}, 401)
+    text = f"Incorrect API key provided: {asked.key}. \x1b[31mAsk for another one."
+    return JSONResponse({"error": {"message": text, "type": "auth", "code": "invalid_api_key"}}, 401)
 
 
 def _half_a_body(asked: Asked) -> Response:
@@ -147,7 +147,7 @@ def _half_a_body(asked: Asked) -> Response:
 
 
 async def _endless(first: bytes, then: bytes) -> AsyncIterator[bytes]:
-    """Give bytes for as long as somebody takes them."""
+    """Yield bytes without end."""
     yield first
     while True:
         yield then
@@ -159,8 +159,8 @@ def _endless_body(_: Asked) -> Response:
 
 
 def _gzip_bomb(_: Asked) -> Response:
-    """Answer without end, too, each kilobyte of it a megabyte when unpacked."""
-    pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # with gzip's header
+    """Return a response without end of which each kilobyte unpacks to a megabyte."""
+    pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
     first, then = (pack.compress(BLANKS) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
     headers = {"content-encoding": "gzip"}
     return StreamingResponse(_endless(first, then), headers=headers, media_type="application/json")
@@ -171,7 +171,7 @@ def _unknown_fields(asked: Asked) -> Response:
 
 
 def _error_in_choice(asked: Asked) -> Response:
-    """Break a message off for an error that stands beside it."""
+    """Return a completion whose choice has an error beside its message."""
     error = {"code": 502, "message": "upstream died"}
     choice = {**asked.completion["choices"][0], "error": error}
     return JSONResponse({**asked.completion, "choices": [choice]})
@@ -180,14 +180,14 @@ def _error_in_choice(asked: Asked) -> Response:
 TOOL_CALL = {"id": "call_1", "type": "function", "function": {"name": "act", "arguments": "{}"}}
 
 FAULTS: Mapping[str, Fault] = {
-    # answers, in the shapes that servers give them
+    # valid answers, in other shapes
     "no-usage": lambda asked: JSONResponse({k: v for k, v in asked.completion.items() if k != "usage"}),
     "unknown-fields": _unknown_fields,
     "parts": says(lambda text: [{"type": "text", "text": text}]),
     "reasoning-content": thinks(reasoning_content="First, I look around."),
     "reasoning": thinks(reasoning="First, I look around."),
     "think-tags": says(lambda text: f"<think>First, I look around.</think>{text}"),
-    # messages that decide nothing
+    # messages without a decision
     "empty-length": says("", "length"),
     "cut-by-length": says(lambda text: text[: len(text) // 2], "length"),
     "finish-max-tokens": says(lambda text: text[: len(text) // 2], "MAX_TOKENS"),
@@ -199,7 +199,7 @@ FAULTS: Mapping[str, Fault] = {
     "refusal": says(None, refusal=PROSE),
     "content-filter": says("", "content_filter"),
     "filter-400": fails(400, "The prompt was filtered.", "content_filter"),
-    # 200, and no completion
+    # status 200 without a completion
     "finish-error": says(lambda text: text[: len(text) // 2], "error"),
     "error-in-choice": _error_in_choice,
     "error-200": lambda _: JSONResponse({"error": {"message": "upstream is down", "code": 502}}),
@@ -207,7 +207,7 @@ FAULTS: Mapping[str, Fault] = {
     "html-200": lambda _: HTMLResponse(PAGE),
     "odd-charset": lambda _: Response(PAGE, media_type="text/html; charset=hex"),
     "broken-json": lambda asked: Response(json.dumps(asked.completion)[:-9], media_type="application/json"),
-    # connections
+    # broken connections
     "cut-before-headers": lambda _: Cut(b""),
     "cut-in-headers": lambda _: Cut(b"HTTP/1.1 200 OK\r\ncontent-ty"),
     "cut-in-body": _half_a_body,
@@ -215,7 +215,7 @@ FAULTS: Mapping[str, Fault] = {
     "stall": lambda asked: Late(asked.completion),
     "endless-body": _endless_body,
     "gzip-bomb": _gzip_bomb,
-    # errors that may pass
+    # transient errors
     "html-502": lambda _: HTMLResponse(PAGE, 502),
     "error-500": fails(500, "The server had an error."),
     "error-503": fails(503, "The model is loading."),
@@ -225,7 +225,7 @@ FAULTS: Mapping[str, Fault] = {
     "wait-fraction": fails(429, "slow down", "rate_limit_exceeded", retry_after="0.25"),
     "wait-milliseconds": fails(429, "slow down", "rate_limit_exceeded", retry_after_ms="250"),
     "wait-date": _asks_to_wait_until,
-    # errors that are final
+    # permanent errors
     "wait-a-day": fails(429, "come back tomorrow", "rate_limit_exceeded", retry_after=str(DAY)),
     "quota": fails(429, "You exceeded your current quota.", "insufficient_quota", "insufficient_quota"),
     "error-400": fails(400, "We could not parse the body."),
@@ -257,7 +257,7 @@ FAULTS: Mapping[str, Fault] = {
         400,
         "INVALID_ARGUMENT",
     ),
-    # parameters that a server does not know
+    # unsupported parameters
     "no-response-format": refuses("response_format"),
     "no-temperature": refuses("temperature"),
     "no-max-tokens": refuses("max_tokens", "Use 'max_completion_tokens' instead."),
@@ -266,7 +266,7 @@ FAULTS: Mapping[str, Fault] = {
 
 
 def parse_faults(spec: str) -> dict[str, float]:
-    """Read `html-502=0.1,cut-in-body=0.05`, or one share for all kinds mixed: the share of each fault."""
+    """Return the share of each fault, from `html-502=0.1,cut-in-body=0.05` or one share split among all."""
     if not spec.strip():
         return {}
     parts = [part.strip().partition("=") for part in spec.split(",")]
@@ -278,14 +278,14 @@ def parse_faults(spec: str) -> dict[str, float]:
     except ValueError as error:
         raise UsageError(f"--faults {spec!r}: write NAME=SHARE,NAME=SHARE or one SHARE for all") from error
     if unknown := sorted(shares.keys() - FAULTS.keys()):
-        raise UsageError(f"--faults: there is no {', '.join(unknown)}; there are: {', '.join(FAULTS)}")
+        raise UsageError(f"--faults: unknown fault {', '.join(unknown)}; the faults are {', '.join(FAULTS)}")
     if not all(share >= 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
-        raise UsageError(f"--faults {spec!r}: shares are 0 or more, and 1 or less together")
+        raise UsageError(f"--faults {spec!r}: each share must be 0 or more, and their sum at most 1")
     return shares
 
 
 def drawn(shares: Mapping[str, float], address: str, time: int) -> str:
-    """Draw what is done to a request, by its address and how often it was asked, from 1."""
+    """Return the fault, or ANSWER, that the request meets which is the `time`th at its address, from 1."""
     point = int(hashlib.sha256(f"{address}#{time}".encode()).hexdigest()[:13], 16) / 16**13
     for name, share in shares.items():
         if point < share:
@@ -295,7 +295,7 @@ def drawn(shares: Mapping[str, float], address: str, time: int) -> str:
 
 
 class Faults:
-    """Does to each request what is drawn for it, and remembers what it did."""
+    """Applies to each request the fault that is drawn for it, and logs it."""
 
     def __init__(self, shares: Mapping[str, float]) -> None:
         self._shares = shares
@@ -303,7 +303,7 @@ class Faults:
         self.log: list[dict[str, Any]] = []
 
     def meet(self, address: str, request: Request, body: Mapping[str, Any], completion: Any) -> Response:  # noqa: ANN401  any JSON
-        """Give what is sent: the completion, or what the fault makes of it."""
+        """Return the response to send: the completion, or the fault's response."""
         time = self._times[address] = self._times.get(address, 0) + 1
         done = drawn(self._shares, address, time)
         key = request.headers.get("authorization", "").removeprefix("Bearer ")

@@ -1,4 +1,4 @@
-"""A place to listen at, for the servers among the commands."""
+"""The listening socket of `hobbes serve` and `hobbes view`."""
 
 import errno
 import socket
@@ -7,12 +7,15 @@ from lab.errors import LabError
 
 
 def listener(host: str, port: int) -> socket.socket:
-    """Listen at an address; port 0 takes a free one. LabError: somebody else does, or it is none."""
+    """Return a socket that listens at an address; port 0 picks a free port.
+
+    Raise LabError if the port is in use or the host is not an address of this machine.
+    """
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen()  # who is told the address may ask at once
+        listening.listen()  # before the address is printed, so that clients can connect at once
     except OSError as error:
         listening.close()
         other = (
@@ -20,5 +23,5 @@ def listener(host: str, port: int) -> socket.socket:
             if error.errno in {errno.EADDRINUSE, errno.EACCES}
             else "--host, an IPv4 address of this machine"
         )
-        raise LabError(f"cannot listen at {host}:{port}: {error.strerror}; choose another {other}") from error
+        raise LabError(f"cannot listen on {host}:{port}: {error.strerror}; choose another {other}") from error
     return listening

@@ -1,7 +1,7 @@
-"""Recording and playing cassettes: a run's file `cassettes/NAME.toml`, and beside it `NAME.json.gz`.
+"""Recording and playing cassettes: a run file `cassettes/NAME.toml` is recorded into `NAME.json.gz`.
 
-`make record` records all of them anew, through the real client, against the stand-in server or, with
-OPENAI_BASE_URL and MODEL, against any server that speaks OpenAI's chat completions.
+`make record` records all of them again with the real client, from the stand-in server or, if OPENAI_BASE_URL
+and MODEL are set, from any chat-completions server.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ STAND_IN = "hobbes serve, the rule-based stand-in server"
 
 @contextmanager
 def in_thread(app: Starlette) -> Iterator[str]:
-    """Serve an application in a thread of this process; give its base URL."""
+    """Serve an application in a thread of this process, and yield its base URL."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(configured(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -48,7 +48,7 @@ def in_thread(app: Starlette) -> Iterator[str]:
 
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
-    """Set variables for a while."""
+    """Set environment variables, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -62,7 +62,7 @@ def environment(**values: str) -> Iterator[None]:
 
 
 def record(file: Path, base_url: str, source: str, model: str | None) -> dict[str, Any]:
-    """Play a run's file against a server and keep what went over the wire; give the run's description."""
+    """Play a run file against a server, record the exchanges, and return the description of the run."""
     request = read_run_file(file)
     request = replace(request, models=model or request.models, name=None)
     with environment(OPENAI_BASE_URL=base_url), recording(cassette_of(file)) as cassette, _fresh() as home:
@@ -71,58 +71,62 @@ def record(file: Path, base_url: str, source: str, model: str | None) -> dict[st
 
 
 def source_of(base_url: str | None) -> str:
-    """Say where a cassette comes from: a server by its host alone, since a URL may carry secrets."""
+    """Return where the answers come from: only the host of a server, since its URL may contain secrets."""
     return STAND_IN if base_url is None else urlsplit(base_url).hostname or "a server"
 
 
 def cassette_of(file: Path) -> Path:
-    """Name the cassette of a run's file."""
+    """Return the path of a run file's cassette."""
     return file.with_name(f"{file.stem}.json.gz")
 
 
 def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Play a cassette's run again without a network; give what it came to then and now.
+    """Play the run of a cassette again without a network; return its recorded and its present results.
 
-    CassetteMissError names turn and agent of the first prompt that is not the recorded one.
+    Raise CassetteMissError, with turn and agent, at the first prompt that differs from the recorded one.
     """
     then = meta_of(path)
-    # No key is needed, and no address: nothing is sent.
-    nowhere = environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none")
+    # Nothing is sent, but the client needs a URL and a key.
+    no_server = environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none")
     try:
         request = RunOptions(**then["run"])
     except TypeError as error:
-        raise UsageError(f"{path} holds a run that this hobbes cannot ask for: {error}") from error
-    with nowhere, playing(path), _fresh() as home:
+        raise UsageError(
+            f"{path} holds a run with options that this version of hobbes does not have: {error}; "
+            "record it again"
+        ) from error
+    with no_server, playing(path), _fresh() as home:
         return then, _played(home, request)
 
 
 def _played(home: Store, request: RunOptions) -> dict[str, Any]:
-    """Play a run; give what is compared: the digest of each turn, and the counts that people look at."""
+    """Play a run and return its results: the digest of each turn, counts and scores."""
     run = begin(home, request)
     asyncio.run(go_on(home, run, lambda _: None))
     result = home.result(home.find(run.id))
-    told = {
-        name: result[name] for name in ("turns", "digest", "calls", "outcomes", "drops", "mends", "scores")
+    names = ("turns", "digest", "calls", "outcomes", "drops", "mends", "scores")
+    return {
+        **{name: result[name] for name in names},
+        "found_as": home.counts(run.id, "calls", "found_as"),
+        "digests": [turn.digest for turn in home.turns(run.id)],
     }
-    found_as = home.counts(run.id, "calls", "found_as")
-    return told | {"found_as": found_as, "digests": [turn.digest for turn in home.turns(run.id)]}
 
 
 @contextmanager
 def _fresh() -> Iterator[Store]:
-    """Open a home that is forgotten afterwards."""
+    """Open the run database of a temporary home folder."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as opened:
         yield opened
 
 
 def first_difference(then: dict[str, Any], now: dict[str, Any]) -> int | None:
-    """Give the first turn whose digest differs."""
+    """Return the first turn whose digest differs, or None."""
     pairs = zip(then["digests"], now["digests"], strict=False)
     return next((turn for turn, (a, b) in enumerate(pairs) if a != b), None)
 
 
 def main() -> None:
-    """Record every run's file of cassettes/, or those named."""
+    """Record every run file in cassettes/, or those named on the command line."""
     names = [Path(name) for name in sys.argv[1:]] or sorted(Path("cassettes").glob("*.toml"))
     base_url = os.environ.get("OPENAI_BASE_URL")
     with nullcontext(base_url) if base_url else in_thread(stand_in()) as url:
@@ -130,7 +134,7 @@ def main() -> None:
             began = time.monotonic()
             meta = record(file, str(url), source_of(base_url), os.environ.get("MODEL"))
             took = f"{meta['calls']} calls in {time.monotonic() - began:.1f} s"
-            print(f"{cassette_of(file)}: {took}, digest {meta['digest'][:12]}")  # noqa: T201  its progress
+            print(f"{cassette_of(file)}: {took}, digest {meta['digest'][:12]}")  # noqa: T201  progress
 
 
 if __name__ == "__main__":

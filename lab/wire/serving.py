@@ -1,8 +1,8 @@
-"""The stand-in server: OpenAI's chat completions over HTTP, with the policies behind it.
+"""The stand-in server: OpenAI's chat completions over HTTP, answered by scripted policies.
 
-It exists to record cassettes and to test the wire. It knows nothing but the prompt that a model would read:
-the last line of the last message is the view. Models are `policy/NAME`, with `?noise=0.1` if wanted. With
-faults it does to calls what real servers do, and tells under `/stats` what it did to each.
+It exists to record cassettes and to test the wire. It reads only the prompt that a model would read; the last
+line of the last message is the view. Its models are `policy/NAME`, optionally with `?noise=0.1`. It can
+inject the faults of real servers; `/stats` lists what happened to each request.
 """
 
 import asyncio
@@ -34,18 +34,18 @@ NO_VIEW = "the last line of the last message must be the view, as JSON"
 
 
 def _policies(world: AnyWorld) -> list[Policies]:
-    """List who can answer in a world: for its agents, and for its observer."""
+    """Return the policies of a world: for its agents, and for its observer if it has one."""
     return [world.policies, *([world.observer.stand_ins] if world.observer else [])]
 
 
 class BadRequestError(ValueError):
-    """A request that a real server would refuse, too."""
+    """A request that a real server would refuse as well."""
 
 
 def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> Starlette:
-    """Make the server; each answer takes `delay` seconds, as a model would take them.
+    """Return the server as an application; each answer takes `delay` seconds, as a model's would.
 
-    `faults` are the shares of what is done to calls instead (lab.wire.faults).
+    `faults` has the share of requests that meets each fault of lab.wire.faults.
     """
     asked: Counter[str] = Counter()
     faulty = Faults(faults or {})
@@ -82,20 +82,20 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """Read a request's body as far as the protocol asks for it."""
+    """Return the body of a request; raise BadRequestError if it is not a chat-completions request."""
     try:
         body = await request.json()
     except ValueError as error:
         raise BadRequestError("the body is not JSON") from error
     if not isinstance(body, dict) or not isinstance(body.get("messages"), list) or not body["messages"]:
-        raise BadRequestError("messages: give a list of messages")
+        raise BadRequestError("messages must be a list of at least one message")
     if body.get("stream"):
-        raise BadRequestError("stream: this server answers whole")
+        raise BadRequestError("stream is not supported by this server; leave it out")
     return body
 
 
 def _answer(address: str, body: dict[str, Any]) -> str:
-    """Answer as the policy that the model's name says, from what the prompt says."""
+    """Return the answer of the policy that the model's name names, from the view in the prompt."""
     view = _view(body["messages"][-1])
     try:
         world = world_named(str(view.get("world")))
@@ -106,14 +106,14 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     except ValueError as error:
         raise BadRequestError(str(error)) from error
     if spec.kind != "policy":
-        raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists them")
-    # A model has no seed: its luck is that of the call and of the view, so that editing a prompt moves none.
+        raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists the models")
+    # A model has no seed, so its random draws depend on the call and the view, and not on the prompt's text.
     seed = int(sha256(address + canonical(view))[:12], 16)
     return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent))
 
 
 def _view(message: object) -> dict[str, Any]:
-    """Take the view out of the last message: its last line."""
+    """Return the view, which is the last line of the last message."""
     content = message.get("content") if isinstance(message, dict) else None
     lines = content.strip().splitlines() if isinstance(content, str) else []
     try:
@@ -133,7 +133,7 @@ def _viewer(world: AnyWorld, view: Mapping[str, Any]) -> str:
 
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
-    """Give a chat completion; its reasoning is the policy's own."""
+    """Return a chat completion with this text."""
     asked = approximate_tokens("".join(str(message.get("content")) for message in body["messages"]))
     answered = approximate_tokens(text)
     call = hashlib.sha256(json.dumps([body, text]).encode()).hexdigest()[:24]
@@ -152,20 +152,20 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _refusal(message: str, status: int) -> JSONResponse:
-    """Give an error in the protocol's own shape."""
+    """Return an error in the shape of the protocol."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     return JSONResponse({"error": error}, status_code=status)
 
 
 def configured(app: Starlette) -> uvicorn.Config:
-    """Give the way in which the stand-in server is served."""
+    """Return uvicorn's configuration of the stand-in server."""
     return uvicorn.Config(
         app, http=CuttableProtocol, log_level="warning", access_log=False, timeout_keep_alive=300
     )
 
 
 def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> None:
-    """Serve until stopped; the first line on stdout says where."""
+    """Serve until stopped; the first line on stdout is the base URL."""
     with listener(host, port) as listening:
         print(f"http://{host}:{listening.getsockname()[1]}/v1", flush=True)  # noqa: T201  for people and scripts
         uvicorn.Server(configured(stand_in(delay, faults))).run(sockets=[listening])

@@ -16,7 +16,7 @@ from tests.contract.floors import EachWorldContract
 ROOT = Path(__file__).parents[2]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 FLOORS = [contract["name"] for contract in SETTINGS["contracts"]]
-LAYERS, WORLD, GRAPH, LIST, IMPORTS, BUILTINS, LIBRARIES, TERMINAL, SEEN = FLOORS
+LAYERS, ROOMS, WORLD, GRAPH, LIST, IMPORTS, BUILTINS, LIBRARIES, SQL, TERMINAL, SEEN = FLOORS
 
 GOOD = {
     "engine/fourth/__init__.py": '"""A world that keeps to itself."""\n',
@@ -46,7 +46,7 @@ opened = [line.open() for line in ()]
 from engine.fourth.world import opened
 from graphs.studio import studio_graph
 """,
-    "lab/fourth.py": """
+    "lab/store/fourth.py": """
 import random
 import sqlite3
 from engine.fourth.world import opened
@@ -56,7 +56,7 @@ from graphs import fourth
 print(eval(input()))
 """,
 }
-"""A fourth world and its graph, a world in one file, and a module of lab, which may do more."""
+"""A fourth world and its graph, a world in one file, and a module of lab's store, which may do more."""
 
 BAD = {
     # a world, by its imports
@@ -129,6 +129,14 @@ BAD_FILES = {
     "graphs/a_ring_of_pages.py": ("import starlette.responses", LIBRARIES),
     "graphs/a_ring_that_asks.py": ("input()", TERMINAL),
     "graphs/a_fifth.py": ("from engine.fourth.world import opened", WORLD),
+    "lab/store/a_store_that_plays.py": ("from lab.play import playing", ROOMS),
+    "lab/play/a_game_that_prints.py": ("from lab.show.terminal import OUT", ROOMS),
+    "lab/wire/a_server_that_proves.py": ("from lab.proof import comparing", ROOMS),
+    "lab/proof/a_proof_that_shows.py": ("def proof():\n    from lab.show import cards", ROOMS),
+    "lab/show/a_page_that_commands.py": ("from lab.commands import options", ROOMS),
+    "lab/show/a_page_of_sql.py": ("import sqlite3", SQL),
+    "lab/proof/a_proof_of_sql.py": ("from sqlite_utils import Database", SQL),
+    "lab/a_room_without_a_floor.py": ("", ROOMS),
 }
 """What any other file does, and the floors that name it."""
 

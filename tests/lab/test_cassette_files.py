@@ -156,7 +156,7 @@ def test_a_call_that_is_asked_twice_is_played_twice_and_not_a_third_time(tmp_pat
     with playing(written(tmp_path / "twice.json.gz", [first, second])) as cassette:
         answers = [cassette.play_response(first[0])["body"]["string"] for _ in range(2)]
         assert answers == [b"first", b"second"]
-        with pytest.raises(CassetteMissError, match="turn 0, A\nit was played already"):
+        with pytest.raises(CassetteMissError, match="turn 0, A\nits recorded response was already used"):
             cassette.play_response(first[0])
 
 
@@ -176,32 +176,35 @@ CALL: dict[str, Any] = {
 }
 
 DAMAGES: dict[str, tuple[Damage, str]] = {
-    "no gzip": (lambda _: b"format: 1", "is no cassette: Not a gzipped file"),
-    "nothing": (lambda _: b"", "is no cassette"),
-    "its end lost": (lambda packed: packed[:-20], "is no cassette"),
-    "its middle changed": (lambda packed: packed[:40] + b"\xff" * 8 + packed[48:], "is no cassette"),
-    "no JSON": (lambda _: gzip.compress(b"interactions: []"), "is no cassette: Expecting value"),
-    "no object": (lambda _: gzip.compress(b"[]"), "is no cassette"),
-    "of tomorrow": (content_with(format=2), "has format 2; this hobbes reads 1"),
-    "no calls": (content_with(interactions={}), "is no cassette: interactions: "),
+    "no gzip": (lambda _: b"format: 1", "is not a valid cassette: Not a gzipped file"),
+    "nothing": (lambda _: b"", "is not a valid cassette"),
+    "its end lost": (lambda packed: packed[:-20], "is not a valid cassette"),
+    "its middle changed": (lambda packed: packed[:40] + b"\xff" * 8 + packed[48:], "is not a valid cassette"),
+    "no JSON": (lambda _: gzip.compress(b"interactions: []"), "is not a valid cassette: Expecting value"),
+    "no object": (lambda _: gzip.compress(b"[]"), "is not a valid cassette"),
+    "of tomorrow": (
+        content_with(format=2),
+        "has format 2; this version of hobbes reads format 1: record it again",
+    ),
+    "no calls": (content_with(interactions={}), "is not a valid cassette: interactions: "),
     "half a call": (
         content_with(interactions=[{"request": {}}]),
-        "is no cassette: interactions: Field required",
+        "is not a valid cassette: interactions: Field required",
     ),
     "a body that is none": (
         content_with(interactions=[{**CALL, "request": {**CALL["request"], "body": {}}}]),
-        "is no cassette: interactions: Field required",
+        "is not a valid cassette: interactions: Field required",
     ),
-    "of a run that broke off": (content_with(meta={}), "is no cassette: meta: Field required"),
+    "of a run that broke off": (content_with(meta={}), "is not a valid cassette: meta: Field required"),
     "of another hobbes": (
         content_with(meta={"source": "", "run": {"planet": "mars"}, "digest": "", "digests": []}),
-        "holds a run that this hobbes cannot ask for: .*planet",
+        "holds a run with options that this version of hobbes does not have: .*planet",
     ),
 }
 
 
 @pytest.mark.parametrize(("damage", "told"), DAMAGES.values(), ids=DAMAGES)
-def test_a_file_that_is_no_cassette_is_one_clear_line(tmp_path: Path, damage: Damage, told: str) -> None:
+def test_a_damaged_cassette_is_reported_in_one_line(tmp_path: Path, damage: Damage, told: str) -> None:
     path = written(tmp_path / "damaged.json.gz", [call("0/A/1", "go", "{}")])
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UsageError, match=f"^{path} {told}") as error:
@@ -209,6 +212,6 @@ def test_a_file_that_is_no_cassette_is_one_clear_line(tmp_path: Path, damage: Da
     assert "\n" not in str(error.value)
 
 
-def test_a_cassette_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"missing\.json\.gz is no cassette: .*No such file"):
+def test_a_missing_cassette_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot read the cassette .*missing\.json\.gz: No such file"):
         play_cassette(tmp_path / "missing.json.gz")

@@ -73,7 +73,7 @@ def test_a_run_is_named_by_id_prefix_name_or_last(cli: Cli) -> None:
     last = json.loads(cli(*SMALL, "--json").stdout)["run"]
     for reference, run in (("one", first), (first, first), (last[:-1], last), ("last", last)):
         assert json.loads(cli("verify", reference, "--json").stdout)["run"] == run
-    assert "begins several runs" in str(refused(cli, "verify", first[:4]))
+    assert "matches several runs" in str(refused(cli, "verify", first[:4]))
 
 
 def test_every_option_is_also_a_variable(cli: Cli) -> None:
@@ -83,6 +83,12 @@ def test_every_option_is_also_a_variable(cli: Cli) -> None:
     told = json.loads(done.stdout)
     assert (told["turns"], len(told["scores"])) == (3, 2)
     assert json.loads(cli("runs", "--json").stdout)[0]["seed"] == 9
+
+
+def test_the_format_of_an_export_is_a_variable(cli: Cli, tmp_path: Path) -> None:
+    cli(*SMALL)
+    cli("export", "last", "--to", str(tmp_path / "out"), env={"HOBBES_FORMAT": "csv"})
+    assert (tmp_path / "out" / "turns.csv").exists()
 
 
 def test_settings_and_json_are_variables_too(cli: Cli) -> None:
@@ -103,7 +109,7 @@ def test_a_setting_can_be_a_file_of_json(cli: Cli, tmp_path: Path) -> None:
     assert "No such file" in str(refused(cli, *SMALL, "--set", "alpha=@nowhere.json"))
 
 
-def test_a_file_is_a_run_and_the_command_line_says_the_last_word(cli: Cli, tmp_path: Path) -> None:
+def test_options_override_a_run_file(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(
         'world = "mining"\nagents = 2\nrounds = 3\nmodel = "policy:random"\n[config]\nstamina = 4\n'
@@ -172,7 +178,7 @@ def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Stor
     assert "[red]not red[/red]" in shown
 
 
-def test_what_a_model_says_comes_to_no_terminal_as_it_is(
+def test_model_text_is_spelled_out_by_every_command(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200f\x7f[/red]"
@@ -222,14 +228,14 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--prompts", "nope"], "guided, unguided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
     (["run", "mining", "--seed", "9" * 20], "64 bits"),
-    (["run", "mining", "--name", "last"], "not `last`"),
-    (["run", "mining", "--name", ""], "not empty"),
-    (["run", "mining", "--name", "compare"], "not `last` or `compare`"),
-    (["run", "mining", "--name", "x.json.gz"], "no cassette's"),
+    (["run", "mining", "--name", "last"], "is reserved"),
+    (["run", "mining", "--name", ""], "--name is empty"),
+    (["run", "mining", "--name", "compare"], "is reserved"),
+    (["run", "mining", "--name", "x.json.gz"], "looks like a cassette"),
     (["run", "missing.toml"], "missing.toml"),
     (["resume", "nobody"], "hobbes runs"),
     (["replay", "nobody"], "hobbes runs"),
-    (["replay", "missing.json.gz"], "no cassette"),
+    (["replay", "missing.json.gz"], "cannot read the cassette"),
     (["verify", "nobody"], "hobbes runs"),
     (["trace", "nobody"], "hobbes runs"),
     (["step", "atlantis"], "worlds: mining"),
@@ -247,7 +253,7 @@ def test_wrong_usage_is_one_line_that_says_what_to_do(cli: Cli, arguments: list[
     assert hint in str(error)
 
 
-def test_an_address_that_is_not_this_machines_is_said_in_one_line(cli: Cli) -> None:
+def test_an_address_of_another_machine_is_reported_in_one_line(cli: Cli) -> None:
     for host in ("::1", "203.0.113.9"):
         assert "choose another --host, an IPv4 address of this machine" in str(
             refused(cli, "view", "--host", host)
@@ -265,17 +271,19 @@ def test_a_cap_is_a_number(cli: Cli, amount: str) -> None:
         assert cli(*SMALL, cap, amount).exit_code == 2
 
 
-def test_what_is_typed_is_text(hobbes: Hobbes) -> None:
+def test_arguments_are_text(hobbes: Hobbes) -> None:
     done = hobbes("run", "mining", "--name", os.fsdecode(b"\xff"))
-    assert (done.returncode, done.stderr) == (2, "hobbes: what is typed must be text in UTF-8\n")
+    assert (done.returncode, done.stderr) == (2, "hobbes: arguments must be UTF-8 text\n")
 
 
 @pytest.mark.parametrize("words", [("prompts", "list"), (*SMALL, "--json")])
-def test_a_full_disk_behind_the_output_is_said_in_one_line(hobbes: Hobbes, words: tuple[str, ...]) -> None:
+def test_a_full_disk_behind_the_output_is_reported_in_one_line(
+    hobbes: Hobbes, words: tuple[str, ...]
+) -> None:
     done = hobbes(*words, through=("sh", "-c", 'exec "$@" >/dev/full', "sh"))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1:] == [
-        "hobbes: cannot write the output: No space left on device; make room, or write it elsewhere"
+        "hobbes: cannot write the output: No space left on device; free disk space, or write it elsewhere"
     ]
 
 
@@ -286,9 +294,7 @@ def test_a_closed_output_is_no_reason_to_complain(hobbes: Hobbes) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_terminal_that_knows_few_characters_is_told_the_others_by_number(
-    hobbes: Hobbes, encoding: str
-) -> None:
+def test_characters_that_the_terminal_cannot_show_are_escaped(hobbes: Hobbes, encoding: str) -> None:
     known = {"PYTHONIOENCODING": encoding}
     assert "\\u" in hobbes("prompts", "show", "mining", "guided", "--lang", "zh", env=known).stdout
     told = hobbes("prompts", "show", "mining", "guided", "--lang", "zh", "--json", env=known)
@@ -313,15 +319,15 @@ def test_a_run_with_models_does_not_go_on_where_none_can_be_reached(opened: Stor
         ("agents = true", "agents must be a whole number"),
         ("agents = 1.5", "agents must be a whole number"),
         ("seed = 2026-11-21", "seed must be a whole number"),
-        ("model = 3", "model must be a text"),
+        ("model = 3", "model must be a string"),
         ("config = 5", "config must be a table"),
         ("rounds = 0", "rounds"),
         ("agents = 0", "at least one name"),
-        ("modle = 'policy:random'", "unknown modle"),
+        ("modle = 'policy:random'", "unknown key modle"),
         ("agents = [", "Invalid value"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said(cli: Cli, tmp_path: Path, line: str, hint: str) -> None:
+def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint: str) -> None:
     file = tmp_path / "run.toml"
     file.write_text(f'world = "mining"\n{line}\n')
     error = refused(cli, "run", str(file))
@@ -329,7 +335,7 @@ def test_what_is_wrong_in_a_file_is_said(cli: Cli, tmp_path: Path, line: str, hi
     assert hint in str(error)
 
 
-def test_a_turn_or_agent_that_is_not_there_is_said(cli: Cli) -> None:
+def test_a_missing_turn_or_agent_is_reported(cli: Cli) -> None:
     cli(*SMALL)
     assert "turns 0 to 1" in str(refused(cli, "trace", "last", "7"))
     assert "miner-01, miner-02" in str(refused(cli, "trace", "last", "0", "nobody"))
@@ -346,16 +352,16 @@ def test_a_real_process_says_it_on_stderr_with_its_exit_code(hobbes: Hobbes, hom
     assert (home / "runs.db").read_bytes().startswith(b"this is no database")
 
 
-def test_a_database_that_was_cut_off_is_said_and_left_as_it_is(cli: Cli, home: Path) -> None:
+def test_a_truncated_database_is_reported_and_left_as_it_is(cli: Cli, home: Path) -> None:
     cli(*SMALL)
     whole = (home / "runs.db").read_bytes()
     (home / "runs.db").write_bytes(whole[: len(whole) // 2])
     for command in (["verify", "last"], ["trace", "last"], [*SMALL]):
-        assert "cannot be used" in str(refused(cli, *command))
+        assert "cannot use" in str(refused(cli, *command))
     assert (home / "runs.db").read_bytes()[:4096] == whole[:4096]
 
 
-def test_a_home_that_cannot_be_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_an_impossible_home_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "choose another folder with --home" in str(
         refused(cli, "runs", "--home", str(tmp_path / "file" / "home"))
@@ -368,7 +374,7 @@ def test_corrupt_checkpoints_are_thrown_away(cli: Cli, home: Path) -> None:
     assert json.loads(cli(*SMALL, "--json").stdout)["digest"] == whole["digest"]
 
 
-def test_a_busy_port_is_said(cli: Cli) -> None:
+def test_a_busy_port_is_reported(cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         error = refused(cli, "serve", "--port", str(taken.getsockname()[1]))
     assert "choose another --port" in str(error)
@@ -380,14 +386,14 @@ def test_a_run_that_is_being_played_is_not_played_twice(opened: Store, cli: Cli)
         assert "another process" in str(refused(cli, "resume", run.id))
 
 
-def test_a_damaged_run_is_said_by_every_command_that_reads_it(opened: Store, cli: Cli) -> None:
+def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store, cli: Cli) -> None:
     run = mining(opened)
     opened.db.table("calls").delete((run.id, 0, "miner-01", 1))
     assert "damaged" in str(refused(cli, "trace", "last", "0", "miner-01"))
     replayed = cli("replay", "last")
     assert (replayed.exit_code, replayed.stdout) == (
         1,
-        "diverged at turn 0, miner-01: answer\nno answer was recorded\n\n",
+        "first divergence: turn 0, miner-01: answer\nno answer was recorded\n\n",
     )
     opened.db.table("turns").delete((run.id, 3))
     verified = cli("verify", "last", "--json")
@@ -437,15 +443,16 @@ def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(
         assert hobbes("verify", f"run-{k}").returncode == 0
 
 
-def test_a_tainted_run_says_no(cli: Cli) -> None:
+def test_a_tainted_run_exits_with_1(cli: Cli) -> None:
     done = cli(*SMALL, "--model", "openai:m", "--json", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
     told = json.loads(done.stdout)
     assert (done.exit_code, told["tainted"], told["outcomes"]) == (1, True, {"provider-error": 4})
 
 
-def test_a_name_is_given_once(cli: Cli) -> None:
+def test_a_name_is_used_once(cli: Cli) -> None:
     cli(*SMALL, "--name", "twin")
-    assert "--name" in str(refused(cli, *SMALL, "--name", "twin"))
+    twin = refused(cli, *SMALL, "--name", "twin")
+    assert str(twin) == "--name 'twin': the name is already in use; choose another"
 
 
 @pytest.mark.parametrize(
@@ -456,7 +463,7 @@ def test_a_name_is_given_once(cli: Cli) -> None:
         {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "schlüssel"},
     ],
 )
-def test_doctor_bears_any_address_and_key(cli: Cli, environment: dict[str, str]) -> None:
+def test_doctor_accepts_any_address_and_key(cli: Cli, environment: dict[str, str]) -> None:
     told = cli("doctor", "--json", env=environment)
     assert json.loads(told.stdout)["server"].startswith("does not answer")
     assert told.exit_code == 1
@@ -468,13 +475,13 @@ def test_doctor_asks_for_models_below_an_address_with_a_query(cli: Cli) -> None:
     assert json.loads(told)["server"].startswith("answers; ")
 
 
-def test_doctor_never_tells_the_key(cli: Cli) -> None:
+def test_doctor_never_prints_the_key(cli: Cli) -> None:
     told = cli(
         "doctor", "--json", env={"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     )
     assert "canary" not in told.output
     found = json.loads(told.stdout)
-    assert found["OPENAI_API_KEY"] == "seen"
+    assert found["openai_api_key"] == "set"
     assert found["server"].startswith("does not answer")
     assert told.exit_code == 1
 

@@ -86,7 +86,7 @@ def test_what_each_run_is(opened: Store) -> None:
     ]
 
 
-def test_only_what_was_set_differently_is_listed(opened: Store) -> None:
+def test_only_settings_that_differ_are_listed(opened: Store) -> None:
     a = begin(opened, RunOptions("mining", 2, values={"rows": 4, "cols": 5}))
     b = begin(
         opened,
@@ -104,7 +104,7 @@ def test_only_what_was_set_differently_is_listed(opened: Store) -> None:
     }
 
 
-def test_prompt_texts_that_were_edited_under_one_name_are_set_differently(opened: Store) -> None:
+def test_edited_prompt_texts_of_one_variant_are_a_setting_that_differs(opened: Store) -> None:
     a, b = (begin(opened, RunOptions("mining")) for _ in range(2))
     edited = opened.text_hash(b.prompts.turn.replace("A new round", "Another round"))
     opened.update(b.id, turn_template=edited)
@@ -219,15 +219,15 @@ def test_the_observer_is_asked_after_the_agents(opened: Store) -> None:
     assert (agent, layer) == ("unit-b", "answer")
 
 
-def test_a_run_that_is_shorter_parts_where_it_ends(opened: Store) -> None:
+def test_a_shorter_run_diverges_where_it_ends(opened: Store) -> None:
     a, b = (saying(opened, lambda _: "{}", values={"rounds": rounds}) for rounds in (5, 3))
     for one, other, text in (
-        (a, b, "run B has no turn 3, run A has"),
-        (b, a, "run A has no turn 3, run B has"),
+        (a, b, "only run A has turn 3; run B"),
+        (b, a, "only run B has turn 3; run A"),
     ):
         told = compare(opened, one, other)
         assert where(told) == (3, "", "engine")
-        assert told["divergence"]["diff"] == f"{text}; it is finished and has turns 0 to 2\n"
+        assert told["divergence"]["diff"] == f"{text} is finished, with turns 0 to 2\n"
         assert told["settings"]["rounds"] == [len(list(opened.turns(run.id))) for run in (one, other)]
 
 
@@ -248,13 +248,13 @@ def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, shown: Calla
     a, b = mining(opened), begin(opened, RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}))
     told = compare(opened, a, b)
     assert where(told) == (0, "", "engine")
-    assert told["divergence"]["diff"] == "run B has no turn 0, run A has; it has no turn yet\n"
+    assert told["divergence"]["diff"] == "only run A has turn 0; run B is unfinished, without turns\n"
     assert (told["reports"][1], told["calls"], told["failures"][1]["share"]) == ({}, [12, 0], None)
     assert told["scores"] == {agent: [score, None] for agent, score in opened.result(a)["scores"].items()}
     assert {measure["difference"] for measure in told["measures"].values()} == {None}
     assert compare(opened, b, b)["divergence"] is None
     assert "no measures yet" in shown(b.id, b.id).stdout
-    assert "it has no turn yet" in shown(a.id, b.id).stdout
+    assert "run B is unfinished, without turns" in shown(a.id, b.id).stdout
 
 
 def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Store) -> None:
@@ -269,9 +269,7 @@ def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Store) -> None:
     told = compare(opened, a, opened.find(b.id))
     assert [run["status"] for run in told["runs"]] == ["finished", "halted"]
     assert where(told) == (1, "", "engine")
-    assert told["divergence"]["diff"] == (
-        "run B has no turn 1, run A has; it is halted and has turns 0 to 0\n"
-    )
+    assert told["divergence"]["diff"] == "only run A has turn 1; run B is halted, with turns 0 to 0\n"
     assert told["failures"][1]["by_turn"] == {1: 1}
 
 
@@ -287,14 +285,14 @@ def test_a_run_that_waits_is_compared(opened: Store, shown: Callable[..., Result
 
 def test_runs_of_two_worlds_cannot_be_compared(opened: Store) -> None:
     a, b = begin(opened, RunOptions("mining")), begin(opened, RunOptions("trust"))
-    with pytest.raises(UsageError, match=f"run {a.id} is of mining, run {b.id} of trust"):
+    with pytest.raises(UsageError, match=f"run {a.id} is a run of mining and run {b.id} one of trust"):
         compare(opened, a, b)
 
 
-def test_failures_are_told_by_cause_agent_and_turn_and_warned_of(
+def test_failed_calls_are_counted_by_cause_agent_and_turn_with_a_warning(
     opened: Store, shown: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the second run's 6 decisions 3 are nobody's (see test_counted), of the first run's none."""
+    """3 calls of the second run failed, of 6 that count (see test_counted), and none of the first run."""
     with served({}):
         a = played(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 3}))
     b = faulty_run(opened, monkeypatch)
@@ -315,12 +313,12 @@ def test_failures_are_told_by_cause_agent_and_turn_and_warned_of(
     assert where(told) == (0, "miner-01", "answer")
     text = shown(a.id, b.id).stdout
     assert (
-        "A: 0.0% of all decisions were nobody's; B: 50.0% of all decisions were nobody's, tainted. "
-        "What differs may be the provider's and not the agents'." in " ".join(text.split())
+        "A: 0.0% of calls failed; B: 50.0% of calls failed, tainted. "
+        "Differences may come from the provider, not from the agents." in " ".join(text.split())
     )
-    assert rows_under(text, "failures by cause") == [["unreadable", "0", "2"], ["refused", "0", "1"]]
-    assert rows_under(text, "failures by agent") == [["miner-01", "0", "2"], ["miner-02", "0", "1"]]
-    assert rows_under(text, "failures by turn") == [["0", "0", "1"], ["1", "0", "2"]]
+    assert rows_under(text, "failed calls by cause") == [["unreadable", "0", "2"], ["refused", "0", "1"]]
+    assert rows_under(text, "failed calls by agent") == [["miner-01", "0", "2"], ["miner-02", "0", "1"]]
+    assert rows_under(text, "failed calls by turn") == [["0", "0", "1"], ["1", "0", "2"]]
 
 
 def rows_under(text: str, title: str) -> list[list[str]]:
@@ -346,18 +344,18 @@ def test_a_call_that_failed_is_another_answer_and_why_is_told(
     assert told["divergence"]["diff"].endswith("-none: refused\n+none: provider-error\n")
 
 
-def test_without_failures_nobody_is_warned(opened: Store, shown: Callable[..., Result]) -> None:
+def test_without_failed_calls_there_is_no_warning(opened: Store, shown: Callable[..., Result]) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
     text = shown(a.id, b.id).stdout
-    assert "nobody's" not in text
-    assert "failures" not in text
+    assert "failed" not in text
+    assert "provider" not in text
 
 
 def test_people_see_what_differs_and_by_how_much(opened: Store, shown: Callable[..., Result]) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
     told, text = compare(opened, a, b), shown(a.id, b.id).stdout
     assert "first divergence: turn 0, miner-01: answer" in text
-    assert rows_under(text, "set differently") == [
+    assert rows_under(text, "settings that differ") == [
         ["models:", agent, "policy:guided", "policy:greedy-mine"] for agent in a.setting.agents
     ]
     assert rows_under(text, "scores") == [[agent, *map(str, pair)] for agent, pair in told["scores"].items()]
@@ -373,7 +371,7 @@ def test_fields_of_an_object_in_the_config_are_a_row_each(
         begin(opened, RunOptions("nations", 3, values={"army": {"AgentA": 4, "AgentB": 8, "AgentC": army}}))
         for army in (1, 2)
     )
-    assert rows_under(shown(a.id, b.id).stdout, "set differently") == [["army:", "AgentC", "1", "2"]]
+    assert rows_under(shown(a.id, b.id).stdout, "settings that differ") == [["army:", "AgentC", "1", "2"]]
 
 
 def test_reports_at_the_end_stand_rater_by_ratee(opened: Store, shown: Callable[..., Result]) -> None:
@@ -406,9 +404,7 @@ def test_what_agents_say_is_spelled_out(opened: Store, shown: Callable[..., Resu
     assert not {"\x1b", "\u202e"} & set(text)
 
 
-def test_people_see_the_beginning_of_a_long_diff_and_scripts_all_of_it(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_a_long_diff_is_cut_in_print_and_whole_in_json(opened: Store, shown: Callable[..., Result]) -> None:
     """Two lines name the sides, one the place; then the answer of one line, and that of 100 long ones."""
     said = "\n".join(f"{k:04}" + "x" * 996 for k in range(100))
     a, b = saying(opened, lambda _: "{}"), saying(opened, lambda _: said)
@@ -416,20 +412,20 @@ def test_people_see_the_beginning_of_a_long_diff_and_scripts_all_of_it(
     assert len(diff.splitlines()) == 104
     assert diff.endswith("x" * 996 + "\n")
     lines = shown(a.id, b.id).stdout.partition("first divergence")[2].partition("scores")[0]
-    assert f"… and {104 - MOST_LINES} lines more; --json has all" in lines
+    assert f"… and {104 - MOST_LINES} more lines; --json prints all" in lines
     assert "+0035x" in lines
     assert "+0036x" not in lines
     assert lines.count("x") == (MOST_LINES - 4) * (LONGEST_LINE - 5)
 
 
-def test_people_see_the_first_turns_with_failures_of_many(
+def test_only_the_first_of_many_turns_with_failed_calls_are_printed(
     opened: Store, shown: Callable[..., Result]
 ) -> None:
     a = saying(opened, lambda _: "I pass.", values={"rounds": MOST_LINES + 3})
     text = shown(a.id, a.id).stdout
-    *turns, more = rows_under(text, "failures by turn")
+    *turns, more = rows_under(text, "failed calls by turn")
     assert turns == [[f"{turn}", "1", "1"] for turn in range(MOST_LINES)]
-    assert " ".join(more) == "… and 3 more; --json has all"
+    assert " ".join(more) == "… and 3 more; --json prints all"
 
 
 def test_scripts_get_one_document_and_no_question_is_answered_with_an_exit_code(

@@ -100,7 +100,7 @@ def test_a_second_question_that_fails_leaves_the_first_answer_a_decision(
     result = opened.result(run)
     second = result["calls"] - 18
     assert second == 18
-    # every second answer is unreadable, and so are a few first ones: only these are nobody's
+    # every second answer is unreadable, and so are a few first ones: only these count as failed
     assert result["failures"]["total"] == result["outcomes"]["unreadable"] - second < 18
 
 
@@ -133,7 +133,7 @@ def cli(home: Path) -> Callable[..., Result]:
     return lambda *words, **env: CliRunner().invoke(app, words, env={"HOBBES_HOME": str(home), **env})
 
 
-def test_a_turn_that_did_not_end_tells_its_calls(
+def test_an_unfinished_turn_shows_its_calls(
     opened: Store, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run halts in turn 1, in which one call was refused and one unreadable."""
@@ -146,9 +146,9 @@ def test_a_turn_that_did_not_end_tells_its_calls(
     last = overview(opened, run)[-1]
     assert (last["turn"], last["failures"], last["digest"]) == (1, 2, None)
     assert opened.failures(run.id)["by_turn"] == {1: 2}
-    assert "not ended" in cli("trace", "last").stdout
+    assert "not finished" in cli("trace", "last").stdout
     told = cli("trace", "last", "1").stdout
-    assert "has not ended; its calls so far" in told
+    assert "has not finished; its calls so far" in told
     assert "refused" in told
     assert "I'm sorry" in told
     assert isinstance(cli("trace", "last", "2").exception, LabError)
@@ -157,22 +157,22 @@ def test_a_turn_that_did_not_end_tells_its_calls(
     assert '"you":"miner-01"' in card.partition("prompt")[2]
 
 
-def test_people_see_them_in_every_view(
+def test_failed_calls_are_printed_by_every_command(
     opened: Store, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = faulty_run(opened, monkeypatch)
     assert "50.0%" in cli("runs").stdout
-    assert "failures" in cli("trace", run.id).stdout
+    assert "failed" in cli("trace", run.id).stdout
     turn = cli("trace", run.id, "1").stdout
     assert "refused" in turn.partition("calls")[2]
     card = cli("trace", run.id, "0", "miner-01").stdout
-    assert "unreadable" in card.partition("all attempts")[2]
+    assert "unreadable" in card.partition("attempts")[2]
 
 
-def test_the_summary_tells_the_failures_of_a_run(cli: Callable[..., Result]) -> None:
+def test_the_summary_of_a_run_counts_its_failed_calls(cli: Callable[..., Result]) -> None:
     play = ("run", "mining", "--agents", "1", "--rounds", "1", "--model", "openai:m")
     done = cli(*play, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
-    assert "1 (100.0% of all decisions): provider-error 1; miner-01 1" in done.stdout
+    assert "1 (100.0%): provider-error 1; miner-01 1" in done.stdout
 
 
 def test_a_run_that_halts_tells_its_document_so_far_and_a_command_that_goes_on(

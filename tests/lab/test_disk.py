@@ -49,7 +49,7 @@ def whole(tmp_path: Path) -> str:
 def test_a_full_disk_is_said_in_one_line_and_the_run_goes_on_once_there_is_space(
     size: int, whole: str, hobbes: Hobbes, home: Path
 ) -> None:
-    one_line(hobbes(*PLAY, preexec_fn=at_most(size)), "cannot be (used|kept)|cannot keep")
+    one_line(hobbes(*PLAY, preexec_fn=at_most(size)), "cannot (use|store)")
     if (home / "runs.db").exists():
         with sqlite3.connect(home / "runs.db") as connection:
             assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
@@ -150,7 +150,7 @@ def locked() -> Iterator[Path]:
 
 def test_a_home_that_cannot_be_written_is_said_in_one_line(locked: Path) -> None:
     with (
-        pytest.raises(LabError, match=r"cannot keep runs in .*; choose another folder with --home$"),
+        pytest.raises(LabError, match=r"cannot store runs in .*; choose another folder with --home$"),
         open_store(locked),
     ):
         pass
@@ -158,4 +158,4 @@ def test_a_home_that_cannot_be_written_is_said_in_one_line(locked: Path) -> None
 
 def test_a_file_in_the_place_of_the_home_is_said_in_one_line(hobbes: Hobbes, home: Path) -> None:
     home.touch()
-    one_line(hobbes("run", "mining"), "cannot keep runs in .*; choose another folder with --home")
+    one_line(hobbes("run", "mining"), "cannot store runs in .*; choose another folder with --home")

@@ -153,17 +153,17 @@ def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Store, 
     assert any(page.parent.name == "observer" for page in pages)
 
 
-def test_what_is_there_is_not_written_over(opened: Store, tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_overwritten(opened: Store, tmp_path: Path) -> None:
     run = mining(opened)
     (tmp_path / "there").touch()
-    with pytest.raises(UsageError, match="is there already; name another folder with --to"):
+    with pytest.raises(UsageError, match="already exists; choose another folder with --to"):
         export(opened, run, "csv", tmp_path / "there")
 
 
-def test_a_folder_that_cannot_be_made_is_said_in_one_line(opened: Store, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported_in_one_line(opened: Store, tmp_path: Path) -> None:
     run = mining(opened)
     (tmp_path / "file").touch()
-    with pytest.raises(LabError, match=r"cannot write .*file/out: .*; name another folder with --to$"):
+    with pytest.raises(LabError, match=r"cannot write .*file/out: .*; choose another folder with --to$"):
         export(opened, run, "csv", tmp_path / "file" / "out")
 
 

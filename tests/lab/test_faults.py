@@ -354,16 +354,16 @@ def test_the_same_address_asked_as_often_meets_the_same_fault() -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("html-503=0.1", "there is no html-503; there are: no-usage"),
+        ("html-503=0.1", "unknown fault html-503; the faults are no-usage"),
         ("html-502", "write NAME=SHARE"),
         ("html-502=often", "write NAME=SHARE"),
-        ("html-502=0.6,null=0.6", "1 or less together"),
-        ("html-502=-0.1", "shares are 0 or more"),
-        ("nan", "shares are 0 or more"),
-        ("1.5", "1 or less together"),
+        ("html-502=0.6,null=0.6", "their sum at most 1"),
+        ("html-502=-0.1", "each share must be 0 or more"),
+        ("nan", "each share must be 0 or more"),
+        ("1.5", "their sum at most 1"),
     ],
 )
-def test_a_spec_that_is_none_is_said_in_one_line(spec: str, told: str) -> None:
+def test_a_wrong_list_of_faults_is_reported_in_one_line(spec: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         parse_faults(spec)
 

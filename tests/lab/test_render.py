@@ -15,7 +15,7 @@ from engine.policy import speak
 from engine.world import OBSERVER
 from engine.worlds import world_named
 from lab.play.playing import RunOptions
-from lab.play.rendering import render_anew, render_in_run
+from lab.play.rendering import render_new, render_in_run
 from lab.store.database import Store
 from lab.wire.recording import environment, in_thread
 from tests.conftest import Hobbes
@@ -89,7 +89,7 @@ def test_a_rendered_prompt_is_the_one_on_record(opened: Store, name: str) -> Non
     )
     for call in seen:
         at = (call.address.turn, call.address.agent)
-        assert render_anew(options, *at) == call.prompt
+        assert render_new(options, *at) == call.prompt
         assert render_in_run(opened, run, *at, (None, None)) == call.prompt
 
 
@@ -97,7 +97,7 @@ def test_the_command_takes_the_options_of_run(hobbes: Hobbes) -> None:
     asked = ("--agents", "3", "--seed", "9", "--rounds", "4", "--set", "communication=true", "--lang", "zh")
     model = ("--model", "policy:random?noise=0.5")
     rendered = hobbes("prompts", "render", "mining", "--turn", "3", *asked, *model, "--json")
-    prompt = render_anew(
+    prompt = render_new(
         RunOptions(
             "mining",
             3,

@@ -146,10 +146,12 @@ def test_reread_applies_todays_reading_to_yesterdays_answers(opened: Store) -> N
     assert reread.digest != run.digest
 
 
-def test_reread_says_where_a_run_would_halt_today(opened: Store) -> None:
+def test_reread_reports_where_a_run_halts_with_the_current_code(opened: Store) -> None:
     run = mining(opened, values={"rounds": 4, "on_failure": "halt"})
     change_call(opened, run, 1, "miner-02", answer="I pass.")
-    with pytest.raises(LabError, match="would have halted: turn 1, miner-02: unreadable"):
+    with pytest.raises(
+        LabError, match="halts when its answers are read by the current code: turn 1, miner-02: unreadable"
+    ):
         divergence(opened, run, reread=True)
 
 

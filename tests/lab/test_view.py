@@ -81,26 +81,26 @@ def test_failures_are_on_every_page(
     run = faulty_run(opened, monkeypatch)
     assert "50.0%" in pages.get("/").text
     of_run = pages.get(f"/{run.id}").text
-    assert re.search("nobody.*: 3, 50.0% of all", of_run)
+    assert "Failed calls: 3 (50.0%)" in of_run
     assert re.search(r"unreadable</td><td[^>]*>2<", of_run)
     assert re.search(r"miner-01</td><td[^>]*>2<", of_run)
     assert re.search(r"raid_rate</td><td[^>]*>[\d.]+</td><td[^>]*>6</td><td[^>]*>3<", of_run)
     assert pages.get(f"/{run.id}/1").text.count("✗ ") == 4  # of two decisions, and of their two calls
     beside = pages.get("/compare", params={"a": mining(opened).id, "b": run.id}).text
-    assert "A: 0.0% of all decisions were nobody" in beside
-    assert "B: 50.0% of all decisions were nobody" in beside
+    assert "A: 0.0% of calls failed" in beside
+    assert "B: 50.0% of calls failed" in beside
     assert re.search(r"miner-01</td><td[^>]*>0</td><td[^>]*>2<", beside)
     assert "✗ refused" in pages.get(f"/{run.id}/1/miner-01").text
 
 
-def test_two_runs_stand_beside_each_other(opened: Store, pages: TestClient) -> None:
+def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> None:
     one, other = mining(opened), mining(opened, models="policy:greedy-mine")
     page = pages.get("/compare", params={"a": one.id, "b": other.id}).text
     assert re.search(r"turn 0, miner-01: answer\s*\(<a href=\"/.*/0/miner-01\">A</a>", page)
     assert '<span class="del">-{&#34;reasoning&#34;' in page
     assert '<span class="add">+{&#34;reasoning&#34;' in page
     same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
-    assert "the turns of both, if there are any, are the same" in same
+    assert "No divergence: all turns are equal." in same
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_two_runs_stand_beside_each_other(opened: Store, pages: TestClient) -> N
         ("/compare", "there is no run ''"),
     ],
 )
-def test_an_address_of_nothing_is_said_in_one_line(
+def test_a_wrong_address_is_reported_in_one_line(
     address: str, told: str, opened: Store, pages: TestClient
 ) -> None:
     mining(opened)
@@ -124,15 +124,15 @@ def test_an_address_of_nothing_is_said_in_one_line(
     assert found.text.count("\n") <= 1
 
 
-def test_a_turn_that_has_not_ended_shows_its_calls(opened: Store, pages: TestClient) -> None:
+def test_an_unfinished_turn_shows_its_calls(opened: Store, pages: TestClient) -> None:
     """Two agents' calls fail in turn 0, and a run that halts on failures takes no default."""
     with pytest.raises(LabError):
         dead_run(opened)
     page = pages.get("/last").text
-    assert "not ended" in page
-    assert 'href="/' in page.partition("not ended")[0]
+    assert "not finished" in page
+    assert 'href="/' in page.partition("not finished")[0]
     of_turn = pages.get("/last/0").text
-    assert "This turn has not ended" in of_turn
+    assert "This turn has not finished" in of_turn
     assert of_turn.count("✗ provider-error") == 2
     assert "HTTP 500" in of_turn
     card = pages.get("/last/0/miner-02").text
@@ -140,12 +140,13 @@ def test_a_turn_that_has_not_ended_shows_its_calls(opened: Store, pages: TestCli
     assert "miner-02" in card.partition("<summary>prompt</summary>")[2]
 
 
-def test_reports_of_the_second_run_stand_there_even_if_the_first_has_none(
-    opened: Store, pages: TestClient
-) -> None:
+def test_reports_of_the_second_run_are_shown_if_the_first_has_none(opened: Store, pages: TestClient) -> None:
     run = played(opened, RunOptions("nations", 2, values={"rounds": 1}))
     unplayed = begin(opened, RunOptions("nations", 2))
-    assert "keeps word report of B" in pages.get("/compare", params={"a": unplayed.id, "b": run.id}).text
+    assert (
+        "keeps word report at the end of B"
+        in pages.get("/compare", params={"a": unplayed.id, "b": run.id}).text
+    )
 
 
 def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
