@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from sqlite3 import SQLITE_CORRUPT, SQLITE_NOTADB, DatabaseError
 from typing import Any
 
 from engine.record import Json
@@ -16,7 +15,7 @@ from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.play.ending import ending
-from lab.store.database import BROKEN, Run, Store
+from lab.store.database import DAMAGE, Run, Store, may_be_damage
 from lab.store.history import logged
 from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
@@ -29,9 +28,6 @@ from nodes.state import TurnState, first_state, state_at
 
 CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
-
-DAMAGED = {SQLITE_CORRUPT, SQLITE_NOTADB}
-"""What SQLite says of a file whose bytes are damaged."""
 
 OnTurn = Callable[[TurnState], None]
 """Told the state a run starts from, and the state after each turn."""
@@ -181,8 +177,8 @@ async def _play_to_the_end(store: Store, run: Run, on_turn: OnTurn, said: str | 
         _meet(players, run)
         try:
             await _play_on(store, run, nodes, on_turn, said)
-        except (DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes the bytes of a damaged schema
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in BROKEN - DAMAGED:
+        except DAMAGE as error:
+            if not may_be_damage(error):
                 raise
             # If it was not the checkpoints that were damaged, the same is raised again.
             throw_away(store.home / CHECKPOINTS)

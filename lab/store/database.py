@@ -56,6 +56,16 @@ BROKEN = {
 }
 """Errors of the database that are not bugs: the user can do something about them."""
 
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""The errors that SQLite raises for a file with damaged bytes; it quotes the bytes of a damaged schema."""
+
+
+def may_be_damage(error: Exception) -> bool:
+    """Return whether an error may come from damaged bytes, rather than from a full or read-only disk."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code not in BROKEN - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
 """SQL for the calls that were answered without a token count."""
 
