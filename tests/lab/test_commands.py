@@ -206,7 +206,7 @@ def test_what_a_model_says_comes_to_no_terminal_as_it_is(
 
 WRONG: list[tuple[list[str], str]] = [
     (["run", "atlantis"], "worlds: mining"),
-    (["run", "mining", "--set", "staminaa=3"], "it has: rounds"),
+    (["run", "mining", "--set", "staminaa=3"], "settings: rounds"),
     (["run", "mining", "--set", "stamina=-3"], "stamina"),
     (["run", "mining", "--set", "stamina=[1,2,3]"], "one per agent"),
     (["run", "mining", "--set", "defense=walls"], "block_all"),

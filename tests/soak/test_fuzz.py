@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.world import AnyWorld
 from engine.worlds import WORLDS
 from tests.corpus import corpus, scene
-from tests.test_fuzz import OUTCOMES, heard
+from tests.test_fuzz import OUTCOMES, outcome_of
 
 pytestmark = pytest.mark.soak
 
@@ -27,7 +27,7 @@ def test_a_hundred_thousand_answers(world: AnyWorld) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for agent, text in corpus(on, SIZE, seed=2):
         began = time.process_time()
-        outcomes.add(heard(on, agent, text))
+        outcomes.add(outcome_of(on, agent, text))
         slowest = max(slowest, time.process_time() - began)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"\n{world.name}: slowest answer {slowest:.3f} s, grown by {grown:.0f} MB")
@@ -57,7 +57,7 @@ LARGE = {
 def test_a_megabyte_is_an_answer_like_any_other(world: AnyWorld, text: str) -> None:
     on = scene(world)
     began = time.process_time()
-    assert heard(on, on.actors[0], text) in OUTCOMES
+    assert outcome_of(on, on.actors[0], text) in OUTCOMES
     assert time.process_time() - began < SECONDS
 
 
@@ -68,6 +68,6 @@ def test_any_text_at_all(world: AnyWorld) -> None:
     @settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.text(max_size=300))
     def play(text: str) -> None:
-        assert heard(on, on.actors[0], text) in OUTCOMES
+        assert outcome_of(on, on.actors[0], text) in OUTCOMES
 
     play()
