@@ -299,7 +299,7 @@ def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[st
         names = " ".join(world.config.model_fields)
         raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}; settings: {names}")
     if not agents or len(set(agents)) != len(agents) or not all(agents):
-        raise ValueError("agents: there must be at least one, and names must be unique and not empty")
+        raise ValueError("agents: give at least one name; names must be unique and not empty")
     try:
         # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
         config = world.config.model_validate_json(canonical(values), strict=True)

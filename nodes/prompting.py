@@ -36,7 +36,7 @@ VIEW = frozenset({"view"})
 """The only placeholder that a turn template may use."""
 
 # Includes a file of the world's folder. It is replaced when the prompt is loaded, not by Jinja when it is
-# rendered, so that a PromptSet holds the whole text and a run never reads files.
+# rendered, so that a PromptSet holds the whole text.
 _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.

@@ -212,7 +212,7 @@ def test_model_text_is_spelled_out_by_every_command(
 
 WRONG: list[tuple[list[str], str]] = [
     (["run", "atlantis"], "worlds: mining"),
-    (["run", "mining", "--set", "staminaa=3"], "it has: rounds"),
+    (["run", "mining", "--set", "staminaa=3"], "settings: rounds"),
     (["run", "mining", "--set", "stamina=-3"], "stamina"),
     (["run", "mining", "--set", "stamina=[1,2,3]"], "one per agent"),
     (["run", "mining", "--set", "defense=walls"], "block_all"),

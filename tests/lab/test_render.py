@@ -15,7 +15,7 @@ from engine.policy import speak
 from engine.world import OBSERVER
 from engine.worlds import world_named
 from lab.play.playing import RunOptions
-from lab.play.rendering import render_new, render_in_run
+from lab.play.rendering import render_in_run, render_new
 from lab.store.database import Store
 from lab.wire.recording import environment, in_thread
 from tests.conftest import Hobbes

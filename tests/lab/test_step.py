@@ -93,7 +93,7 @@ def test_a_line_that_is_no_request_gives_an_error_and_the_next_is_read() -> None
     told = [json.loads(line) for line in step_lines(WORLDS["mining"], lines)]
     assert all(line.keys() == {"error"} and "\n" not in line["error"] for line in told[:-1])
     assert told[-1].keys() == KEYS
-    assert "it has: rounds" in told[-2]["error"]
+    assert "settings: rounds" in told[-2]["error"]
 
 
 def test_what_is_said_in_half_characters_is_answered_in_whole_ones() -> None:
