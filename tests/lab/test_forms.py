@@ -144,6 +144,7 @@ def test_what_fits_is_read(path: str, written: str, value: Any) -> None:
         *(("gear", text) for text in ("", "Nets", "nets, lines")),
         *(("names", text) for text in ("a,b,c,d", "a\nb")),
         *(("main.pier", text) for text in ("0", "9")),
+        ("main.depth", "inf"),
         *(("notes", text) for text in ("", "{", "[" * 100_000)),
     ],
 )
@@ -182,9 +183,10 @@ def test_the_model_has_the_last_word() -> None:
 
     form = form_of(Pair)
     assert json.loads(as_told(form, [("high", "3")])) == {"low": 0, "high": 3}
-    for refused in (lambda: as_told(form, [("low", "3")]), lambda: as_posted(form, [("/low", "3")])):
-        with pytest.raises(UsageError, match=r"^low is above high; write --low VALUE, --high VALUE"):
-            refused()
+    with pytest.raises(UsageError, match=r"^low is above high; write --low VALUE, --high VALUE"):
+        as_told(form, [("low", "3")])
+    with pytest.raises(UsageError, match=r"^low is above high"):
+        as_posted(form, [("/low", "3")])
 
 
 def test_names_of_options_are_written_with_dashes_and_those_of_the_command_are_left_to_it() -> None:

@@ -170,6 +170,19 @@ def test_an_option_is_for_the_one_that_is_named_or_for_all(opened: Store) -> Non
     assert json.loads(as_json(form, "{}"))["rulings"]["unit-a"] == {"grant": 0, "reason": ""}
 
 
+def test_what_is_typed_has_precedence_over_the_environment(hobbes: Hobbes) -> None:
+    """Two units beg; a variable may hold a number for each of them."""
+    hobbes("run", "trust", "--rounds", "2", "--model", "policy:beggar", "--observer", "human")
+    env = {"HOBBES_GRANT": "unit-a=1 unit-b=2", "HOBBES_REASON": "from afar"}
+    for words in ((), ("--grant", "unit-b=3")):
+        answered = hobbes("answer", "last", *words, env=env)
+        assert answered.returncode == 0, answered.stderr
+    for turn, granted in ((0, {"unit-a": 1, "unit-b": 2}), (1, {"unit-a": 0, "unit-b": 3})):
+        rulings = json.loads(hobbes("trace", "last", f"{turn}", "observer", "--json").stdout)["rulings"]
+        assert {unit: one["granted"] for unit, one in rulings.items()} == granted
+        assert {one["reason"] for one in rulings.values()} == {"from afar"}
+
+
 def test_the_command_takes_an_answer_in_each_of_its_ways(hobbes: Hobbes, tmp_path: Path) -> None:
     """By options before and after the run, by the environment, as JSON and as a file of JSON."""
     file = tmp_path / "answer.json"
