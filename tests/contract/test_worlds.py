@@ -155,7 +155,10 @@ def test_a_game_goes_on_from_json_as_if_it_had_never_left(case: Case) -> None:
     for moment in game(case):
         state = reloaded(world, state)
         memories = {agent: MEMORY.from_json(memory.to_json()) for agent, memory in memories.items()}
-        played = turns.play(world, state, memories, moment.answers, moment.ruling)
+        answers = {agent: ParsedAnswer.from_json(one.to_json()) for agent, one in moment.answers.items()}
+        judged = turns.rule(world, state, turns.judge(world, state, answers), moment.ruling)
+        judged = Judged.from_json(world, json.loads(json.dumps(judged.to_json(world))))
+        played = turns.resolve(world, state, memories, judged)
         assert played.record.text == moment.played.record.text
         state, memories = played.resolved.state, dict(played.memories)
     assert world.over(state)

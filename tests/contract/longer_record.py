@@ -1,0 +1,85 @@
+"""A hobbes whose record has one more part: its declaration, and the code that fills it.
+
+Nothing else in the tree knows the part. As a program it plays a run in a home and prints what followed.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from engine import turn as turns
+from engine.record import JsonObject
+from engine.world import I, S
+
+MOODS = turns.Table(
+    "moods",
+    {"agent": "text", "words": "integer", "mood": "json"},
+    ("agent",),
+    lambda moods: [(agent, mood["words"], mood) for agent, mood in moods.items()],
+    "how much each agent said about its reasons",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LongerRecord(turns.TurnRecord):
+    """The record with the moods of agents."""
+
+    moods: Annotated[Mapping[str, JsonObject], turns.Part("memory", (MOODS,))] = field(default_factory=dict)
+
+
+class LongerTurn(turns.Turn[S, I]):
+    """A turn that fills the part."""
+
+    @property
+    def record(self) -> turns.TurnRecord:
+        words = {
+            agent: len(intent.reflection.reasoning.split()) for agent, intent in self.judged.intents.items()
+        }
+        moods = {agent: {"words": n, "talkative": n > 3} for agent, n in words.items()}
+        return replace(super().record, moods=moods)
+
+
+def main(home: Path) -> dict[str, Any]:
+    """Play, verify, replay and export a run with the longer record; say what followed."""
+    changed: dict[str, Any] = {"TurnRecord": LongerRecord, "Turn": LongerTurn, "RECORD_VERSION": 3}
+    for name, value in changed.items():
+        setattr(turns, name, value)
+    # Only now, since the rooms take the record from engine.turn when they are imported.
+    from lab.proof.replaying import first_differing_part, replay_run  # noqa: PLC0415
+    from lab.proof.verifying import faults  # noqa: PLC0415
+    from lab.show.exporting import export  # noqa: PLC0415
+    from lab.store.database import open_store  # noqa: PLC0415
+    from tests.lab.play import mining  # noqa: PLC0415
+
+    with open_store(home) as store:
+        earlier = store.find("last")
+        export(store, earlier, "jsonl", home / "earlier")
+        run = mining(store)
+        told: dict[str, Any] = {
+            "earlier": [turn.record.moods for turn in store.turns(earlier.id)],  # type: ignore[attr-defined]
+            "earlier_moods": (home / "earlier" / "moods.jsonl").read_text(),
+            "faults": [fault.fault for fault in faults(store, run)],
+            "replay": asyncio.run(replay_run(store, run, reread=False)).digest == run.digest,
+            "rows": list(store.db.execute("select turn, agent, words, mood from moods")),
+            "key": store.db.table("moods").pks,
+        }
+        export(store, run, "jsonl", home / "run")
+        told["exported"] = [json.loads(line) for line in (home / "run" / "moods.jsonl").open()]
+        first, *_ = store.turns(run.id)
+        told["hashed"] = json.loads(first.text)["moods"]
+        difference = first_differing_part(first.record, replace(first.record, moods={"miner-02": {}}))  # type: ignore[call-arg]
+        assert difference is not None
+        told["difference"] = [difference.agent, difference.layer, difference.part]
+        told["link"] = turns.link("", first.record) != turns.link("", replace(first.record, moods={}))  # type: ignore[call-arg]
+        with store.db.conn:
+            store.db.execute("update moods set words = 99 where turn = 1 and agent = 'miner-02'")
+        told["tampered"] = [[fault.turn, fault.fault] for fault in faults(store, run)]
+    return told
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(Path(sys.argv[1]))))  # noqa: T201  for the test that started it
