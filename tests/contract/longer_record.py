@@ -40,7 +40,7 @@ class LongerTurn(turns.Turn[S, I]):
             agent: len(intent.reflection.reasoning.split()) for agent, intent in self.judged.intents.items()
         }
         moods = {agent: {"words": n, "talkative": n > 3} for agent, n in words.items()}
-        return replace(super().record, moods=moods)
+        return replace(super().record, moods=moods)  # type: ignore[call-arg]  # a LongerRecord by then
 
 
 def main(home: Path) -> dict[str, Any]:

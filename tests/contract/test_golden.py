@@ -11,7 +11,7 @@ import pytest
 from pydantic import create_model
 
 from engine.record import Json, sha256
-from engine.turn import first_digest
+from engine.turn import RECORD_VERSION, first_digest
 from engine.world import NOT_HASHED, AnyWorld, Config, settle
 from engine.worlds import WORLDS
 from lab.play.playing import RunOptions, begin, go_on
@@ -83,7 +83,7 @@ def test_the_command_adds_what_is_missing_and_changes_no_digest_that_is_there(
 
     assert written({"0": earlier}) == 0  # the present version of a world has no entry yet
     assert golden.read()[name]["0"] == earlier
-    assert golden.read()[name][version]["record_version"] == golden.RECORD_VERSION
+    assert golden.read()[name][version]["record_version"] == RECORD_VERSION
     before_a_new_setting = json.loads(json.dumps(present[name]))
     del before_a_new_setting[version]["defaults"]["rounds"]
     assert written(before_a_new_setting) == 0

@@ -70,7 +70,7 @@ def stepped(case: Case, request: dict[str, Any]) -> dict[str, Any]:
 
 def said_in(moment: Moment) -> dict[str, Any]:
     """Return what was said in a turn as a request has it: texts, in another order than agents are asked."""
-    answers = dict(reversed(moment.texts.items()))
+    answers = {agent: moment.texts[agent] for agent in sorted(moment.texts, reverse=True)}
     return {"answers": answers} if moment.ruled is None else {"answers": answers, "ruling": moment.ruled}
 
 

@@ -6,7 +6,7 @@ The games are those of `tests.contract.games`, where a world is added.
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from itertools import islice
@@ -20,7 +20,7 @@ from engine.chance import chance
 from engine.memory import Memory
 from engine.record import MESSAGE, Draw, Event, canonical
 from engine.turn import Judged, TurnRecord, first_digest
-from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Ruled, settle
+from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Ruled, Validated, settle
 from engine.worlds import WORLDS
 from lab.play.stepping import MEMORY
 from nodes import reading, second
@@ -121,22 +121,23 @@ def test_what_a_turn_is_made_of_is_the_same_after_json(case: Case) -> None:
     world = case.world
     for moment in game(case):
         judged, record = moment.played.judged, moment.played.record
-        for told, again in (
-            (world.state.to_json(moment.state), lambda told: world.state.to_json(loaded(world, case, told))),
+        forms: list[tuple[Any, Callable[[Any], Any]]] = [
+            (world.state.to_json(moment.state), lambda told: world.state.to_json(loaded(case, told))),
             (judged.to_json(world), lambda told: Judged.from_json(world, told).to_json(world)),
             (record.to_json(), lambda told: TurnRecord.from_json(told).to_json()),
             *((answer.to_json(), _parsed_again) for answer in moment.answers.values()),
             *((memory.to_json(), _remembered_again) for memory in moment.played.memories.values()),
             *((event.to_json(), lambda told: Event.from_json(told).to_json()) for event in record.events),
             *((draw.to_json(), lambda told: Draw.from_json(told).to_json()) for draw in record.draws),
-        ):
+        ]
+        for told, again in forms:
             text = json.dumps(told, allow_nan=False)
             assert json.loads(text) == told  # plain JSON: no tuple, no number as a key
             assert json.dumps(again(json.loads(text))) == text
 
 
-def loaded(world: AnyWorld, case: Case, told: Any) -> Any:
-    return world.load(case.setting, told)
+def loaded(case: Case, told: Any) -> Any:
+    return case.world.load(case.setting, told)
 
 
 def _parsed_again(told: Any) -> Any:
@@ -168,7 +169,7 @@ def test_a_game_goes_on_from_json_as_if_it_had_never_left(case: Case) -> None:
 
 
 def backwards(entries: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(reversed(entries.items()))
+    return {name: entries[name] for name in reversed(list(entries))}
 
 
 @each_case
@@ -232,14 +233,21 @@ def test_a_draw_is_decided_by_its_name_and_by_nothing_else(case: Case) -> None:
 # What is declared, and nothing else, happens.
 
 
+def codes_of(found: Validated[Any] | Ruled[Any] | TurnRecord) -> set[str]:
+    return {drop.code for drop in found.drops} | {mend.code for mend in found.mends}
+
+
 def own_codes(world: AnyWorld, moment: Moment) -> Iterable[tuple[str, str]]:
     """Yield code and stage of each rejection and correction that the rules made in a moment."""
-    validated = [world.validate(moment.state, agent, one.said) for agent, one in moment.answers.items()]
-    judged = moment.played.judged.intents
-    ruled = [world.observer.rule(moment.state, judged, ruling_of(moment))] if world.observer else []
-    for found in (*validated, *ruled):
-        yield from ((one.code, one.stage) for one in (*found.drops, *found.mends))
-    yield from ((one.code, one.stage) for one in moment.played.resolved.mends)
+    found: list[Validated[Any] | Ruled[Any]] = [
+        world.validate(moment.state, agent, answer.said) for agent, answer in moment.answers.items()
+    ]
+    if world.observer is not None:
+        found.append(world.observer.rule(moment.state, intents_of(moment), ruling_of(moment)))
+    for one in found:
+        yield from ((drop.code, drop.stage) for drop in one.drops)
+        yield from ((mend.code, mend.stage) for mend in one.mends)
+    yield from ((mend.code, mend.stage) for mend in moment.played.resolved.mends)
 
 
 @each_world
@@ -251,7 +259,7 @@ def test_every_code_that_occurs_is_declared_and_has_one_stage(world: AnyWorld) -
                 assert code in world.codes
                 assert stages.setdefault(code, stage) == stage
             record = moment.played.record
-            assert {one.code for one in (*record.drops, *record.mends)} <= READ_CODES | {*world.codes}
+            assert codes_of(record) <= READ_CODES | {*world.codes}
     assert stages
     assert READ_CODES.isdisjoint(world.codes)
     assert all(meaning.strip() for meaning in world.codes.values())
@@ -329,7 +337,7 @@ def without_interference(case: Case, path: str) -> Iterable[tuple[str, dict[str,
                 yield agent, views, changed
 
 
-def changed_states(case: Case, data: Any, path: str, agent: str, seen: list[Any]) -> Iterable[Any]:
+def changed_states(case: Case, data: Any, path: str, agent: str, seen: list[Any]) -> Iterator[Any]:
     """Yield the states in which an agent's private part has another value."""
     for place in range(len(places(data, path, agent))):
         at, key = places(data, path, agent)[place]
@@ -360,7 +368,7 @@ def test_a_game_begins_at_turn_0_goes_on_by_one_and_ends_within_its_rounds(case:
         assert {world.owner(moment.state, agent) for agent in world.actors(moment.state)} <= {*setting.agents}
         assert world.over(after) or (after.turn < setting.config.rounds and world.actors(after))
         told = {**world.state.to_json(after), "turn": setting.config.rounds}
-        assert world.over(loaded(world, case, told))
+        assert world.over(loaded(case, told))
 
 
 @each_case
@@ -410,8 +418,7 @@ def test_validation_never_raises_and_what_is_left_can_be_resolved_and_written_do
         judged = turns.judge(world, on.state, {agent: heard(agent, text)})
         played = turns.resolve(world, on.state, {}, judged)
         assert TurnRecord.from_json(json.loads(played.record.text)).text == played.record.text
-        codes = {one.code for one in (*played.record.drops, *played.record.mends)}
-        assert codes <= READ_CODES | {*world.codes}
+        assert codes_of(played.record) <= READ_CODES | {*world.codes}
     silent = world.validate(on.state, on.actors[0], None)
     assert (silent.drops, silent.mends) == ((), ())
 
@@ -431,7 +438,7 @@ def test_no_ruling_raises(case: Case) -> None:
             ruling = heard(OBSERVER, json.dumps(said))
             ruled = observer.rule(moment.state, intents, ruling.said)
             assert ruled.intents.keys() == intents.keys()
-            assert {one.code for one in (*ruled.drops, *ruled.mends)} <= {*world.codes}
+            assert codes_of(ruled) <= {*world.codes}
             world.resolve(moment.state, ruled.intents)
             canonical(observer.ruled(ruled.intents))
 
@@ -463,7 +470,8 @@ def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
 def test_a_state_that_is_none_is_refused_in_one_line(world: AnyWorld) -> None:
     setting = settled(world, {})
     told = world.state.to_json(start(world, setting))
-    for wrong in ({}, {**told, "turn": "soon"}, {name: [[]] for name in told}):
+    wrongs: list[dict[str, Any]] = [{}, {**told, "turn": "soon"}, {name: [[]] for name in told}]
+    for wrong in wrongs:
         with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
             world.load(setting, wrong)
 
