@@ -192,7 +192,7 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert "fishery" in say("runs")
     assert len(json.loads(say("trace", run.id, "--json"))) == ROUNDS
     turn = json.loads(say("trace", run.id, "2", "--json"))
-    landed = logged(opened, run, 2).record.state["landed"]
+    landed: Any = logged(opened, run, 2).record.state["landed"]
     for boat, figures in turn["arithmetic"].items():
         assert comes_out(figures["landed"])
         assert figures["landed"].endswith(f" = {landed[boat]}")
