@@ -118,6 +118,7 @@ def _claimed(opened: Store, name: str, body: bytes) -> tuple[Run, str]:
     fields = dict(form)
     with opened.playing(opened.find(name).id):
         run = opened.find(name)
+        run.check_versions()
         requests = waiting(run)
         if run.question is None or fields.get("address") != run.question["address"]:
             raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
