@@ -122,6 +122,7 @@ def _claimed(opened: Store, name: str, body: bytes) -> tuple[Run, str]:
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     with opened.playing(opened.find(name).id):
         run = opened.find(name)
+        run.check_versions()
         asked = asked_form(run)
         if run.question is None or addresses != [run.question["address"]]:
             raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from lab.play.playing import RunOptions, begin, go_on
+from lab.proof.verifying import faults
 from lab.store.database import Run, Store
 
 
@@ -14,7 +15,9 @@ def mining(store: Store, **asked: Any) -> Run:
 
 
 def played(store: Store, request: RunOptions) -> Run:
-    """Play a run to its end."""
+    """Play a run to its end; whatever was played, it verifies."""
     run = begin(store, request)
     asyncio.run(go_on(store, run, lambda _: None))
-    return store.find(run.id)
+    run = store.find(run.id)
+    assert list(faults(store, run)) == []
+    return run

@@ -40,7 +40,9 @@ def game(observer: str, models: str = MODELS, **values: Any) -> RunOptions:
 def on(store: Store, run: Run, said: str | None = None) -> Run:
     """Go on with a run, in a loop of its own, as a new process would."""
     asyncio.run(go_on(store, store.find(run.id), lambda _: None, said))
-    return store.find(run.id)
+    run = store.find(run.id)
+    assert list(faults(store, run)) == []
+    return run
 
 
 def granting_all(run: Run) -> str:

@@ -770,7 +770,7 @@ def verifies(store: Store, run: Run) -> Run:
 def test_a_run_that_halts_and_is_resumed_verifies_at_every_stop(opened: Store) -> None:
     """The follow-up question fails, the run halts; then the turn's own question is answered at once."""
     said = {1: UNREADABLE, 2: UNREADABLE, 3: json.dumps({"claim": []})}
-    values = {"rounds": 1, "reask": 1, "on_failure": "halt"}
+    values: dict[str, Any] = {"rounds": 1, "reask": 1, "on_failure": "halt"}
     with answering(lambda address: said[int(address.rpartition("/")[2])]) as asked:
         run = begin(opened, RunOptions("mining", 1, models="openai:m", values=values))
         with pytest.raises(HaltedRunError, match="unreadable"):
@@ -786,7 +786,7 @@ def test_a_run_that_halts_and_is_resumed_verifies_at_every_stop(opened: Store) -
 @pytest.mark.parametrize("second", [json.dumps({"claim": [], "memory": "second"}), UNREADABLE])
 def test_a_run_with_follow_up_questions_verifies(second: str, opened: Store) -> None:
     with answering(lambda address: FIRST if address.endswith("/1") else second):
-        values = {"rounds": 2, "reask": 1, "taint_share": 1.0}
+        values: dict[str, Any] = {"rounds": 2, "reask": 1, "taint_share": 1.0}
         run = verifies(opened, played(opened, RunOptions("mining", 2, models="openai:m", values=values)))
     assert max(len(calls) for calls in opened.attempts(run.id, 0).values()) == 2
 
