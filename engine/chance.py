@@ -39,6 +39,7 @@ class Luck:
     """One agent's own luck in one turn: the draws whose subject is the agent, each named by its event."""
 
     def __init__(self, seed: int, turn: int, agent: str) -> None:
+        self.agent = agent
         # The canonical text of a name up to its event, written once.
         self._stem = _text([seed, turn, agent])[:-1] + ","
 

@@ -35,20 +35,15 @@ def speak(policies: Policies, name: str, noise: float, view: JsonObject, luck: L
         return json.dumps(answer, ensure_ascii=False)
     answer = policies.spoil(view, answer, luck, noise)
     if luck.happens(noise, "noise/reflection"):
-        answer = {**answer, **luck.pick(spoiled_reflections(view), "noise/reflection-kind")}
+        answer = {**answer, **luck.pick(spoiled_reflections(luck.agent), "noise/reflection-kind")}
     text = json.dumps(answer, ensure_ascii=False)
     if luck.happens(noise, "noise/text"):
         return luck.pick(SPOILED_TEXTS, "noise/text-kind")(text)
     return text
 
 
-def viewer(view: JsonObject) -> str:
-    """Tell whose view it is: `you`, or `self` where a seed says so."""
-    return str(view["you"] if "you" in view else view["self"])
-
-
-def spoiled_reflections(view: JsonObject) -> tuple[JsonObject, ...]:
-    """Give fields of a reflection as a model spoils them.
+def spoiled_reflections(agent: str) -> tuple[JsonObject, ...]:
+    """Return fields of an agent's reflection as a model spoils them.
 
     No text, no end, unsafe text, no such agent, no such rating, no ratings.
     """
@@ -57,7 +52,7 @@ def spoiled_reflections(view: JsonObject) -> tuple[JsonObject, ...]:
         {"history_summary": "again and again " * 150},
         {"summary_last_turn": "It was \u202eeerf saw lla\u202c, I \x1b[31mthink\x1b[0m."},
         {"keeps_word_report": {"nobody": 5}},
-        {"aggressor_report": {viewer(view): 11}},
+        {"aggressor_report": {agent: 11}},
         {"keeps_word_report": "they all lie"},
     )
 

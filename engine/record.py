@@ -163,9 +163,12 @@ class Findings:
         self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
 
 
+_as_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
 def canonical(value: Json) -> str:
     """Give the one text of a JSON value: keys sorted, no spaces. What is hashed is this text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _as_canonical(value)
 
 
 def sha256(text: str) -> str:

@@ -11,11 +11,26 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.record import Findings, Json, JsonObject
-from engine.said import clean_text, cut_to_words, whole
+from engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary", "memory")
 REPORTS = ("keeps_word_report", "aggressor_report")
 LOWEST, HIGHEST = 1, 10
+
+CODES: Mapping[str, str] = {
+    "reflection/not-text": "a summary, the notes or the reasoning is not text",
+    "reflection/not-ratings": "a report is not an object of whole numbers",
+    "reflection/unknown-agent": "a report rates somebody who does not play",
+    "reflection/rating-out-of-range": f"a rating is outside {LOWEST} to {HIGHEST}",
+    "reflection/unsafe-characters": "control and invisible characters were removed from a text",
+    "reflection/too-long": f"a text was cut to {TEXT_LIMIT:,} characters",
+}
+"""What the codes of these fields mean. They are among the codes of every world."""
+
+WORD_LIMIT_CODES: Mapping[str, str] = {
+    "reflection/too-many-words": "the reasoning was cut after the words that are kept",
+}
+"""The codes that are added in a world that limits the words of a reasoning."""
 
 Rating = Annotated[int, Field(ge=LOWEST, le=HIGHEST)]
 

@@ -186,10 +186,11 @@ class TurnRecord:
         ),
     ]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the record as plain JSON, with its version."""
-        told = {name: part.dump(getattr(self, name)) for name, part in self.parts().items()}
-        return {"version": RECORD_VERSION, **told}
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """The record as plain JSON, with its version; it is made once and never changed."""
+        parts = {name: part.dump(getattr(self, name)) for name, part in self.parts().items()}
+        return {"version": RECORD_VERSION, **parts}
 
     @classmethod
     def from_json(cls, data: JsonObject) -> "TurnRecord":
@@ -215,7 +216,7 @@ class TurnRecord:
     @cached_property
     def text(self) -> str:
         """The canonical text of the record, which is what is hashed and stored."""
-        return canonical(self.to_json())
+        return canonical(self.told)
 
 
 def upgraded(data: JsonObject) -> JsonObject:
@@ -341,12 +342,19 @@ def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> Json
     requests = world.observer.requests(state, intents) if world.observer else ()
     if not requests:
         return None
-    return {"world": world.name, "turn": state.turn, "you": OBSERVER, "requests": list(requests)}
+    return {
+        "world": world.name,
+        "turn": state.turn,
+        world.viewer_key: OBSERVER,
+        "requests": list(requests),
+    }
 
 
 def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer | None) -> Judged[Any]:  # noqa: ANN401
-    """Put the observer's ruling into the intents; without a parsed ruling the world's own rule decides."""
+    """Put the observer's ruling into the intents; nothing changes if a player was to rule and did not."""
     if world.observer is None or question_of(world, state, judged.intents) is None:
+        return judged
+    if ruling is None and world.observer.asks(state):
         return judged
     ruled = world.observer.rule(state, judged.intents, ruling.said if ruling else None)
     # How the observer's call ended is not part of the record: who observes changes no digest.

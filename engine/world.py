@@ -51,6 +51,10 @@ def hashed_settings(config: Config) -> dict[str, Json]:
     }
 
 
+VIEW_KEYS = ("world", "turn")
+"""What every view has beside the name of its agent, which stands under `World.viewer_key`."""
+
+
 class WorldState(Protocol):
     """What every world's state has beside its own fields."""
 
@@ -60,7 +64,10 @@ class WorldState(Protocol):
 
 
 class Intent(Protocol):
-    """What an answer came to: the world's own moves, and the agent's reflection."""
+    """What an answer came to: the world's own moves, and the agent's reflection.
+
+    In its JSON the reflection is an object under `reflection`, with the fields of `engine.reflection`.
+    """
 
     @property
     def reflection(self) -> Reflection:
@@ -192,7 +199,9 @@ class World(Generic[C, S, I]):
     setup(config, agents, seed)      the first state
     actors(state)                    who is asked this turn
     owner(state, actor)              the agent of the run whose player answers for an actor
-    observe(state, agent)            that agent's view: plain JSON of what it may know, no prose
+    observe(state, agent)            that agent's view: plain JSON of what it may know, no prose. It has
+                                     `world` and `turn`, and the agent's name under `viewer_key`
+    private(config)                  what one agent alone may know of the state's JSON, as paths (below)
     validate(state, agent, answer)   intent, drops, mends; never raises on what an agent said (None: nothing)
     resolve(state, intents)          next state, events, draws; pure; an actor without intent does nothing
     over, scores, measures           the end, the score of each agent, the figures of a whole run
@@ -200,7 +209,18 @@ class World(Generic[C, S, I]):
     load(setting, data)              a state from its JSON; ValueError if it is no such state
     names(n)                         the default names of n agents
     picture(state)                   the state for people: rows of short words
-    prompts(config)                  the prompt variant that the config asks for
+    prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
+    events                           what each type of event says: its own fields, a colon, what happened.
+                                     A message is an event of the type `message`, with `text` and, where it
+                                     is not to all, `to`
+    codes                            what each code of a rejection or correction means; the rules, and an
+                                     observer's, give no other. Those of reading are in `nodes.reading`
+    viewer_key                       the key under which a view names its agent
+
+    A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
+    a list), `[*]` is each element of a list, `[agent]` is the entry of an object that has the agent's name,
+    and `[key=agent]` is each element of a list whose `key` is the agent's name:
+    `history[*].deeds[unit=agent].meant`. Nobody else's view depends on such a value.
     """
 
     name: str
@@ -211,6 +231,7 @@ class World(Generic[C, S, I]):
     actors: Callable[[S], tuple[str, ...]]
     owner: Callable[[S, str], str]
     observe: Callable[[S, str], JsonObject]
+    private: Callable[[C], tuple[str, ...]]
     validate: Callable[[S, str, JsonObject | None], Validated[I]]
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
     over: Callable[[S], bool]
@@ -226,6 +247,8 @@ class World(Generic[C, S, I]):
     picture: Callable[[S], Sequence[Sequence[str]]]
     prompts: Callable[[C], str]
     events: Mapping[str, str]
+    codes: Mapping[str, str]
+    viewer_key: str = "you"
     observer: Observer[S, I] | None = None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from engine.memory import Memory
 from engine.turn import Judged, Turn, TurnRecord
 from engine.world import AnyWorld, Setting
-from nodes.state import TurnState, memories_of, setting_of
+from nodes.state import TurnState, memories_from, setting_of
 
 T = TypeVar("T")
 
@@ -41,6 +41,7 @@ class Present:
         self._setting: Made[Setting[Any]] = Made(lambda run: setting_of(world, run))
         self._judged: Made[Judged[Any]] = Made(lambda told: Judged.from_json(world, told))
         self._record: Made[TurnRecord] = Made(TurnRecord.from_json)
+        self._memories: Made[Mapping[str, Memory]] = Made(memories_from)
         self._state: Made[Any] = Made(lambda _: None)
 
     def setting(self, state: TurnState) -> Setting[Any]:
@@ -59,7 +60,7 @@ class Present:
 
     def memories(self, state: TurnState) -> Mapping[str, Memory]:
         """Return everybody's memory at the start of the turn."""
-        return memories_of(state)
+        return self._memories.of(state["memories"])
 
     def judged(self, state: TurnState) -> Judged[Any]:
         """Return what became of the answers."""
@@ -76,9 +77,9 @@ class Present:
         return told
 
     def leave_turn(self, turn: Turn[Any, Any]) -> dict[str, Any]:
-        """Return the JSON of the record of a resolved turn; its state is that of the next turn."""
+        """Return the JSON of the record of a resolved turn, with which the next one begins."""
         record = turn.record
-        told = record.to_json()
-        self._record.leave(told, record)
-        self._state.leave(told["state"], turn.resolved.state)
-        return told
+        self._record.leave(record.told, record)
+        self._state.leave(record.told["state"], turn.resolved.state)
+        self._memories.leave(record.told["memories"], turn.memories)
+        return record.told

@@ -6,6 +6,7 @@ others is foreign: it reaches a prompt only inside the view, as JSON on one line
 """
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,10 @@ from engine.record import Json, JsonObject
 from engine.world import AnyWorld, Config, Setting, settle
 
 ROOT = Path(__file__).parents[1] / "prompts"
-"""The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md."""
+"""The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md.
+
+A variant with a slash in its name is the path of any other folder that holds these files.
+"""
 
 VIEW = frozenset({"view"})
 """All that a turn template may use."""
@@ -49,6 +53,7 @@ class PromptSet:
 
     world: str
     variant: str
+    """Its name, or the path of its folder as it was given."""
     lang: str
     system: str
     """The template of the system text."""
@@ -57,51 +62,67 @@ class PromptSet:
     schema: str
     """The JSON schema of the world's answers, compact."""
     observer: str = ""
-    """The system text of the observer, if it is a model: prompts/<world>/observer.<lang>.md, filled in."""
+    """The system text of the observer, if it is a model: observer.<lang>.md, filled in."""
 
     def place(self, part: str) -> str:
         """Name the file of one part, `system` or `turn`."""
-        return f"prompts/{self.world}/{self.variant}/{part}.{self.lang}.md"
+        return _name(folder_of(self.world, self.variant) / f"{part}.{self.lang}.md")
 
 
-def variants(world_name: str) -> tuple[str, ...]:
-    """List the variants that a world has prompts for."""
-    return tuple(sorted({file.parent.name for file in (ROOT / world_name).glob("*/*.md")}))
+def is_path(variant: str) -> bool:
+    """Return whether a variant is the path of a folder rather than a name."""
+    return "/" in variant or os.sep in variant
+
+
+def folder_of(world_name: str, variant: str) -> Path:
+    """Return the folder of a variant; a relative path starts at the working directory."""
+    return Path(variant) if is_path(variant) else ROOT / world_name / variant
+
+
+def variants(world: AnyWorld) -> tuple[str, ...]:
+    """Return the variants of a world: those of this checkout, and the path of its default if it is one."""
+    names = {file.parent.name for file in (ROOT / world.name).glob("*/*.md")}
+    default = world.prompts(_default_setting(world).config)
+    return (*sorted(names), *([default] if is_path(default) else []))
 
 
 def languages(world_name: str, variant: str) -> tuple[str, ...]:
-    """List the languages of a variant."""
-    files = (ROOT / world_name / variant).glob("system.*.md")
+    """Return the languages of a variant."""
+    files = folder_of(world_name, variant).glob("system.*.md")
     return tuple(sorted(file.name.split(".")[1] for file in files))
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
     """Read a variant in a language, for a config (the world's own defaults, if none is given).
 
-    PromptError says in one line what is wrong with it.
+    The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
     config = config or _default_setting(world).config
-    _known("variant", f"prompts/{world.name}", variant, variants(world.name))
-    _known("language", f"prompts/{world.name}/{variant}", lang, languages(world.name, variant))
-    folder = ROOT / world.name / variant
+    folder = folder_of(world.name, variant)
+    if is_path(variant):
+        _check_folder(folder)
+    else:
+        _known("variant", f"prompts/{world.name}", variant, variants(world))
+    _known("language", _name(folder), lang, languages(world.name, variant))
     prompts = PromptSet(
         world.name,
         variant,
         lang,
-        system=_with_includes(folder / f"system.{lang}.md", _placeholders_of(world)),
-        turn=_with_includes(folder / f"turn.{lang}.md", VIEW),
+        system=_with_includes(world, folder / f"system.{lang}.md", _placeholders_of(world)),
+        turn=_with_includes(world, folder / f"turn.{lang}.md", VIEW),
         schema=answer_schema(world, config),
     )
     system_text(prompts, _default_setting(world))
     _check_turn(prompts)
     if world.observer is not None:
-        return replace(prompts, observer=_observer_text(world, lang, config))
+        return replace(prompts, observer=_observer_text(world, folder, lang, config))
     return prompts
 
 
-def _observer_text(world: AnyWorld, lang: str, config: Config) -> str:
-    """Render what an observer that is a model is told."""
-    file = ROOT / world.name / f"observer.{lang}.md"
+def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
+    """Render what an observer that is a model is told; the file may stand in the folder of the variant."""
+    file = folder / f"observer.{lang}.md"
+    file = file if file.exists() else _shared(world, folder, file.name)
     ruling = one_line_json(world.observer.ruling(()).model_json_schema()) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
     return _render(_name(file), _template(_read(file, values)), values)
@@ -197,6 +218,27 @@ def _known(kind: str, place: str, name: str, names: Collection[str]) -> None:
         raise PromptError(f"{place} has no {kind} {name!r}; there are: {', '.join(names) or 'none'}")
 
 
+def _check_folder(folder: Path) -> None:
+    """Raise PromptError if the path of a variant does not lead to a folder."""
+    try:
+        found = folder.is_dir()
+    except OSError as error:
+        raise PromptError(f"{folder}: {error.strerror}") from error
+    if not found:
+        raise PromptError(f"{folder}: there is no such folder")
+
+
+def _shared(world: AnyWorld, folder: Path, name: str) -> Path:
+    """Return the file that variants share: in the folder above the variant's, else in prompts/<world>/."""
+    above, of_world = _above(folder) / name, ROOT / world.name / name
+    return of_world if of_world.exists() and not above.exists() else above
+
+
+def _above(folder: Path) -> Path:
+    """Return the folder above another one, whose path may be `.` or end in `..`."""
+    return folder / ".." if folder.name in {"", ".."} else folder.parent
+
+
 def _placeholders_of(world: AnyWorld) -> frozenset[str]:
     """Give the names that a system template of a world may use."""
     return frozenset({*world.config.model_fields, "agents", "schema"})
@@ -207,13 +249,15 @@ def _default_setting(world: AnyWorld) -> Setting[Any]:
     return settle(world, world.names(world.default_agents), 0, {})
 
 
-def _with_includes(file: Path, known: Collection[str]) -> str:
+def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
     """Read a template and put the files that it includes in their places."""
-    folder = file.parents[1]
-    text = _INCLUDE.sub(lambda found: _read(folder / found["name"], known), _read(file, known))
+    text = _INCLUDE.sub(
+        lambda found: _read(_shared(world, file.parent, found["name"]), known), _read(file, known)
+    )
     if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
+        shared = _name(_above(file.parent))
         raise PromptError(
-            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {_name(folder)}, not itself including'
+            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {shared}, not itself including'
         )
     return text
 
@@ -330,8 +374,8 @@ def _vocabulary(template: str) -> set[str]:
 
 
 def _name(file: Path) -> str:
-    """Name a file as people do: from the checkout."""
-    return file.relative_to(ROOT.parent).as_posix()
+    """Return the name of a file as people say it: from the checkout, or as it was given."""
+    return (file.relative_to(ROOT.parent) if file.is_relative_to(ROOT) else file).as_posix()
 
 
 def _first_line(error: Exception) -> str:

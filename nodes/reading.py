@@ -6,7 +6,7 @@ object that stands in fences or prose (`embedded`); json-repair on what begins a
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import json_repair
@@ -21,6 +21,23 @@ LONGEST_REPAIR = 100_000
 """Characters beyond which an answer is not repaired."""
 MOST_BEGINNINGS = 1_000
 """Opening braces in prose beyond which no object is looked for."""
+CODES: Mapping[str, str] = {
+    "read/unreadable": "the answer holds no JSON object that can be read",
+    "read/other-object": "an object before the last one in a text that holds several",
+    "read/duplicate-key": "a key that was said before in the same object",
+    "read/half-characters": "halves of surrogate pairs were replaced by question marks",
+    "read/repaired": "a broken JSON object was completed",
+}
+"""What the codes of reading a text mean."""
+
+FAILURE_CODES: Mapping[str, str] = {
+    "read/refused": "the model refused to answer",
+    "read/truncated": "the answer was cut off at its greatest length",
+    "read/provider-error": "the provider gave an error instead of an answer",
+    "read/timed-out": "no answer came in time",
+}
+"""What the codes of calls without an answer mean: each is `read/` and how the call ended."""
+
 DEEPEST = 32
 """Levels of nesting beyond which an answer is not read."""
 LONGEST_NUMBER = 18

@@ -4,7 +4,7 @@ Off unless the config says `reask`. The second answer counts if it is a decision
 not count is written down as refused or replaced, and both calls are in the journal, each its own attempt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.answer import DECISIONS, ParsedAnswer
@@ -12,6 +12,9 @@ from engine.record import Drop, Mend, excerpt
 from engine.said import TEXT_LIMIT
 from nodes.journal import Prompt, Reply
 from nodes.prompting import one_line_json, second_text
+
+CODES: Mapping[str, str] = {"read/second-answer": "the other one of the two answers of an agent counts"}
+"""What the code of the answer that does not count means."""
 
 MOST_REFUSED = 20
 """Refused things that are shown: a prompt stays bounded, whatever was answered."""

@@ -87,11 +87,6 @@ def setting_of(world: AnyWorld, run: Identity) -> Setting[Any]:
     return settle(world, run["agents"], run["seed"], run["config"])
 
 
-def memories_of(state: TurnState) -> dict[str, Memory]:
-    """Return everybody's memory at the start of this turn."""
-    return {agent: Memory(**memory) for agent, memory in state["memories"].items()}
-
-
-def now(world: AnyWorld, state: TurnState) -> Any:  # noqa: ANN401  a world's own state
-    """Return the world's state at the start of this turn."""
-    return world.load(setting_of(world, state["run"]), state["world"])
+def memories_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, Memory]:
+    """Return everybody's memory from its JSON."""
+    return {agent: Memory(**memory) for agent, memory in told.items()}

@@ -8,7 +8,9 @@ from typing import Any
 
 from engine.chance import Luck
 from engine.policy import speak
+from engine.turn import view_of, views
 from engine.world import AnyWorld, Setting, settle
+from tests.turns import NO_MEMORIES, play
 
 HUGE = "9" * 401
 BIDI = "safe\u202eefas\u2066\u0007\x1b[2J\x00\ufeff"
@@ -41,21 +43,10 @@ def scene(world: AnyWorld, turns: int = 3) -> Scene:
     state = world.setup(setting.config, setting.agents, setting.seed)
     policy = world.policies.by_name[world.policies.default]
     for turn in range(turns):
-        said = {a: policy(_view(world, state, a), Luck(1, turn, a)) for a in world.actors(state)}
-        intents = {a: world.validate(state, a, answer).intent for a, answer in said.items()}
-        state = world.resolve(state, intents).state
+        seen = views(world, state, NO_MEMORIES)
+        said = {agent: policy(view, Luck(1, turn, agent)) for agent, view in seen.items()}
+        state = play(world, state, said).resolved.state
     return Scene(world, setting, state)
-
-
-def _view(world: AnyWorld, state: Any, agent: str) -> dict[str, Any]:
-    mind = {
-        "notes": "",
-        "last_summary": "",
-        "history_summary": "",
-        "keeps_word_report": {},
-        "aggressor_report": {},
-    }
-    return {**world.observe(state, agent), "memory": mind}
 
 
 def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
@@ -66,7 +57,7 @@ def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
     for k in range(size):
         agent = random.choice(on.actors)
         luck = Luck(seed, k, agent)
-        view = _view(on.world, on.state, agent)
+        view = view_of(on.world, on.state, NO_MEMORIES, agent)
         text = speak(on.world.policies, random.choice(names), random.choice((0, 0.2, 0.9)), view, luck)
         if random.random() < 0.6:
             text = _restated(random, text, fields, on.actors)

@@ -222,7 +222,7 @@ class WorldPrompts:
     def templates(self) -> list[Template]:
         """Return every template in the folder of the world, those that somebody added included."""
         name = self.world.name
-        found = [(v, lang) for v in prompting.variants(name) for lang in prompting.languages(name, v)]
+        found = [(v, lang) for v in prompting.variants(self.world) for lang in prompting.languages(name, v)]
         observers = sorted((prompting.ROOT / name).glob("observer.*.md"))
         found += [(OBSERVER, file.name.split(".")[1]) for file in observers]
         return [Template(name, v, lang, shipped=lang in self.shipped.get(v, ())) for v, lang in found]

@@ -1,6 +1,7 @@
 """Loading, checking and rendering prompts, with templates written for each test into a folder of its own."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -71,9 +72,9 @@ def test_variants_and_languages_are_the_folders_and_files_that_are_there(write: 
     write(variant="b", lang="zh")
     write(variant="b", lang="en")
     write(variant="a")
-    assert variants("mining") == ("a", "b")
+    assert variants(MINING) == ("a", "b")
     assert (languages("mining", "a"), languages("mining", "b")) == (("en",), ("en", "zh"))
-    assert (variants("chess"), languages("mining", "c")) == ((), ())
+    assert languages("mining", "c") == ()
 
 
 def test_a_prompt_set_is_whole_once_it_is_loaded(write: Write, tmp_path: Path) -> None:
@@ -89,9 +90,55 @@ def test_an_unknown_variant_is_told_with_those_there_are(write: Write) -> None:
     assert refusal("c") == "prompts/mining has no variant 'c'; there are: a, b"
 
 
-def test_a_variant_outside_the_folder_is_unknown(write: Write) -> None:
-    write()
-    assert "no variant '../mining/plain'" in refusal("../mining/plain")
+def test_a_variant_with_a_slash_is_the_path_of_a_folder(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("Ours.\n")
+    mine = shutil.copytree(tmp_path / "prompts" / "mining" / "plain", tmp_path / "mine")
+    (mine / "system.en.md").write_text("Mine.\n")
+    monkeypatch.chdir(mine)
+    for path in (str(mine), "../mine", "./", "../mine/"):
+        prompts = load_prompts(MINING, path, "en")
+        assert (prompts.variant, prompts.system) == (path, "Mine.\n")
+    assert languages("mining", "./") == ("en",)
+    assert variants(MINING) == ("plain",), "only a world's own default is listed"
+    assert refusal("mine") == "prompts/mining has no variant 'mine'; there are: plain"
+    (mine / "turn.en.md").write_text("{{ view.messages }}")
+    assert refusal("../mine").startswith("../mine/turn.en.md: use {{ view }} once")
+    assert refusal("./mine") == "mine: there is no such folder"
+    assert refusal("../mine", "zh") == "../mine has no language 'zh'; there are: en"
+    assert refusal("./" + 300 * "m").endswith("File name too long")
+
+
+def test_a_folder_elsewhere_shares_files_of_the_folder_above_it_and_of_its_world(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write('{% include "rules.en.md" %}')
+    (tmp_path / "prompts" / "mining" / "rules.en.md").write_text("The rules of all.\n")
+    mine = shutil.copytree(tmp_path / "prompts" / "mining" / "plain", tmp_path / "elsewhere" / "mine")
+    assert load_prompts(MINING, str(mine), "en").system == "The rules of all.\n"
+    (tmp_path / "elsewhere" / "rules.en.md").write_text("My rules.\n")
+    assert load_prompts(MINING, str(mine), "en").system == "My rules.\n"
+    monkeypatch.chdir(mine)
+    assert load_prompts(MINING, "./", "en").system == "My rules.\n"
+    (tmp_path / "elsewhere" / "rules.en.md").write_text("{{ nosuch }}")
+    assert refusal(str(mine)).startswith(f"{tmp_path}/elsewhere/rules.en.md: unknown placeholder nosuch;")
+
+
+def test_what_an_observer_is_told_stands_beside_a_variant_or_above_it_or_in_its_world(
+    tmp_path: Path,
+) -> None:
+    shipped = prompting.ROOT / "trust"
+    mine = shutil.copytree(shipped / "plain", tmp_path / "elsewhere" / "mine")
+
+    def told() -> str:
+        return load_prompts(WORLDS["trust"], str(mine), "en").observer
+
+    assert told() == load_prompts(WORLDS["trust"], "plain", "en").observer
+    (mine.parent / "observer.en.md").write_text("Above, {{ beg }}.")
+    assert told() == "Above, 1."
+    (mine / "observer.en.md").write_text("Beside.")
+    assert told() == "Beside."
 
 
 def test_an_unknown_language_is_told_with_those_there_are(write: Write) -> None:
@@ -218,7 +265,7 @@ def test_a_file_shared_by_the_variants_of_a_world_stands_in_its_place(write: Wri
     (tmp_path / "prompts" / "mining" / "rules.en.md").write_text("Up to {{ mine_cap }}.\n")
     prompts = load_prompts(MINING, "plain", "en")
     assert prompts.system == "Hello.\nUp to {{ mine_cap }}.\nBye.\n"
-    assert variants("mining") == ("plain",)
+    assert variants(MINING) == ("plain",)
 
 
 def test_an_error_in_a_shared_file_is_told_by_that_files_name(write: Write, tmp_path: Path) -> None:

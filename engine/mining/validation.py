@@ -37,6 +37,30 @@ Source: docs/rules/mining.md#no-answer, docs/rules/mining.md#settings-of-every-w
 """
 
 
+CODES: Mapping[str, str] = {
+    "mining/unknown-field": "the answer has a field that is not known",
+    "mining/not-a-list": "the value of `claim`, `raid`, `defend`, `mine` or `plan` is not a list",
+    "mining/not-a-step": "a step of `plan` is not an object that names a kind",
+    "mining/bad-shape": "an action has the wrong shape or type",
+    "mining/off-grid": "the plot lies outside the grid",
+    "mining/already-owned": "a claim of a plot that has an owner",
+    "mining/own-plot": "a raid on the agent's own plot",
+    "mining/not-yours": "a defence or mining of a plot that is not the agent's own",
+    "mining/unowned": "a raid on a plot that nobody owns",
+    "mining/immune": "a raid on a plot that is still immune",
+    "mining/repeat": "the answer has the same kind and plot before",
+    "mining/no-stamina": "mining with less than 1 stamina",
+    "mining/over-budget": "an action was pruned from the end, since the stamina did not suffice",
+    "mining/no-communication": "a message where communication is off",
+    "mining/message/not-text": "a message that is not text",
+    "mining/cut-to-cap": "mining with more than the cap was cut to the cap",
+    "mining/rationalized": "a removed action was replaced by a random legal one",
+    "mining/message/unsafe-characters": "control and invisible characters were removed from a message",
+    "mining/message/too-long": "a message was cut to `message_limit`",
+}
+"""What the codes of rejections and corrections mean. Source: docs/rules/mining.md#nothing-disappears."""
+
+
 Whose: TypeAlias = Literal["own", "another's", "nobody's", "off-grid"]
 
 REFUSALS: Mapping[tuple[Kind, Whose], str] = {

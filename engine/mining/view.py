@@ -12,6 +12,9 @@ from engine.record import Json, JsonObject
 
 UNOWNED = ".."
 
+PRIVATE = ("gold[agent]", "deeds[agent]", "fined[agent]")
+"""What one agent alone may know of a state. Source: docs/rules/mining.md#what-a-view-never-shows."""
+
 
 def observe(state: State, agent: str) -> JsonObject:
     """Return the view of one agent as plain JSON, with plots as [row, col].

@@ -1,5 +1,6 @@
 """mining as a world: its functions under the names of the contract."""
 
+from engine import reflection
 from engine.mining import state, validation
 from engine.mining.actions import MiningAction
 from engine.mining.arithmetic import arithmetic
@@ -8,7 +9,7 @@ from engine.mining.policies import POLICIES
 from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
 from engine.mining.validation import Intent, validate
-from engine.mining.view import draw_map, observe
+from engine.mining.view import PRIVATE, draw_map, observe
 from engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
@@ -20,6 +21,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     actors=lambda state: state.setting.agents,
     owner=lambda _, agent: agent,
     observe=observe,
+    private=lambda _: PRIVATE,
     validate=validate,
     resolve=resolve,
     over=lambda state: state.turn >= state.config.rounds,
@@ -35,6 +37,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     picture=lambda state: [row.split(" ") for row in draw_map(state)],
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
+    codes={**validation.CODES, **reflection.CODES},
 )
 """The world `mining`.
 

@@ -31,6 +31,18 @@ from engine.nations.state import Goods, Pairs, State, exactly
 from engine.nations.validation import IDLE, Intent
 from engine.record import Json, Mend
 
+CODES: Mapping[str, str] = {
+    "nations/attacks-scaled": "attacks beyond the army were scaled to it",
+    "nations/purchase-cut": "a purchase was cut to the mils that the money bought",
+    "nations/grant-cut": "a grant of money was cut to what could be paid",
+    "nations/resource-grant-cut": "a grant of a resource was cut to what could be handed over",
+    "nations/disband-cut": "mils to disband were cut to those that were there",
+}
+"""What the codes of orders that were carried out in part mean.
+
+Source: docs/rules/nations.md#nothing-is-lost-silently.
+"""
+
 T = TypeVar("T")
 
 
@@ -140,7 +152,7 @@ def _hand_over(supply: Pairs, orders: Orders) -> tuple[Goods, tuple[Mend, ...]]:
                 given.setdefault(receiver, {})[resource] = paid
             if paid < amount:
                 grant: dict[str, Json] = {"resource_grants": {receiver: {resource: amount}}}
-                mends.append(_cut(giver, "resource-grant-cut", grant, {receiver: {resource: paid}}))
+                mends.append(_cut(giver, "nations/resource-grant-cut", grant, {receiver: {resource: paid}}))
         handed_over[giver] = _by_name(given)
     return handed_over, tuple(mends)
 
@@ -160,7 +172,7 @@ def allocate(state: State, orders: Orders) -> Allocation:
         if sum(ordered.values()) > army:
             scaled = in_proportion(army, ordered)
             attacks[agent] = _positive(scaled)
-            mends.append(_cut(agent, "attacks-scaled", {"attacks": ordered}, scaled))
+            mends.append(_cut(agent, "nations/attacks-scaled", {"attacks": ordered}, scaled))
     attacking = {agent: sum(sent.values()) for agent, sent in attacks.items()}
     return Allocation(
         attacks,
@@ -239,7 +251,7 @@ def purchase(state: State, orders: Orders, upkeep: Upkeep) -> Purchases:
         wanted = orders.mil_purchase_intent[agent]
         bought[agent] = min(wanted, money // price)
         if bought[agent] < wanted:
-            mends.append(_cut(agent, "purchase-cut", {"purchase_mils": wanted}, bought[agent]))
+            mends.append(_cut(agent, "nations/purchase-cut", {"purchase_mils": wanted}, bought[agent]))
     cost = {agent: mils * price for agent, mils in bought.items()}
     left = {agent: money - cost[agent] for agent, money in upkeep.money_after_upkeep.items()}
     return Purchases(bought, cost, left, tuple(mends))
@@ -282,7 +294,7 @@ def transfer(state: State, orders: Orders, purchases: Purchases) -> Transfers:
             paid[giver][receiver] = grant
             if grant < amount:
                 mends.append(
-                    _cut(giver, "grant-cut", {"money_grants": {receiver: amount}}, {receiver: grant})
+                    _cut(giver, "nations/grant-cut", {"money_grants": {receiver: amount}}, {receiver: grant})
                 )
     paid = {giver: _by_name(_positive(grants)) for giver, grants in paid.items()}
     received, factor = _turned(paid), exactly(state.constants.c_trade_factor)
@@ -315,7 +327,7 @@ def end_turn(  # noqa: PLR0913, PLR0917  the last phase needs most ledgers
         dismissed[agent] = min(wanted, there)
         army[agent] = there - dismissed[agent]
         if dismissed[agent] < wanted:
-            mends.append(_cut(agent, "disband-cut", {"disband_mils": wanted}, dismissed[agent]))
+            mends.append(_cut(agent, "nations/disband-cut", {"disband_mils": wanted}, dismissed[agent]))
     return EndOfTurn(
         twice,
         dismissed,
@@ -386,7 +398,7 @@ def _cut(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
     Source: docs/rules/nations.md#nothing-is-lost-silently.
     """
     (name,) = said
-    return Mend(agent, "budget", f"nations/{code}", said, {name: kept})
+    return Mend(agent, "budget", code, said, {name: kept})
 
 
 PHASES: Mapping[str, Callable[..., Any]] = {

@@ -36,6 +36,23 @@ MOST = 10**12
 Source: docs/rules/nations.md#large-numbers.
 """
 
+CODES: Mapping[str, str] = {
+    "nations/unknown-field": "the field is undeclared, or an alias beside its field",
+    "nations/bad-shape": "the field does not match its shape, and has its default",
+    "nations/unknown-agent": "the entry names an unknown agent",
+    "nations/self-target": "the order is against or for the agent itself",
+    "nations/not-yours": "the territory belongs to somebody else",
+    "nations/already-ceded": "the territory is already ceded in this answer",
+    "nations/capital": "under a map, the territory is a capital",
+    "nations/not-touching": "under a map, the territory does not touch the receiver's land",
+    "nations/no-messages": "messages are off",
+    "nations/alias": "the value was taken under the field's name",
+    "nations/message/unsafe-characters": "control and invisible characters were removed from a message",
+    "nations/message/too-long": "a message was cut to `message_limit`",
+    "nations/too-large": "a number was cut to 10^12",
+}
+"""What the codes of this phase mean. Source: docs/rules/nations.md#nothing-is-lost-silently."""
+
 T = TypeVar("T")
 
 

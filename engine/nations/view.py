@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from engine.nations.accounts import Account
 from engine.nations.actions import EVERYBODY
-from engine.nations.state import Pairs, State, listed
+from engine.nations.state import NationsConfig, Pairs, State, listed
 from engine.record import Json, JsonObject
 
 
@@ -46,6 +46,23 @@ def observe(state: State, agent: str) -> JsonObject:
         if config.reports == "published":
             view["reports"] = _published(state)
     return view
+
+
+def private(config: NationsConfig) -> tuple[str, ...]:
+    """Return what one agent alone may know of a state, as paths; the treatments say what is public.
+
+    Source: docs/rules/nations.md#messages-to-an-agent, docs/rules/nations.md#published-reports,
+    docs/rules/nations.md#partial-observability, docs/rules/nations.md#own-observability.
+    """
+    paths = ["messages[1=agent].2"]
+    if config.reports == "private":
+        paths += ["keeps_word[agent]", "aggressor[agent]"]
+    if config.observability != "full":
+        paths += ["accounts[agent]", "welfare[agent]", "handed_over[agent]"]
+        paths += ["attacked[agent]", "granted[agent]", "ceded[agent]"]
+    if config.observability == "own":
+        paths += ["territories[agent]", "army[agent]"]
+    return tuple(paths)
 
 
 def _board_of(state: State, agents: tuple[str, ...]) -> JsonObject:

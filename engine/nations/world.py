@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from string import ascii_uppercase
 
-from engine.nations import state, validation
+from engine import reflection
+from engine.nations import phases, state, validation
 from engine.nations.arithmetic import arithmetic
 from engine.nations.metrics import measures
 from engine.nations.policies import POLICIES
 from engine.nations.resolution import EVENTS, resolve
 from engine.nations.state import NationsConfig, State
 from engine.nations.validation import Intent, validate
-from engine.nations.view import observe, picture
+from engine.nations.view import observe, picture, private
 from engine.world import World, in_letters
 
 
@@ -49,6 +50,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     actors=lambda state: state.setting.agents,
     owner=lambda _, agent: agent,
     observe=observe,
+    private=private,
     validate=validate,
     resolve=resolve,
     over=lambda state: state.turn >= state.config.rounds,
@@ -64,5 +66,12 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     picture=picture,
     prompts=lambda _: "plain",
     events=EVENTS,
+    codes={
+        **validation.CODES,
+        **phases.CODES,
+        **reflection.CODES,
+        **reflection.WORD_LIMIT_CODES,
+    },
+    viewer_key="self",
 )
 """The world under the contract. Source: docs/rules/nations.md#end-of-the-run."""

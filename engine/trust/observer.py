@@ -44,6 +44,21 @@ class Rulings:
     mends: tuple[Mend, ...] = ()
 
 
+CODES: Mapping[str, str] = {
+    "observer/not-rulings": "the observer's `rulings` are not an object",
+    "observer/no-ruling": "a request got no ruling, and is declined",
+    "observer/bad-ruling": "a ruling is not an object; the request is declined",
+    "observer/bad-grant": "a grant is not a whole number; the request is declined",
+    "observer/bad-reason": "a reason is not text; the grant stands",
+    "observer/unknown-field": "a field that the schema does not have; the rest stands",
+    "observer/not-asked": "a ruling on a unit that did not ask",
+    "observer/cut-to-request": "a grant was cut to the range from 0 to the amount asked",
+    "observer/reason/too-long": f"the reason of a ruling was cut to {REASON_LIMIT} characters",
+    "observer/reason/unsafe-characters": "control and invisible characters were removed from a reason",
+}
+"""What the codes of an observer's answer mean. Source: docs/rules/trust.md#reading-a-ruling."""
+
+
 def is_scripted(observer: str) -> bool:
     """Return whether an observer decides by a rule, so that nobody has to be asked.
 

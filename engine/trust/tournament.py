@@ -13,13 +13,14 @@ from itertools import combinations_with_replacement
 from math import sqrt
 from typing import TypeAlias
 
+from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.chance import Luck, chance
+from engine.memory import Memory
 from engine.record import Json
 from engine.trust.policies import Sight, decide, notes
-from engine.trust.rules import resolve
 from engine.trust.state import State, TrustConfig, actors, over, setup
-from engine.trust.validation import validate
-from engine.trust.view import observe
+from engine.trust.world import TRUST
+from engine.turn import judge, view_of
 
 SEATS = ("one", "other")
 Z95 = 1.96
@@ -139,16 +140,17 @@ def playing_out(config: TrustConfig, names: Sequence[str], seed: int) -> Iterato
     """
     state = setup(config, SEATS, seed)
     playing = dict(zip(SEATS, names, strict=True))
-    memories: dict[str, str] = {}
+    memories: dict[str, Memory] = {}
     yield state
     while not over(state):
-        intents = {}
+        answers = {}
         for unit in actors(state):
-            sight = Sight({**observe(state, unit), "memory": {"notes": memories.get(unit, "")}})
+            sight = Sight(view_of(TRUST, state, memories, unit))
             answer = decide(playing[state.unit[unit].team], sight, Luck(seed, state.turn, unit))
-            memories[unit] = notes(sight)
-            intents[unit] = validate(state, unit, answer).intent
-        state = resolve(state, intents).state
+            memories[unit] = Memory(notes(sight))
+            answers[unit] = ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, dict(answer))
+        judged = judge(TRUST, state, answers)  # a scripted observer rules as the turn is resolved
+        state = TRUST.resolve(state, judged.intents).state
         yield state
 
 

@@ -185,6 +185,26 @@ def _at_threshold(state: State, agent: str, _: Order) -> str | None:
     return None if state.unit[agent].sats >= state.config.threshold else "trust/below-threshold"
 
 
+CODES: Mapping[str, str] = {
+    "trust/no-action": "the answer names no known action",
+    "trust/bad-target": "the target of the action is not text",
+    "trust/no-target": "the action names no target, and there is not exactly one opponent",
+    "trust/unknown-target": "no unit has the name of the target",
+    "trust/self-target": "a unit cannot choose itself",
+    "trust/dead-target": "the target is dead",
+    "trust/ally": "an attack on an ally",
+    "trust/not-an-ally": "sats sent to a unit that is not an ally",
+    "trust/bad-amount": f"the amount is not a whole number from 1 to {MOST:,}",
+    "trust/not-enough-sats": "sats sent that the unit does not have",
+    "trust/no-reason": "a request without a reason",
+    "trust/below-threshold": "a replicate with too few sats",
+    "trust/not-needed": "a field that the action does not need; the action stands",
+    "trust/unknown-field": "a field that the schema does not have; the action stands",
+    "trust/reason/too-long": f"the reason of a request was cut to {REASON_LIMIT} characters",
+    "trust/reason/unsafe-characters": "control and invisible characters were removed from a reason",
+}
+"""What the codes of a unit's answer mean. Source: docs/rules/trust.md#rejected-actions."""
+
 Check = Callable[[State, str, Order], str | None]
 """One check of an action: the code of the rejection, or None if the action passes."""
 

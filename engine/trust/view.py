@@ -12,6 +12,14 @@ from functools import lru_cache
 from engine.record import Json, JsonObject
 from engine.trust.state import Deed, Round, State, Unit
 
+PRIVATE = (
+    *("units[id=agent].idle", "units[id=agent].begged"),
+    *("units[id=agent].granted", "units[id=agent].high_fived"),
+    *("history[*].deeds[unit=agent].meant", "history[*].deeds[unit=agent].chosen"),
+    *("history[*].effects[unit=agent].cause", "rulings[agent]"),
+)
+"""What one unit alone may know of a state. Source: docs/rules/trust.md#private-facts."""
+
 
 def observe(state: State, agent: str) -> JsonObject:
     """Return the view of one unit as plain JSON.

@@ -2,7 +2,8 @@
 
 from string import ascii_lowercase
 
-from engine.trust import state, validation
+from engine import reflection
+from engine.trust import observer, state, validation
 from engine.trust.actions import TrustAction
 from engine.trust.arithmetic import arithmetic
 from engine.trust.metrics import measures
@@ -11,7 +12,7 @@ from engine.trust.policies import POLICIES
 from engine.trust.rules import EVENTS, resolve
 from engine.trust.state import State, TrustConfig
 from engine.trust.validation import Intent, validate
-from engine.trust.view import observe, picture
+from engine.trust.view import PRIVATE, observe, picture
 from engine.world import World, in_letters
 
 
@@ -32,6 +33,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     actors=state.actors,
     owner=state.owner,
     observe=observe,
+    private=lambda _: PRIVATE,
     validate=validate,
     resolve=resolve,
     over=state.over,
@@ -47,6 +49,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     picture=picture,
     prompts=lambda _: "plain",
     events=EVENTS,
+    codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

@@ -22,6 +22,8 @@ ENV = {"auto_envvar_prefix": "HOBBES"}
 
 HOME = Path(".hobbes")
 
+VARIANT = "a variant (see `hobbes prompts list`), or the path of a folder of prompts, with a slash: ./mine"
+
 Home = Annotated[Path, typer.Option(help="the folder of runs.db and checkpoints.db")]
 AsJson = Annotated[
     bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")
@@ -34,7 +36,7 @@ Agents = Annotated[int | None, typer.Option(min=1, help="how many agents")]
 Rounds = Annotated[int | None, typer.Option(min=1, help="how many turns")]
 Seed = Annotated[int | None, typer.Option(help="the seed of the run's random draws")]
 Model = Annotated[str | None, typer.Option(help="openai:NAME, policy:NAME?noise=0.1, or SPEC*N,SPEC*N")]
-Prompts = Annotated[str | None, typer.Option(help="a variant; see `hobbes prompts list`")]
+Prompts = Annotated[str | None, typer.Option(help=VARIANT)]
 Lang = Annotated[str | None, typer.Option(help="en or zh")]
 ObserverSpec = Annotated[
     str | None, typer.Option(help="who rules on begging in trust: never, always, human, openai:NAME, ...")

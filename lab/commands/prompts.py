@@ -10,6 +10,7 @@ from engine.worlds import WORLDS
 from lab.commands.options import (
     ENV,
     HOME,
+    VARIANT,
     Agents,
     AsJson,
     Home,
@@ -32,7 +33,7 @@ app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
 )
 
-Variant = Annotated[str, typer.Argument(help="a variant; see `hobbes prompts list`")]
+Variant = Annotated[str, typer.Argument(help=VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
@@ -44,7 +45,10 @@ def prompts_list(as_json: AsJson = False) -> None:
     """
     from nodes.prompting import languages, variants
 
-    found = {w: {v: list(languages(w, v)) for v in variants(w)} for w in WORLDS}
+    found = {
+        name: {variant: list(languages(name, variant)) for variant in variants(world)}
+        for name, world in WORLDS.items()
+    }
     if as_json:
         print_json(found)
         return
@@ -144,7 +148,7 @@ def prompts_diff(
 @app.command("check", context_settings=ENV)
 def prompts_check(
     world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None,
-    variant: Annotated[str | None, typer.Argument(help="a variant")] = None,
+    variant: Annotated[str | None, typer.Argument(help=VARIANT)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every prompt: placeholders, every treatment, the languages against each other.
@@ -156,7 +160,7 @@ def prompts_check(
     problems: list[str] = []
     checked: list[str] = []
     for one in [world_asked(world)] if world else WORLDS.values():
-        for name in [variant] if variant else variants(one.name):
+        for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
                 try:

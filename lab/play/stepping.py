@@ -132,7 +132,7 @@ def _read(agent: str, said: object) -> ParsedAnswer:
 
 def _happened(played: "turns.Turn[Any, Any]") -> dict[str, Any]:
     """Return what happened in a turn."""
-    told, observer = played.record.to_json(), played.world.observer
+    told, observer = played.record.told, played.world.observer
     beside = {
         "rulings": observer.ruled(played.judged.intents) if observer else {},
         "ledgers": played.resolved.ledgers,

@@ -60,7 +60,7 @@ def turn_card(store: Store, run: Run, number: int) -> Card:
     if number == run.turns and (begun := _all_ended(store, run, number)):
         return {"run": run.id, "turn": number, **NOTHING, "calls": begun}
     turn = logged(store, run, number)
-    arithmetic, told = _arithmetic(store, run, turn), turn.record.to_json()
+    arithmetic, told = _arithmetic(store, run, turn), turn.record.told
     return {
         "run": run.id,
         "turn": number,

@@ -20,15 +20,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from engine.chance import Luck
-from engine.policy import Policies, speak, viewer
+from engine.policy import Policies, speak
 from engine.record import canonical, sha256
-from engine.world import OBSERVER, AnyWorld
+from engine.world import OBSERVER, VIEW_KEYS, AnyWorld
 from engine.worlds import WORLDS, world_named
 from lab.wire.faults import CuttableProtocol, Faults
 from lab.wire.listening import listener
 from nodes.chat import ADDRESS_HEADER
 from nodes.players import parse_spec
 from nodes.prompting import approximate_tokens
+
+NO_VIEW = "the last line of the last message must be the view, as JSON"
 
 
 def _policies(world: AnyWorld) -> list[Policies]:
@@ -97,7 +99,8 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     view = _view(body["messages"][-1])
     try:
         world = world_named(str(view.get("world")))
-        observing = world.observer is not None and viewer(view) == OBSERVER
+        agent = _viewer(world, view)
+        observing = world.observer is not None and agent == OBSERVER
         policies = world.observer.stand_ins if world.observer and observing else world.policies
         spec = parse_spec(policies, str(body.get("model")).replace("policy/", "policy:", 1))
     except ValueError as error:
@@ -106,7 +109,7 @@ def _answer(address: str, body: dict[str, Any]) -> str:
         raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists them")
     # A model has no seed: its luck is that of the call and of the view, so that editing a prompt moves none.
     seed = int(sha256(address + canonical(view))[:12], 16)
-    return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], viewer(view)))
+    return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent))
 
 
 def _view(message: object) -> dict[str, Any]:
@@ -117,9 +120,16 @@ def _view(message: object) -> dict[str, Any]:
         view = json.loads(lines[-1]) if lines else None
     except ValueError:
         view = None
-    if not isinstance(view, dict) or not ({"world", "turn", "you"} <= view.keys() or "self" in view):
-        raise BadRequestError("the last line of the last message must be the view, as JSON")
+    if not isinstance(view, dict):
+        raise BadRequestError(NO_VIEW)
     return view
+
+
+def _viewer(world: AnyWorld, view: Mapping[str, Any]) -> str:
+    """Return the name of the agent whose view it is; ValueError if it is no view of this world."""
+    if not {*VIEW_KEYS, world.viewer_key} <= view.keys():
+        raise ValueError(NO_VIEW)
+    return str(view[world.viewer_key])
 
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:

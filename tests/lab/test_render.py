@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from engine.chance import Luck
 from engine.memory import EMPTY_MEMORY
-from engine.policy import speak, viewer
+from engine.policy import speak
 from engine.world import OBSERVER
 from engine.worlds import world_named
 from lab.play.playing import RunOptions
@@ -30,7 +30,8 @@ def like_the_default_policy() -> Starlette:
     async def complete(request: Request) -> JSONResponse:
         body = await request.json()
         view: dict[str, Any] = json.loads(body["messages"][-1]["content"].splitlines()[-1])
-        world, agent = world_named(view["world"]), viewer(view)
+        world = world_named(view["world"])
+        agent = view.get(world.viewer_key) or view["you"]
         asked = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
         text = speak(asked, asked.default, 0, view, Luck(SEED, view["turn"], agent))
         message = {"role": "assistant", "content": text}

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from engine.mining.rules import resolve
 from engine.mining.state import MiningConfig, State, setup
-from engine.mining.validation import Intent, as_said, validate
+from engine.mining.validation import Intent, as_said
+from engine.mining.world import MINING
 from engine.record import Json, JsonObject
 from engine.world import Played, Resolved, Validated
+from tests import turns
 
 Answer: TypeAlias = Mapping[str, Any]
 
@@ -104,9 +105,8 @@ class Round:
 
 def play(state: State, **answers: Answer) -> Round:
     """Play a round with these answers. An agent that is not named gives no answer."""
-    validated = {agent: validate(state, agent, answers.get(agent)) for agent in state.setting.agents}
-    intents = {agent: found.intent for agent, found in validated.items()}
-    return Round(state, validated, resolve(state, intents))
+    turn = turns.play(MINING, state, {agent: answers.get(agent) for agent in state.setting.agents})
+    return Round(state, turns.validated(turn), turn.resolved)
 
 
 def history(state: State, *rounds: Mapping[str, Answer]) -> list[Played[State, Intent]]:

@@ -1,21 +1,23 @@
 """Helpers of the nations tests: a board, a turn, a run with memories, a digest."""
 
 import hashlib
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine import turn as steps
 from engine.chance import Luck
-from engine.nations.resolution import resolve
+from engine.memory import Memory
 from engine.nations.state import NationsConfig, State
 from engine.nations.validation import Intent, validate
 from engine.nations.world import NATIONS
 from engine.policy import speak
 from engine.record import Drop, Event, Mend, canonical
-from engine.reflection import Reflection
 from engine.world import Played, Setting, settle
+from nodes.journal import Reply
+from nodes.reading import read
+from tests.turns import play
 
 A, B, C, D = "AgentA", "AgentB", "AgentC", "AgentD"
 
@@ -63,15 +65,18 @@ class Turn:
 
 def turn(state: State, answers: Answers) -> Turn:
     """Let agents answer and resolve the turn. An agent without an answer does nothing."""
-    validated = {agent: validate(state, agent, answers.get(agent)) for agent in state.setting.agents}
-    intents = {agent: found.intent for agent, found in validated.items()}
-    resolved = resolve(state, intents)
+    return told(play(NATIONS, state, {agent: answers.get(agent) for agent in state.setting.agents}))
+
+
+def told(played: "steps.Turn[State, Intent]") -> Turn:
+    """Return a turn as these tests read it."""
+    judged, resolved = played.judged, played.resolved
     return Turn(
-        state,
+        played.before,
         resolved.state,
-        intents,
-        tuple(drop for found in validated.values() for drop in found.drops),
-        (*(mend for found in validated.values() for mend in found.mends), *resolved.mends),
+        judged.intents,
+        judged.drops,
+        (*judged.mends, *resolved.mends),
         resolved.events,
         resolved.ledgers,
     )
@@ -83,36 +88,19 @@ def one(state: State, agent: str, answer: Mapping[str, Any]) -> tuple[Intent, li
     return found.intent, [*(drop.code for drop in found.drops), *(mend.code for mend in found.mends)]
 
 
-def remembered(mind: Mapping[str, Any], said: Reflection) -> dict[str, Any]:
-    """Return a memory after a turn: what was said replaces what was there."""
-    kept = {
-        "notes": said.memory,
-        "last_summary": said.summary_last_turn,
-        "history_summary": said.history_summary,
-        "keeps_word_report": dict(said.keeps_word_report),
-        "aggressor_report": dict(said.aggressor_report),
-    }
-    return {**mind, **{name: value for name, value in kept.items() if value}}
-
-
 def run(state: State, policies: Sequence[str], turns: int, noise: float = 0.0) -> list[Turn]:
     """Play policies, dealt to the agents in order, each with its own memory."""
-    minds: dict[str, dict[str, Any]] = {agent: {} for agent in state.setting.agents}
+    memories: Mapping[str, Memory] = {}
     played = []
     for _ in range(turns):
         answers = {}
-        for k, agent in enumerate(state.setting.agents):
-            view = {**NATIONS.observe(state, agent), "memory": minds[agent]}
+        for k, (agent, view) in enumerate(steps.views(NATIONS, state, memories).items()):
             luck = Luck(state.setting.seed, state.turn, agent)
             text = speak(NATIONS.policies, policies[k % len(policies)], noise, view, luck)
-            try:
-                answers[agent] = json.loads(text)
-            except ValueError:
-                continue
-        done = turn(state, answers)
-        minds = {agent: remembered(minds[agent], done.intents[agent].reflection) for agent in minds}
-        played.append(done)
-        state = done.after
+            answers[agent] = read(agent, Reply(text, "policy"))
+        done = steps.play(NATIONS, state, memories, answers)
+        played.append(told(done))
+        state, memories = done.resolved.state, done.memories
     return played
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from engine.chance import happens
 from engine.record import JsonObject
-from engine.trust.rules import resolve
 from engine.trust.state import State
-from engine.trust.validation import Intent, validate
+from engine.trust.validation import Intent
 from engine.trust.world import TRUST
 from engine.world import Played, Resolved, Validated, settle
+from tests import turns
 
 
 def game(seed: int = 1, turn: int = 0, *, sats: Mapping[str, int] | None = None, **config: Any) -> State:
@@ -68,12 +68,11 @@ class Round:
 
 def play(state: State, **lines: str | JsonObject | None) -> Round:
     """Play one round. A unit that is not named gives no answer. The argument `a_2` is the unit a-2."""
-    answers = {name.replace("_", "-"): line for name, line in lines.items()}
-    validated = {
-        unit: validate(state, unit, said(line) if isinstance(line, str) else line)
-        for unit, line in answers.items()
+    answers = {
+        name.replace("_", "-"): said(line) if isinstance(line, str) else line for name, line in lines.items()
     }
-    return Round(state, validated, resolve(state, {unit: found.intent for unit, found in validated.items()}))
+    turn = turns.play(TRUST, state, answers)
+    return Round(state, turns.validated(turn), turn.resolved)
 
 
 def play_on(state: State, *rounds: Mapping[str, str]) -> list[Round]:
