@@ -179,6 +179,11 @@ def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> Non
     assert set(keys("hobbes compare A B --json")) == told(home, "compare", other, "last").keys()
 
 
+def test_the_page_describes_what_replay_prints(trust: Store, home: Path) -> None:
+    assert trust.find("last").turns
+    assert keys("hobbes replay RUN --json") == list(told(home, "replay", "last"))
+
+
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:
     assert keys("hobbes step WORLD") == list(PARTS)
     assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))
