@@ -44,7 +44,7 @@ def main() -> None:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise  # a bug
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes stdout once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python's flush at exit works
         _complain(
             LabError(f"cannot write the output: {error.strerror}; free disk space, or write it elsewhere")
         )

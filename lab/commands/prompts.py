@@ -80,7 +80,7 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 
 
 @app.command("render", context_settings=ENV)
-def prompts_render(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
+def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
     agent: Annotated[str | None, typer.Option(help="an agent; by default the first one")] = None,

@@ -27,8 +27,10 @@ def read_run_file(path: Path) -> RunOptions:
     """Return the options in a run file; raise UsageError if the file is wrong."""
     try:
         file: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}; check the path") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
     if unknown := sorted(file.keys() - KEYS.keys()):
         raise UsageError(f"{path}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}")
     for key, value in file.items():

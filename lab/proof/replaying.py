@@ -84,7 +84,7 @@ class ReplayJournal:
             diff = diff_of(then, now)
             raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
 
-    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:  # noqa: ARG002  a Journal's
+    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:  # noqa: ARG002  as in Journal
         """Compare the record of a turn with the recorded one."""
         if self._reread:
             return

@@ -30,8 +30,10 @@ def _read(path: Path) -> dict[str, tuple[float, float]]:
     """Return the prices of one file; raise UsageError if the file is wrong."""
     try:
         listed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}; check the file") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
     try:
         return {model: (_price(price["input"]), _price(price["output"])) for model, price in listed.items()}
     except (KeyError, TypeError, ValueError) as error:

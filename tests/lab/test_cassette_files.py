@@ -85,7 +85,7 @@ def test_without_a_base_url_the_source_is_the_stand_in() -> None:
     assert source_of(None) == STAND_IN
 
 
-def test_nobody_waits_where_a_recording_is_played(
+def test_a_cassette_is_played_without_waiting(
     tmp_path: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recorded from a server that asks for a second, twice, before it answers."""
@@ -142,7 +142,7 @@ def test_a_thousand_calls_play_by_index_each_to_its_own_answer(
     assert len(looked_at) == 1_000  # vcrpy alone would have looked at half a million
 
 
-def test_calls_are_written_in_the_order_of_their_addresses_however_they_ended(tmp_path: Path) -> None:
+def test_calls_are_written_in_the_order_of_their_addresses(tmp_path: Path) -> None:
     calls = [call(f"{turn}/miner-01/1", "go", "{}") for turn in range(12)]
     one = written(tmp_path / "one.json.gz", calls).read_bytes()
     assert written(tmp_path / "other.json.gz", calls[::-1]).read_bytes() == one
@@ -151,7 +151,7 @@ def test_calls_are_written_in_the_order_of_their_addresses_however_they_ended(tm
     assert addresses == [f"{turn}/miner-01/1" for turn in range(12)]
 
 
-def test_a_call_that_is_asked_twice_is_played_twice_and_not_a_third_time(tmp_path: Path) -> None:
+def test_a_recorded_response_is_used_once(tmp_path: Path) -> None:
     first, second = call("0/A/1", "go", "first"), call("0/A/1", "go", "second")
     with playing(written(tmp_path / "twice.json.gz", [first, second])) as cassette:
         answers = [cassette.play_response(first[0])["body"]["string"] for _ in range(2)]

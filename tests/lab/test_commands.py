@@ -260,7 +260,7 @@ def test_an_address_of_another_machine_is_reported_in_one_line(cli: Cli) -> None
         )
 
 
-def test_a_turn_that_was_never_played_is_no_turn_however_large(cli: Cli) -> None:
+def test_a_turn_that_was_never_played_is_reported(cli: Cli) -> None:
     cli(*SMALL)
     assert "it has turns 0 to 1" in str(refused(cli, "trace", "last", "9" * 30))
 
@@ -287,7 +287,7 @@ def test_a_full_disk_behind_the_output_is_reported_in_one_line(
     ]
 
 
-def test_a_closed_output_is_no_reason_to_complain(hobbes: Hobbes) -> None:
+def test_a_closed_output_is_accepted(hobbes: Hobbes) -> None:
     for words in ((*SMALL, "--name", "unheard"), ("verify", "unheard"), ("runs", "--json")):
         done = hobbes(*words, through=("sh", "-c", 'exec "$@" >&-', "sh"))
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
@@ -302,7 +302,7 @@ def test_characters_that_the_terminal_cannot_show_are_escaped(hobbes: Hobbes, en
     assert not json.loads(told.stdout)["turn"].isascii()
 
 
-def test_a_run_with_models_does_not_go_on_where_none_can_be_reached(opened: Store, cli: Cli) -> None:
+def test_a_run_with_models_is_not_resumed_without_a_server(opened: Store, cli: Cli) -> None:
     """Nothing is asked of anybody, and no default is taken."""
     with in_thread(stand_in()) as base:
         env = {"OPENAI_BASE_URL": base}
@@ -341,7 +341,7 @@ def test_a_missing_turn_or_agent_is_reported(cli: Cli) -> None:
     assert "miner-01, miner-02" in str(refused(cli, "trace", "last", "0", "nobody"))
 
 
-def test_a_real_process_says_it_on_stderr_with_its_exit_code(hobbes: Hobbes, home: Path) -> None:
+def test_a_process_reports_errors_on_stderr_and_by_its_exit_code(hobbes: Hobbes, home: Path) -> None:
     wrong = hobbes("run", "atlantis")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == f"hobbes: there is no world 'atlantis'; worlds: {', '.join(WORLDS)}\n"

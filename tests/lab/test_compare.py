@@ -55,7 +55,7 @@ def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Store
     assert 0 in differences
 
 
-def test_what_each_run_is(opened: Store) -> None:
+def test_both_runs_are_described(opened: Store) -> None:
     a = mining(opened, models="policy:guided*2,policy:random*1", name="mixed", prompts="unguided", seed=7)
     b = mining(opened, lang="zh")
     assert compare(opened, a, b)["runs"] == [
@@ -113,7 +113,7 @@ def test_edited_prompt_texts_of_one_variant_are_a_setting_that_differs(opened: S
     assert told["settings"] == {"prompt_texts": [{"turn": row["turn_template"]}, {"turn": edited}]}
 
 
-def test_another_seed_parts_them_by_luck_alone(opened: Store) -> None:
+def test_another_seed_diverges_by_random_draws_alone(opened: Store) -> None:
     """Two miners want the only plot; what they are asked and say is the same, who gets it is drawn."""
 
     def run(seed: int) -> Run:
@@ -146,7 +146,7 @@ def test_an_answer_that_differs_in_a_later_turn_is_named_in_that_turn(opened: St
     assert told["divergence"]["diff"] == '--- A\n+++ B\n@@ -1 +1 @@\n-{}\n+{"memory": "x"}\n'
 
 
-def test_another_prompt_that_is_answered_otherwise_is_named_by_its_lines(opened: Store) -> None:
+def test_an_edited_prompt_is_the_first_divergence_if_answers_change(opened: Store) -> None:
     a = saying(opened, lambda _: "{}", prompts="guided")
     b = saying(opened, lambda _: '{"claim": [[0, 0]]}', prompts="unguided")
     told = compare(opened, a, b)
@@ -158,14 +158,14 @@ def test_another_prompt_that_is_answered_otherwise_is_named_by_its_lines(opened:
     assert all(f"\n-{line}\n" in told["divergence"]["diff"] for line in gone)
 
 
-def test_another_prompt_that_is_answered_alike_parts_nothing(opened: Store) -> None:
+def test_an_edited_prompt_is_no_divergence_if_answers_stay(opened: Store) -> None:
     a, b = (saying(opened, lambda _: "{}", prompts=variant) for variant in ("guided", "unguided"))
     told = compare(opened, a, b)
     assert told["divergence"] is None
     assert told["settings"] == {"prompts": ["guided", "unguided"]}
 
 
-def test_one_line_of_a_view_is_taken_apart_so_that_its_differing_piece_is_seen(opened: Store) -> None:
+def test_a_line_of_json_is_broken_into_lines_for_the_diff(opened: Store) -> None:
     """Boards of 4 and of 5 columns: in the view's one line the map's rows differ, the mind after them not."""
     a = mining(opened)
     b = mining(opened, values={"rounds": 4, "rows": 4, "cols": 5})
@@ -176,7 +176,7 @@ def test_one_line_of_a_view_is_taken_apart_so_that_its_differing_piece_is_seen(o
     assert told["divergence"]["diff"].endswith('+".. .. .. .. .."],\n "memory":{"aggressor_report":{},\n')
 
 
-def test_what_was_read_otherwise_of_one_answer_is_named_as_reading(opened: Store) -> None:
+def test_another_reading_of_the_same_answer_is_a_divergence_of_reading(opened: Store) -> None:
     """The second run was played when such an answer could not be read."""
     a = saying(opened, lambda _: '{"claim": [[0, 0]]}')
     b = saying(opened, lambda _: "I pass.", values={"taint_share": 1.0})
@@ -187,7 +187,7 @@ def test_what_was_read_otherwise_of_one_answer_is_named_as_reading(opened: Store
     assert told["divergence"]["diff"].endswith("-answered, found as json\n+unreadable, found as none\n")
 
 
-def test_rules_that_take_one_answer_otherwise_are_named_as_validation(opened: Store) -> None:
+def test_another_validation_of_the_same_answer_is_a_divergence_of_validation(opened: Store) -> None:
     """The second run was played when a claim off the board was not written down as refused."""
     a, b = (saying(opened, lambda _: '{"claim": [[99, 99]]}') for _ in range(2))
     record = replace(next(opened.turns(b.id)).record, drops=())
@@ -195,7 +195,7 @@ def test_rules_that_take_one_answer_otherwise_are_named_as_validation(opened: St
     assert where(compare(opened, a, b)) == (0, "miner-01", "validation")
 
 
-def test_a_second_question_is_no_cause_of_the_answer_that_it_is_about(opened: Store) -> None:
+def test_a_follow_up_question_is_compared_after_the_first_answer(opened: Store) -> None:
     """The second run's first answer is refused, so it is asked again: what differs first is that answer."""
     values = {"reask": 1, "rounds": 1}
     a = saying(opened, lambda _: "{}", values=values)
@@ -231,7 +231,7 @@ def test_a_shorter_run_diverges_where_it_ends(opened: Store) -> None:
         assert told["settings"]["rounds"] == [len(list(opened.turns(run.id))) for run in (one, other)]
 
 
-def test_the_second_answers_are_compared_where_the_first_are_alike(opened: Store) -> None:
+def test_follow_up_answers_are_compared_if_the_first_answers_are_equal(opened: Store) -> None:
     def run(second: str) -> Run:
         return saying(
             opened,
@@ -327,9 +327,7 @@ def rows_under(text: str, title: str) -> list[list[str]]:
     return [line.split() for line in block.splitlines()[2:]]
 
 
-def test_a_call_that_failed_is_another_answer_and_why_is_told(
-    opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_calls_diverge_by_their_outcomes(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one call gave no text in either run: in one it was refused, in the other a page came."""
     runs = []
     for fault in ("refusal", "html-502"):
@@ -351,7 +349,7 @@ def test_without_failed_calls_there_is_no_warning(opened: Store, shown: Callable
     assert "provider" not in text
 
 
-def test_people_see_what_differs_and_by_how_much(opened: Store, shown: Callable[..., Result]) -> None:
+def test_the_printed_comparison_has_all_tables(opened: Store, shown: Callable[..., Result]) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
     told, text = compare(opened, a, b), shown(a.id, b.id).stdout
     assert "first divergence: turn 0, miner-01: answer" in text
@@ -364,7 +362,7 @@ def test_people_see_what_differs_and_by_how_much(opened: Store, shown: Callable[
     assert [float(cell) for cell in output[1:]] == [one, other, other - one]
 
 
-def test_fields_of_an_object_in_the_config_are_a_row_each(
+def test_fields_of_an_object_in_the_config_have_rows_of_their_own(
     opened: Store, shown: Callable[..., Result]
 ) -> None:
     a, b = (
@@ -428,7 +426,7 @@ def test_only_the_first_of_many_turns_with_failed_calls_are_printed(
     assert " ".join(more) == "… and 3 more; --json prints all"
 
 
-def test_scripts_get_one_document_and_no_question_is_answered_with_an_exit_code(
+def test_compare_prints_one_json_document_and_always_exits_with_0(
     opened: Store, shown: Callable[..., Result]
 ) -> None:
     a, b = mining(opened), mining(opened, models="policy:random")

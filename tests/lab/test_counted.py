@@ -48,7 +48,7 @@ def test_failures_are_counted_by_turn_agent_and_cause(opened: Store, monkeypatch
     assert listed["failures"] == opened.failures(run.id)
 
 
-def test_a_measure_stands_beside_the_decisions_it_rests_on(
+def test_each_measure_has_its_number_of_decisions_and_failed_calls(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two decisions a turn 1, 2 and 0 failed in turns 0, 1 and 2; the first of two halves is turn 0."""
@@ -67,7 +67,7 @@ def test_a_measure_stands_beside_the_decisions_it_rests_on(
     assert opened.db.table("measures").count_where("decisions is null or failures is null") == 0
 
 
-def test_where_the_second_answer_is_a_decision_nothing_failed_and_the_card_has_both(
+def test_a_follow_up_answer_replaces_a_failed_first_call(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All three failed attempts are asked again, and those answers count."""
@@ -90,7 +90,7 @@ def test_where_the_second_answer_is_a_decision_nothing_failed_and_the_card_has_b
     }
 
 
-def test_a_second_question_that_fails_leaves_the_first_answer_a_decision(
+def test_a_failed_follow_up_question_leaves_the_first_answer(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(faults, "drawn", lambda _s, address, _t: "null" if address.endswith("/2") else ANSWER)
@@ -110,7 +110,7 @@ def test_a_run_without_a_call_has_no_share(opened: Store) -> None:
     assert opened.failures(run.id)["share"] is None
 
 
-def test_what_the_observer_did_not_decide_counts_too(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         faults, "drawn", lambda _shares, address, _time: "null" if OBSERVER in address else ANSWER
     )
@@ -175,7 +175,7 @@ def test_the_summary_of_a_run_counts_its_failed_calls(cli: Callable[..., Result]
     assert "1 (100.0%): provider-error 1; miner-01 1" in done.stdout
 
 
-def test_a_run_that_halts_tells_its_document_so_far_and_a_command_that_goes_on(
+def test_a_halted_run_prints_its_results_so_far_and_how_to_resume(
     cli: Callable[..., Result], tmp_path: Path
 ) -> None:
     """A cap of 3 calls: turn 0 ends with two, and turn 1 stops before its second."""
@@ -191,7 +191,7 @@ def test_a_run_that_halts_tells_its_document_so_far_and_a_command_that_goes_on(
     assert (json.loads(ended.stdout)["over"], json.loads(ended.stdout)["halted"]) == (True, None)
 
 
-def test_a_hint_leaves_out_the_home_that_is_meant_anyway(opened: Store, cli: Callable[..., Result]) -> None:
+def test_a_hint_leaves_out_the_default_home(opened: Store, cli: Callable[..., Result]) -> None:
     halted = cli("run", "mining", "--max-calls", "3")
     assert f"`hobbes resume {opened.find('last').id}` goes on" in str(halted.exception)
     assert halted.stdout == ""

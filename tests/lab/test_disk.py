@@ -46,7 +46,7 @@ def whole(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("size", [0, 300_000, 600_000])
-def test_a_full_disk_is_said_in_one_line_and_the_run_goes_on_once_there_is_space(
+def test_a_full_disk_is_reported_in_one_line_and_the_run_can_be_resumed(
     size: int, whole: str, hobbes: Hobbes, home: Path
 ) -> None:
     one_line(hobbes(*PLAY, preexec_fn=at_most(size)), "cannot (use|store)")
@@ -148,7 +148,7 @@ def locked() -> Iterator[Path]:
             place.chmod(0o755)
 
 
-def test_a_home_that_cannot_be_written_is_said_in_one_line(locked: Path) -> None:
+def test_a_read_only_home_is_reported_in_one_line(locked: Path) -> None:
     with (
         pytest.raises(LabError, match=r"cannot store runs in .*; choose another folder with --home$"),
         open_store(locked),
@@ -156,6 +156,6 @@ def test_a_home_that_cannot_be_written_is_said_in_one_line(locked: Path) -> None
         pass
 
 
-def test_a_file_in_the_place_of_the_home_is_said_in_one_line(hobbes: Hobbes, home: Path) -> None:
+def test_a_file_in_the_place_of_the_home_is_reported_in_one_line(hobbes: Hobbes, home: Path) -> None:
     home.touch()
     one_line(hobbes("run", "mining"), "cannot store runs in .*; choose another folder with --home")

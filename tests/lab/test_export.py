@@ -69,7 +69,7 @@ def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) 
     assert state == next(opened.turns(run.id, 3)).record.state
 
 
-def test_failures_stand_beside_everything(
+def test_failed_calls_are_in_the_tables(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three of six decisions: miner-01 in 0 (unreadable) and 1 (refused), miner-02 in 1 (unreadable)."""
@@ -108,7 +108,7 @@ def test_an_answer_that_was_asked_for_again_does_not_decide(
     assert in_jsonl(tmp_path / "out", "failures") == []
 
 
-def test_a_run_that_has_not_ended_has_what_there_is(opened: Store, home: Path, tmp_path: Path) -> None:
+def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, home: Path, tmp_path: Path) -> None:
     halted = CliRunner().invoke(
         app, ["run", "trust", "--max-calls", "5"], env={"HOBBES_HOME": str(home), "HOBBES_AGENTS": "2"}
     )
@@ -167,7 +167,7 @@ def test_a_folder_that_cannot_be_created_is_reported_in_one_line(opened: Store, 
         export(opened, run, "csv", tmp_path / "file" / "out")
 
 
-def test_half_an_export_is_none(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_is_whole_or_absent(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
 
     def full(path: Path, _table: object) -> None:
@@ -180,7 +180,7 @@ def test_half_an_export_is_none(opened: Store, tmp_path: Path, monkeypatch: pyte
     assert list((tmp_path / "to").iterdir()) == []
 
 
-def test_the_command_tells_its_files_and_rows(opened: Store, home: Path, tmp_path: Path) -> None:
+def test_the_command_prints_its_files_and_rows(opened: Store, home: Path, tmp_path: Path) -> None:
     run = mining(opened)
     told = CliRunner().invoke(
         app,
@@ -192,7 +192,7 @@ def test_the_command_tells_its_files_and_rows(opened: Store, home: Path, tmp_pat
     assert (document["files"]["turns.csv"], document["files"]["calls.csv"]) == (4, 12)
 
 
-def test_a_folder_that_is_not_said_is_in_the_home(opened: Store, home: Path) -> None:
+def test_the_default_folder_is_in_the_home(opened: Store, home: Path) -> None:
     run = mining(opened)
     told = CliRunner().invoke(app, ["export", "last"], env={"HOBBES_HOME": str(home)})
     folder = home / "exports" / f"{run.id}-jsonl"

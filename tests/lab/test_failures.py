@@ -100,7 +100,7 @@ def test_a_call_that_gives_no_decision_ends_as_what_it_was(
     assert intent["actions"] == []
 
 
-def test_nobody_answers_at_all(opened: Store) -> None:
+def test_a_run_without_a_server_fails_every_call(opened: Store) -> None:
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
         run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 2}))
     assert opened.result(run)["outcomes"] == {"provider-error": 4}

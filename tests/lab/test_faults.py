@@ -134,11 +134,11 @@ def asked(parameters: Mapping[str, Any], times: int = 1) -> list[Reply]:
     return asyncio.run(asking())
 
 
-def test_every_fault_has_its_line() -> None:
+def test_every_fault_is_documented() -> None:
     assert OUTCOMES.keys() == FAULTS.keys()
 
 
-def test_the_table_for_people_says_the_same() -> None:
+def test_the_table_in_the_documentation_agrees() -> None:
     page = (Path(__file__).parents[2] / "docs" / "failures.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.count("|") == 6]
     told = {name: row for row in rows for name in re.findall(r"`([\w-]+)`", row[2])}
@@ -259,7 +259,7 @@ def test_an_overflow_that_names_a_parameter_refuses_none(fault: str) -> None:
     assert [reply.tries for reply in replies] == [1, 1]
 
 
-def test_what_passes_is_overcome_and_the_run_is_as_if_it_had_not_been(opened: Store) -> None:
+def test_transient_errors_leave_no_trace_in_a_run(opened: Store) -> None:
     """A share of 0.3 of failures that pass: 0.3^5 is a call in 400, and none of these 48."""
     passing = [name for name, (_, tries, _) in OUTCOMES.items() if tries == calling.TRIES]
     request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 8})
@@ -307,7 +307,7 @@ def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened:
 
 
 @pytest.mark.parametrize(("fault", "status", "calls"), [("key-echo", 401, 3), ("error-400", 400, 10)])
-def test_a_run_that_nobody_ever_answers_stops_early(
+def test_a_run_whose_provider_never_answered_stops_early(
     opened: Store, fault: str, status: int, calls: int
 ) -> None:
     """One agent, a call a turn: three final refusals, or ten that speak of one request each, and no more."""
@@ -322,7 +322,7 @@ def after_an_answer(fault: str, every: int) -> Callable[..., str]:
     return lambda _shares, address, _time: ANSWER if int(address.split("/")[0]) % every == 0 else fault
 
 
-def test_refused_requests_stop_no_run_in_which_somebody_answered(
+def test_refused_requests_do_not_stop_a_run_that_had_answers(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(faults, "drawn", after_an_answer("error-400", 100))
@@ -341,7 +341,7 @@ def test_one_answer_in_ten_shows_that_the_provider_is_there(
     assert opened.result(run)["outcomes"] == {"provider-error": 22, "answered": 3}
 
 
-def test_the_same_address_asked_as_often_meets_the_same_fault() -> None:
+def test_the_same_request_at_an_address_meets_the_same_fault() -> None:
     shares = parse_faults("0.3")
     addresses = [f"{turn}/miner-01/1" for turn in range(2000)]
     first = [drawn(shares, address, 1) for address in addresses]
@@ -368,7 +368,7 @@ def test_a_wrong_list_of_faults_is_reported_in_one_line(spec: str, told: str) ->
         parse_faults(spec)
 
 
-def test_serve_takes_faults_and_tells_what_it_did(opened: Store, process: Start) -> None:
+def test_serve_injects_faults_and_logs_them(opened: Store, process: Start) -> None:
     serving = process("serve", "--port", "0", "--faults", "null=1")
     assert serving.stdout is not None
     base = serving.stdout.readline().strip()

@@ -33,7 +33,7 @@ def mix(agents: int) -> str:
 
 
 @pytest.mark.parametrize("agents", [2, 4, 8, 20])
-def test_fifty_turns_are_played_verified_and_replayed_and_no_decision_is_nobodys(
+def test_fifty_turns_are_played_verified_and_replayed_without_a_failed_call(
     opened: Store, agents: int
 ) -> None:
     run = played(opened, RunOptions("nations", agents=agents, models=mix(agents), values={"rounds": 50}))

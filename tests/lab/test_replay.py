@@ -34,7 +34,7 @@ def change_call(store: Store, run: Run, turn: int, agent: str, **values: Any) ->
     store.db.table("calls").update((run.id, turn, agent, 1), values)
 
 
-def test_a_replay_of_an_untouched_run_has_its_digest(opened: Store) -> None:
+def test_a_replay_of_an_unchanged_run_has_its_digest(opened: Store) -> None:
     run = mining(opened, models="policy:guided?noise=0.3")
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert (replayed.turns, replayed.digest, replayed.divergence) == (4, run.digest, None)
@@ -50,7 +50,7 @@ def test_a_changed_answer_shows_as_a_changed_intent(opened: Store) -> None:
     assert '+  "actions": [],' in found.diff
 
 
-def test_a_missing_answer_is_named(opened: Store) -> None:
+def test_a_missing_answer_is_reported(opened: Store) -> None:
     run = mining(opened)
     opened.db.table("calls").delete((run.id, 2, "miner-03", 1))
     found = divergence(opened, run)
@@ -58,7 +58,7 @@ def test_a_missing_answer_is_named(opened: Store) -> None:
     assert (found.turn, found.agent, found.layer) == (2, "miner-03", "answer")
 
 
-def test_another_way_of_reading_is_named(opened: Store) -> None:
+def test_another_reading_is_reported(opened: Store) -> None:
     run = mining(opened)
     change_call(opened, run, 0, "miner-01", found_as="embedded")
     found = divergence(opened, run)
@@ -67,7 +67,7 @@ def test_another_way_of_reading_is_named(opened: Store) -> None:
     assert "+answered, found as json" in found.diff
 
 
-def test_another_state_is_the_engines(opened: Store) -> None:
+def test_another_state_is_a_divergence_of_the_engine(opened: Store) -> None:
     run = mining(opened)
     change_record(opened, run, 1, "state", lambda state: state["gold"].update({"miner-02": 999}))
     found = divergence(opened, run)
@@ -84,7 +84,7 @@ def test_a_state_that_differs_belongs_to_no_agent(opened: Store) -> None:
     assert (found.turn, found.agent, found.layer) == (1, "", "engine")
 
 
-def test_another_event_is_its_agents(opened: Store) -> None:
+def test_another_event_belongs_to_its_agent(opened: Store) -> None:
     run = mining(opened)
     change_record(opened, run, 1, "events", lambda events: events[-1].update(gold=99))
     found = divergence(opened, run)
@@ -92,7 +92,7 @@ def test_another_event_is_its_agents(opened: Store) -> None:
     assert (found.turn, found.agent, found.layer) == (1, "miner-03", "engine")
 
 
-def test_another_intent_is_named(opened: Store) -> None:
+def test_another_intent_is_reported(opened: Store) -> None:
     run = mining(opened)
     change_record(opened, run, 3, "intents", lambda intents: intents["miner-02"].update(message="hello"))
     found = divergence(opened, run)
@@ -101,7 +101,7 @@ def test_another_intent_is_named(opened: Store) -> None:
     assert '-  "message": "hello",' in found.diff
 
 
-def test_a_turn_that_is_not_in_the_record_is_named(opened: Store) -> None:
+def test_a_turn_that_was_not_recorded_is_reported(opened: Store) -> None:
     run = mining(opened)
     opened.db.table("turns").delete((run.id, 2))
     found = divergence(opened, run)
@@ -109,7 +109,7 @@ def test_a_turn_that_is_not_in_the_record_is_named(opened: Store) -> None:
     assert (found.turn, found.agent, found.layer) == (2, "", "engine")
 
 
-def test_a_changed_view_is_named_with_turn_agent_and_a_diff(opened: Store) -> None:
+def test_a_changed_view_is_reported_with_turn_agent_and_diff(opened: Store) -> None:
     run = mining(opened)
     call = opened.calls(run.id, 1, "miner-02")[0]
     other = opened.text_hash(call.prompt.turn.replace('"turn":1', '"turn":7'))
@@ -121,7 +121,7 @@ def test_a_changed_view_is_named_with_turn_agent_and_a_diff(opened: Store) -> No
     assert divergence(opened, run, reread=True) is None
 
 
-def test_a_prompt_that_was_edited_is_named_with_the_edited_line_and_reread_does_not_mind(
+def test_an_edited_prompt_is_reported_with_its_line_and_reread_ignores_it(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
@@ -138,7 +138,7 @@ def test_a_prompt_that_was_edited_is_named_with_the_edited_line_and_reread_does_
     assert (reread.divergence, reread.digest) == (None, run.digest)
 
 
-def test_reread_applies_todays_reading_to_yesterdays_answers(opened: Store) -> None:
+def test_reread_applies_the_current_reading_to_recorded_answers(opened: Store) -> None:
     run = mining(opened)
     change_call(opened, run, 1, "miner-02", answer="I pass.")
     reread = asyncio.run(replay_run(opened, run, reread=True))

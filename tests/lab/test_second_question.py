@@ -74,7 +74,7 @@ def memory(store: Store, run: Run) -> str:
     return next(store.turns(run.id)).record.memories["miner-01"].notes
 
 
-def test_the_second_question_shows_what_was_refused_and_the_second_answer_counts(opened: Store) -> None:
+def test_the_follow_up_question_shows_the_rejections_and_its_answer_counts(opened: Store) -> None:
     with answering(by_attempt(FIRST, SECOND)) as asked:
         run = played(opened, request(reask=1))
     assert asked == ["0/miner-01/1", "0/miner-01/2"]
@@ -89,14 +89,14 @@ def test_the_second_question_shows_what_was_refused_and_the_second_answer_counts
     assert opened.calls(run.id, 0) == [second]
 
 
-def test_it_is_put_only_where_it_is_asked_for_and_something_was_refused(opened: Store) -> None:
+def test_it_is_asked_only_if_reask_is_set_and_something_was_rejected(opened: Store) -> None:
     for answer, values in ((FIRST, {}), (SECOND, {"reask": 1})):
         with answering(by_attempt(answer, SECOND)) as asked:
             played(opened, request(**values))
         assert asked == ["0/miner-01/1"]
 
 
-def test_who_was_never_reached_is_shown_nothing(opened: Store) -> None:
+def test_an_agent_without_an_answer_gets_no_follow_up_question(opened: Store) -> None:
     with answering(lambda _: JSONResponse({}, 400)) as asked:
         played(opened, request(reask=1))
     assert asked == ["0/miner-01/1"]
@@ -127,7 +127,7 @@ def test_the_first_answer_counts_unless_the_second_is_a_decision(
 
 @pytest.mark.parametrize("reread", [False, True])
 @pytest.mark.parametrize("second", [SECOND, UNREADABLE])
-def test_replay_asks_nobody_and_comes_to_the_same_digest(opened: Store, second: str, *, reread: bool) -> None:
+def test_replay_makes_no_call_and_has_the_same_digest(opened: Store, second: str, *, reread: bool) -> None:
     with answering(by_attempt(FIRST, second)):
         run = played(opened, request(reask=1, rounds=3))
     replayed = asyncio.run(replay_run(opened, run, reread=reread))

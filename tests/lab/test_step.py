@@ -1,4 +1,4 @@
-"""`hobbes step`: the engine alone, as interfaces.md has it."""
+"""`hobbes step`: the engine alone, with JSON Lines in and out."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_an_answer_is_an_object_or_the_text_of_one() -> None:
     assert by_text["events"] == [{"type": "claim", "agent": "A", "plot": [0, 0], "won": True}]
 
 
-def test_what_is_refused_is_told() -> None:
+def test_rejections_are_in_the_result() -> None:
     told = step(answers={"A": {"claim": [[9, 9]]}, "B": "I pass."})
     assert [(drop["agent"], drop["stage"], drop["code"]) for drop in told["drops"]] == [
         ("A", "rule", "mining/off-grid"),
@@ -73,7 +73,7 @@ def test_playing_step_by_step_from_the_state_given_back_is_playing_at_once() -> 
     assert second["state"]["owners"] == [["B", "A"], [None, "B"]]
 
 
-def test_a_line_that_is_no_request_gives_an_error_and_the_next_is_read() -> None:
+def test_a_wrong_line_gives_an_error_and_the_next_line_is_read() -> None:
     lines = [
         "no JSON",
         "[]",
@@ -96,7 +96,7 @@ def test_a_line_that_is_no_request_gives_an_error_and_the_next_is_read() -> None
     assert "settings: rounds" in told[-2]["error"]
 
 
-def test_what_is_said_in_half_characters_is_answered_in_whole_ones() -> None:
+def test_a_lone_surrogate_is_answered_in_valid_text() -> None:
     half = "\\ud800"
     lines = [
         f'{{"agents": ["{half}"]}}',
@@ -127,9 +127,7 @@ anything = st.recursive(
 
 @settings(max_examples=1_000, deadline=None)
 @given(st.sampled_from(PATHS), anything, anything)
-def test_whatever_state_and_answer_are_given_a_line_is_answered(
-    path: tuple[str | int, ...], value: Any, answer: Any
-) -> None:
+def test_every_line_gets_a_line(path: tuple[str | int, ...], value: Any, answer: Any) -> None:
     state = step(answers={"A": {"claim": [[0, 0]]}, "B": {"raid": [[0, 0]]}})["state"]
     place: Any = state
     for name in path[:-1]:

@@ -153,7 +153,7 @@ def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
     assert "hobbes run mining" in pages.get("/").text
 
 
-def test_a_page_of_another_site_is_told_nothing(opened: Store, pages: TestClient) -> None:
+def test_another_hosts_page_is_refused(opened: Store, pages: TestClient) -> None:
     """A name that leads to this machine is no reason to tell whoever asks by it."""
     mining(opened)
     assert pages.get("/", headers={"host": "evil.example"}).status_code == 400
@@ -437,7 +437,9 @@ def structure(page: str) -> list[tuple[str, ...]]:
     return found.tags
 
 
-def test_whatever_agents_say_the_page_is_built_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agents_text_cannot_change_the_structure_of_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every tag of each page is that of a run in which agents say `harmless`, with as much unseen in it."""
     harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
     built: list[dict[str, Any]] = []
@@ -532,9 +534,7 @@ def test_in_a_browser_nothing_runs(
         assert title(loaded).endswith("· hobbes")
 
 
-def test_even_a_script_that_came_through_would_not_run(
-    opened: Store, tmp_path: Path, browser: Browser
-) -> None:
+def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path, browser: Browser) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
     shown = Pages(opened, link, live=False).run(mining(opened))
     owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
@@ -548,7 +548,7 @@ def test_even_a_script_that_came_through_would_not_run(
 # --- pages beside runs that are played
 
 
-def test_runs_are_looked_at_while_they_are_played(
+def test_pages_can_be_read_while_a_run_is_played(
     home: Path, tmp_path: Path, hobbes: Hobbes, process: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     """Two processes play in one home, a third shows it: nothing is lost, and every page is whole."""

@@ -141,7 +141,7 @@ def test_a_server_cannot_call_its_model_a_person_or_a_policy(
 TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
 
 
-def test_what_can_be_no_number_of_tokens_is_unknown(opened: Store) -> None:
+def test_an_impossible_token_count_is_unknown(opened: Store) -> None:
     """Sums of larger ones would be larger than SQLite's integers are."""
     usage = [{"prompt_tokens": n, "completion_tokens": n, "total_tokens": n} for n, _ in TOKENS]
     answers = [Response(choice(content="{}")[:-1] + f', "usage": {json.dumps(said)}}}') for said in usage]
@@ -215,7 +215,7 @@ ODD_HEADS = [
 """What is no HTTP, or none that is read, as Latin-1."""
 
 
-def test_what_is_no_http_is_a_lost_connection(opened: Store) -> None:
+def test_a_response_that_is_not_http_is_a_lost_connection(opened: Store) -> None:
     with each_agent_its_own([Cut(head.encode("latin-1")) for head in ODD_HEADS]):
         request = RunOptions("mining", agents=len(ODD_HEADS), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
@@ -344,7 +344,7 @@ def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
         ("http://127.0.0.1:9/v1", "schluessel\r", "OPENAI_API_KEY contains a character"),
     ],
 )
-def test_an_address_or_a_key_that_is_none_stops_the_run_before_anyone_is_asked(
+def test_an_invalid_base_url_or_key_stops_the_run_before_its_first_call(
     opened: Store, base: str, key: str, told: str
 ) -> None:
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=key), pytest.raises(LabError, match=told) as said:
