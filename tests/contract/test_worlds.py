@@ -16,7 +16,7 @@ import pytest
 
 from engine import turn as turns
 from engine.answer import ParsedAnswer
-from engine.chance import chance
+from engine.chance import Luck, chance
 from engine.memory import Memory
 from engine.record import MESSAGE, Draw, Event, canonical
 from engine.turn import Judged, TurnRecord, first_digest
@@ -423,6 +423,15 @@ def test_validation_never_raises_and_what_is_left_can_be_resolved_and_written_do
     assert (silent.drops, silent.mends) == ((), ())
 
 
+def spoiled(answer: Any) -> Iterator[Any]:
+    """Yield an answer with each of its parts in turn left out or replaced by something strange."""
+    if isinstance(answer, Mapping):
+        for name, part in {**answer, "mood": "mild"}.items():
+            rest = {other: value for other, value in answer.items() if other != name}
+            yield rest
+            yield from ({**rest, name: value} for value in (*STRANGE, *spoiled(part)))
+
+
 WITH_OBSERVER = [case for case in CASES if case.world.observer is not None]
 
 
@@ -433,8 +442,12 @@ def test_no_ruling_raises(case: Case) -> None:
     asked = [moment for moment in game(case) if observer.requests(moment.state, intents_of(moment))]
     for moment in islice(asked, 2):
         intents = intents_of(moment)
-        fields = [*observer.ruling(observer.requests(moment.state, intents)).model_fields, "mood"]
-        for said in ({}, *({field: value} for field in fields for value in STRANGE)):
+        question = turns.question_of(world, moment.state, intents)
+        assert question is not None
+        stand_in = observer.stand_ins.by_name[observer.stand_ins.default]
+        good = stand_in(question, Luck(1, moment.state.turn, OBSERVER))
+        observer.ruling(observer.requests(moment.state, intents)).model_validate(good)
+        for said in spoiled(good):
             ruling = heard(OBSERVER, json.dumps(said))
             ruled = observer.rule(moment.state, intents, ruling.said)
             assert ruled.intents.keys() == intents.keys()
