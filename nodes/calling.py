@@ -193,13 +193,13 @@ class Breaker:
         self._model = model
         self._answered = answered
         self._under_way = self._in_a_row = self._refused_in_a_row = 0
-        self.reason = ""
+        self.stop_reason = ""
         """Why the provider counts as gone; empty as long as it does not."""
 
     def check(self) -> None:
         """Raise HaltedError if the provider is gone."""
-        if self.reason:
-            raise HaltedError(self.reason)
+        if self.stop_reason:
+            raise HaltedError(self.stop_reason)
 
     def begun(self) -> None:
         """Note that a call has begun."""
@@ -216,7 +216,7 @@ class Breaker:
         refused = self._refused_in_a_row >= REFUSED_AFTER and not self._answered
         sure = self._answered or not self._under_way
         if failure and sure and (refused or self._in_a_row >= GONE_AFTER):
-            self.reason = (
+            self.stop_reason = (
                 f"{self._model} failed {self._in_a_row} calls in a row; "
                 f"the last error was {failure.outcome}: {failure.message}"
             )

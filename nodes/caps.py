@@ -57,15 +57,15 @@ class Meter:
         self._spent = spent
         self._usd_of = usd_of
         self._began = time.monotonic() - spent.seconds
-        self.reason = ""
+        self.stop_reason = ""
         """Which cap stopped the run; empty until one does."""
 
     def begin(self) -> None:
         """Count a call that is about to be made. Raise HaltedError if a cap does not allow it."""
         # The first reason stays, so that every later call of the turn reports the same one.
-        self.reason = self.reason or self._reached()
-        if self.reason:
-            raise HaltedError(self.reason)
+        self.stop_reason = self.stop_reason or self._reached()
+        if self.stop_reason:
+            raise HaltedError(self.stop_reason)
         self._spent.calls += 1
 
     def _reached(self) -> str:

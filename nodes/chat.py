@@ -248,7 +248,7 @@ class ChatPlayer:
     @property
     def gone(self) -> str:
         """Why the provider counts as gone; empty as long as it does not."""
-        return self._breaker.reason
+        return self._breaker.stop_reason
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the run's system text with the turn text of a view."""

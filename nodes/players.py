@@ -234,7 +234,7 @@ class RunPlayers:
     def stop_reason(self) -> str:
         """Return which cap is reached or which provider is gone; empty if calls can be made."""
         gone = (model.gone for model in self._models if model.gone)
-        return (self._meter.reason if self._meter else "") or next(gone, "")
+        return (self._meter.stop_reason if self._meter else "") or next(gone, "")
 
     async def close(self) -> None:
         """Close the connections."""

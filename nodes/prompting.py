@@ -261,7 +261,7 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
     if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
         shared = _name(_above(file.parent))
         raise PromptError(
-            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {shared}, not itself including'
+            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
         )
     return text
 

@@ -127,7 +127,7 @@ def test_an_archived_run_of_another_version_says_in_one_line_which_one_verifies_
             assert str(refused.exception).startswith(
                 f"run {row['id']} was recorded by hobbes {by} (record {record}, {row['world']} rules "
             )
-            assert "with that version" in str(refused.exception)
+            assert "use that version" in str(refused.exception)
             assert "\n" not in str(refused.exception)
             assert cli("trace", row["id"], "--json").stdout == before, "nothing is changed"
 
@@ -139,7 +139,7 @@ def test_a_page_refuses_an_answer_to_a_run_of_another_version(home: Path) -> Non
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
         form = {"address": question["address"], "unit-b": "1", "reason": ""}
         said = visitor.post(f"/{row['id']}/answer", data=form, headers={"origin": LOCAL})
-    assert (said.status_code, "with that version" in said.text) == (400, True)
+    assert (said.status_code, "use that version" in said.text) == (400, True)
     (after,) = (row for row in runs_of(home) if row["name"] == "waits")
     assert (after["status"], after["question"]) == ("waiting", row["question"])
 

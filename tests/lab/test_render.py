@@ -117,7 +117,7 @@ def test_the_command_takes_the_options_of_run(hobbes: Hobbes) -> None:
     ("asked", "told"),
     [
         (("--turn", "4", "--rounds", "4"), "this run of mining has turns 0 to 3"),
-        (("--agent", "miner-99"), "'miner-99' is not asked in turn 0; these are: miner-01"),
+        (("--agent", "miner-99"), "'miner-99' does not act in turn 0; the agents that act: miner-01"),
         (("--run", "last", "--seed", "2"), "--run takes its settings from the run"),
         (("--model", "policy:nobody"), "there is no policy 'nobody'"),
     ],

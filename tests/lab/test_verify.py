@@ -749,7 +749,9 @@ def test_verify_says_that_a_record_is_damaged(opened: Store, part: str, change: 
 def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(opened: Store) -> None:
     run = mining(opened)
     opened.update(run.id, rules_version=7)
-    with pytest.raises(LabError, match=r"recorded by hobbes .* \(record 2, mining rules 7\): verify it, "):
+    with pytest.raises(
+        LabError, match=r"recorded by hobbes .* \(record 2, mining rules 7\); use that version "
+    ):
         list(faults(opened, opened.find(run.id)))
     opened.update(run.id, world="atlantis")
     with pytest.raises(LabError, match="cannot be read by this hobbes: there is no world 'atlantis'"):

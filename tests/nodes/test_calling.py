@@ -127,7 +127,7 @@ def gone_after(*ended: TryFailedError | None) -> int | None:
     for number, failure in enumerate(ended, 1):
         breaker.begun()
         breaker.ended(failure)
-        if breaker.reason:
+        if breaker.stop_reason:
             return number
     return None
 
@@ -168,7 +168,7 @@ def test_a_provider_that_refuses_some_calls_is_not_gone_while_others_are_under_w
         breaker.begun()
     for ended in (REFUSED, REFUSED, REFUSED, None, None, None):
         breaker.ended(ended)
-        assert not breaker.reason
+        assert not breaker.stop_reason
 
 
 def test_refusals_stop_a_resumed_run_later_if_its_provider_answered_before() -> None:
@@ -176,7 +176,7 @@ def test_refusals_stop_a_resumed_run_later_if_its_provider_answered_before() -> 
     for _ in range(GONE_AFTER - 1):
         breaker.begun()
         breaker.ended(REFUSED)
-    assert not breaker.reason
+    assert not breaker.stop_reason
 
 
 def test_a_long_rate_limit_is_a_provider_failure_and_not_a_refusal() -> None:
