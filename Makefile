@@ -18,11 +18,11 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 test: $(READY) ## run the whole test suite, the network blocked
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist worksteal
 
 soak: $(READY) ## run the long tests: laws, fuzz, kills, faults (an hour or so)
-	@$(BIN)/pytest -n auto --hypothesis-profile=soak tests/*/test_laws.py
-	@$(BIN)/pytest -n auto -m soak -rP tests/soak
+	@$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=soak tests/*/test_laws.py
+	@$(BIN)/pytest -n auto --dist worksteal -m soak -rP tests/soak
 
 check: $(READY) ## lint, types, floors, tests
 	$(BIN)/ruff format --check .

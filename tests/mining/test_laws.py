@@ -19,8 +19,8 @@ from engine.record import Json, canonical
 from engine.world import Resolved, Validated, settle
 
 AGENTS = ("A", "B", "C", "D")
-EXAMPLES = 25 * settings().max_examples
-"""2,500 in the suite, ten times as many in `make soak`."""
+EXAMPLES = 10 * settings().max_examples
+"""1,000 in the suite, ten times as many in `make soak`."""
 LAWS = settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 
 # Any JSON, and values that JSON does not allow but that a parser may return.

@@ -15,8 +15,8 @@ from engine.nations.world import NATIONS
 from engine.record import canonical
 from tests.nations.stage import Answers, Turn, setting, turn
 
-EXAMPLES = 25 * settings().max_examples
-"""2,500 in the suite, ten times as many in `make soak`."""
+EXAMPLES = 10 * settings().max_examples
+"""1,000 in the suite, ten times as many in `make soak`."""
 
 NAMES = NATIONS.names(5)
 LAND = [f"T{k}" for k in range(12)]
