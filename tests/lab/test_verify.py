@@ -754,7 +754,7 @@ def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(ope
     ):
         list(faults(opened, opened.find(run.id)))
     opened.update(run.id, world="atlantis")
-    with pytest.raises(LabError, match="cannot be read by hobbes .*: there is no world 'atlantis'"):
+    with pytest.raises(LabError, match=r"cannot be read by hobbes .*: there is no world 'atlantis'"):
         opened.find(run.id)
 
 
