@@ -169,7 +169,7 @@ _as_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_a
 
 
 def canonical(value: Json) -> str:
-    """Give the one text of a JSON value: keys sorted, no spaces. What is hashed is this text."""
+    """Return the canonical text of a JSON value, which is what is hashed: sorted keys, no spaces."""
     return _as_canonical(value)
 
 

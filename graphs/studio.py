@@ -34,7 +34,7 @@ class StudioContext(TypedDict, total=False):
 
 
 def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnState, TurnState]":
-    """Give the ring of a world; `{}` as input plays a few rounds with the world's default policy."""
+    """Return the compiled graph of a world. The input `{}` plays a few rounds with its default policy."""
     prompts = {variant: load_prompts(world, variant, "en") for variant in variants(world)}
 
     present = Present(world)

@@ -37,19 +37,24 @@ app = typer.Typer()
 
 
 def _finite(value: float | None) -> float | None:
-    """Refuse infinity, and what is not a number."""
+    """Return a number that is finite; refuse infinity and NaN."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("give a number")
     return value
 
 
-MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop before more calls than this")]
-MaxTokens = Annotated[int | None, typer.Option(min=1, help="stop once so many tokens, in and out, are spent")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="stop before making more calls than this")]
+MaxTokens = Annotated[
+    int | None, typer.Option(min=1, help="stop once this many tokens are spent, in and out")
+]
 MaxUsd = Annotated[
-    float | None, typer.Option(min=0, callback=_finite, help="stop once so much is spent (lab/prices.toml)")
+    float | None,
+    typer.Option(
+        min=0, callback=_finite, help="stop once this many dollars are spent (lab/store/prices.toml)"
+    ),
 ]
 MaxSeconds = Annotated[
-    float | None, typer.Option(min=0, callback=_finite, help="stop after so much time, over all resumes")
+    float | None, typer.Option(min=0, callback=_finite, help="stop after this many seconds, over all resumes")
 ]
 
 
@@ -64,7 +69,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     lang: Lang = None,
     observer: ObserverSpec = None,
     settings: Settings = None,
-    name: Annotated[str | None, typer.Option(help="a name to call the run by")] = None,
+    name: Annotated[str | None, typer.Option(help="a name for the run")] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -99,7 +104,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Go on where a run stopped, for whatever reason; a cap that is given takes the place of the run's own.
+    """Continue a run from where it stopped, for whatever reason. A cap that is given replaces the run's own.
 
     Example: hobbes resume last --max-calls 1000
     """
@@ -154,13 +159,13 @@ def answer(
 
 
 def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Add the options that only the environment gives."""
+    """Return the options with those that only the environment gives."""
     typed = {name for name, _ in told}
     return [*told, *((name, value) for name, value in found if name not in typed)]
 
 
 def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None) -> None:
-    """Play a run to its end, or until a person is asked, watched, and tell what it came to."""
+    """Play a run with a progress bar until it ends or asks a person, and print the result."""
     from lab.play.playing import go_on
     from lab.show.watching import watched
 

@@ -30,7 +30,7 @@ OWN_OPTIONS = frozenset({"answer", "help", "home", "json"})
 
 
 def waiting(run: Run) -> list[dict[str, Any]]:
-    """Return the requests that a run waits for an answer to; UsageError: it waits for none."""
+    """Return the requests of a waiting run. Raise UsageError if the run is not waiting."""
     if run.question is None:
         raise UsageError(f"run {run.id} waits for no answer, it is {run.status}")
     requests: list[dict[str, Any]] = json.loads(run.question["asked"])["requests"]

@@ -85,7 +85,7 @@ class Field:
 
     @property
     def is_box(self) -> bool:
-        """Whether yes or no is a box to tick; one that may be left empty is no box."""
+        """Whether it is a box to tick: a yes-or-no field that may not be left empty."""
         return self.kind is Kind.YES_NO and not self.nullable and not self.left_out
 
 
@@ -273,14 +273,14 @@ def read(of: Field, text: str) -> Json:
 
 
 def _whole(_: Field, text: str) -> Json:
-    """Read a whole number, of no more digits than one has to read."""
+    """Read a whole number; one with too many digits is refused."""
     if not re.fullmatch("[+-]?[0-9]{1,18}", text):
         raise ValueError(text)
     return int(text)
 
 
 def _number(_: Field, text: str) -> Json:
-    """Read a number; infinity is none."""
+    """Read a finite number."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(text)
@@ -288,7 +288,7 @@ def _number(_: Field, text: str) -> Json:
 
 
 def _text(_: Field, text: str) -> Json:
-    """Read text; what cannot be seen is not part of it."""
+    """Read text without invisible characters."""
     if not text.isprintable():
         raise ValueError(text)
     return text

@@ -1,4 +1,4 @@
-"""Starting a run and going on with one: what `hobbes run` and `hobbes resume` do."""
+"""Start a run, and continue one: what `hobbes run` and `hobbes resume` do."""
 
 import json
 import os
@@ -30,12 +30,12 @@ CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
 
 OnTurn = Callable[[TurnState], None]
-"""Told the state a run starts from, and the state after each turn."""
+"""Called with the state that a run starts from, and with the state after each turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What somebody asked to play. What is not said is the world's own default."""
+    """The options of a run. An option that is not given has the world's own default."""
 
     world: str
     agents: int | None = None
@@ -48,7 +48,7 @@ class RunOptions:
 
 
 def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
-    """Give the world and the setting that a request comes to; ValueError says what is wrong with it."""
+    """Return the world and the setting that options ask for. Raise ValueError if they ask for none."""
     world = world_named(options.world)
     agents = world.names(world.default_agents if options.agents is None else options.agents)
     setting = settle(world, agents, options.seed, options.values)
@@ -59,7 +59,7 @@ def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
 
 
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
-    """Write a new run down, ready to be played; UsageError says what was asked for wrongly."""
+    """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
     try:
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents)
@@ -79,7 +79,7 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
 def _check_prices_are_known(
     store: Store, world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], caps: Caps
 ) -> None:
-    """Refuse a cap on money where a model's price is unknown: it could not be kept."""
+    """Raise UsageError for a cap on money if the price of a model is unknown: it could not be kept."""
     if caps.usd is None:
         return
     prices = prices_of(store.home)
@@ -92,13 +92,13 @@ def _check_prices_are_known(
 
 
 def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
-    """Give the spec of the observer who is asked, or nothing."""
+    """Return the spec of the observer, empty if a rule of the world observes."""
     state = world.setup(setting.config, setting.agents, setting.seed)
     return world.observer.asks(state) if world.observer else ""
 
 
 def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
-    """Refuse a run with models where no server is set, or none that can be asked."""
+    """Raise UsageError for a run with models if no server is set, or its address is not valid."""
     specs = (*models.values(), _observer_asked(world, setting))
     asked = any(spec.startswith("openai:") for spec in specs)
     if not asked:
@@ -114,7 +114,7 @@ def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models
 
 
 def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
-    """Give a run other caps where some are given."""
+    """Return the run with the caps that are given in place of its own."""
     if not higher:
         return run
     caps = replace(run.caps, **higher)
@@ -152,7 +152,7 @@ async def go_on(store: Store, run: Run, on_turn: OnTurn, said: str | None = None
 
 
 def _as_it_stands(store: Store, run: Run, said: str | None) -> Run:
-    """Read a run again, now that nobody else plays it; what was said must answer what it still asks."""
+    """Return the run as it is now that no other process plays it. Raise LabError if `said` comes too late."""
     present = store.find(run.id)
     if said is not None and present.question != run.question:
         how = (
@@ -189,7 +189,7 @@ async def _play_to_the_end(store: Store, run: Run, on_turn: OnTurn, said: str | 
 
 
 async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn, said: str | None) -> None:
-    """Play on from the last logged turn, with a checkpoint after every turn."""
+    """Continue from the last logged turn, with a checkpoint after every turn."""
     async with checkpoints(store.home / CHECKPOINTS) as saver:
         async for state in play(nodes, saver, run.id, as_logged(store, run), said):
             on_turn(state)
@@ -209,7 +209,7 @@ def as_logged(store: Store, run: Run) -> TurnState:
 
 
 def _meet(players: RunPlayers, run: Run) -> None:
-    """Let everyone who answers be there before anyone is asked."""
+    """Make every player before the first one is asked. Raise LabError if one cannot be made."""
     try:
         for spec in run.models.values():
             players.named(spec)

@@ -157,7 +157,7 @@ def all_calls(card: Card) -> list[Card]:
 
 
 def _arithmetic(store: Store, run: Run, turn: LoggedTurn) -> Arithmetic:
-    """Return each agent's figures after a turn, each as a sum that a hand can check."""
+    """Return each agent's figures after a turn, each as a sum to check by hand."""
     return run.world.arithmetic(played_turn(run, state_before(store, run, turn.turn), turn))
 
 

@@ -38,18 +38,18 @@ HEADERS = {
 
 
 def link(*parts: object) -> str:
-    """Give the address of a page."""
+    """Return the address of a page."""
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  only if somebody asks for it
-"""The address of all of a machine's own: whoever serves there tells everybody, by whatever name."""
+"""The address that stands for all addresses of this machine: the pages are then open to the network."""
 
 ADDRESS = "address"
 """The name in the form of the question that is answered; a field's own name begins with a slash."""
 
 PLAYING = "playing "
-"""What the name of a thread begins with that plays a run on behind the pages."""
+"""The beginning of the name of a thread that continues a run behind the pages."""
 
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
@@ -64,15 +64,15 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
 
 
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
-    """Give the run that an address names."""
+    """Return the run that an address names."""
     return pages.store.find(at.get(which, ""))
 
 
 def site(home: Path, host: str) -> Starlette:
-    """Make the web site of a home."""
+    """Return the web site of a home."""
 
     def page(show: Callable[[Pages, At], str]) -> Callable[[Request], Response]:
-        """Make an endpoint of a page; Starlette calls it in a thread, with a connection of its own."""
+        """Return the endpoint of a page. Starlette calls it in a thread, with its own connection."""
 
         def endpoint(request: Request) -> Response:
             at = {**request.query_params, **request.path_params}
@@ -85,7 +85,7 @@ def site(home: Path, host: str) -> Starlette:
         return endpoint
 
     def answer(request: Request, body: bytes) -> Response:
-        """Answer what a waiting run asks a person, and play on behind the page."""
+        """Take a person's answer to a waiting run, and continue the run behind the page."""
         if request.headers.get("origin") != f"http://{request.headers.get('host')}":
             return _told("another site's page may not answer", 403)
         try:
@@ -108,12 +108,12 @@ def site(home: Path, host: str) -> Starlette:
 
 
 def _told(why: object, status: int) -> Response:
-    """Say in one line why there is no page."""
+    """Return a page that says in one line what is wrong."""
     return PlainTextResponse(f"hobbes: {why}\n", status, headers=HEADERS)
 
 
 def _claimed(opened: Store, name: str, body: bytes) -> tuple[Run, str]:
-    """Take an answer for what a run asks now, so that nobody else answers it; LabError says why not.
+    """Take an answer to what a run asks now, once. Raise LabError if it is too late.
 
     Should the answer be lost with this process, the run asks the same again when it is resumed.
     """
@@ -132,7 +132,7 @@ def _claimed(opened: Store, name: str, body: bytes) -> tuple[Run, str]:
 
 
 def _play_on(home: Path, run: Run, said: str) -> None:
-    """Play a run on from what was answered; why it stops, if it does, is told where the pages are served."""
+    """Continue a run from an answer. If it stops, the reason is printed where the pages are served."""
     try:
         with open_store(home) as opened:
             asyncio.run(go_on(opened, run, lambda _: None, said))
@@ -152,7 +152,7 @@ def view(home: Path, host: str, port: int) -> None:
 
 
 def _tell_what_was_played(home: Path) -> None:
-    """Say of each run that is played behind a page how to go on with it."""
+    """Print, for each run that is being played behind a page, how to continue it."""
     for thread in enumerate_threads():
         if thread.name.startswith(PLAYING):
             run = thread.name.removeprefix(PLAYING)

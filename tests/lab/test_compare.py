@@ -30,7 +30,7 @@ def shown(home: Any) -> Callable[..., Result]:
 
 
 def where(told: Comparison) -> tuple[int, str, str]:
-    """Give turn, agent and layer of the first divergence."""
+    """Return turn, agent and layer of the first divergence."""
     found = told["divergence"]
     return found["turn"], found["agent"], found["layer"]
 
@@ -322,7 +322,7 @@ def test_failed_calls_are_counted_by_cause_agent_and_turn_with_a_warning(
 
 
 def rows_under(text: str, title: str) -> list[list[str]]:
-    """Give the words of the rows of the table with this title."""
+    """Return the words of the rows of the table with this title."""
     (block,) = (block for block in text.split("\n\n") if block.startswith(title))
     return [line.split() for line in block.splitlines()[2:]]
 

@@ -57,7 +57,7 @@ class Harbour(BaseModel):
 
 
 def fields(form: Form) -> dict[str, Any]:
-    """Give the fields of a form by the path that one sees."""
+    """Return the fields of a form by the path that one sees."""
     return {".".join(field.path): field for field in form.fields}
 
 

@@ -68,7 +68,7 @@ def in_letters(said: bytes) -> bytes:
 
 
 def searched(folder: Path) -> Iterator[bytes]:
-    """Give the bytes of every file; what is packed also unpacked, what is spelled by number in letters."""
+    """Return the bytes of every file; what is packed also unpacked, what is spelled by number in letters."""
     for file in folder.rglob("*"):
         if file.is_file():
             yield file.read_bytes()

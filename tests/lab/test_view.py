@@ -431,7 +431,7 @@ class Structure(HTMLParser):
 
 
 def structure(page: str) -> list[tuple[str, ...]]:
-    """Give the tags of a page."""
+    """Return the tags of a page."""
     found = Structure()
     found.feed(page)
     return found.tags
@@ -518,7 +518,7 @@ def browser() -> Browser:
 
 
 def title(page: str) -> str:
-    """Give the title of a page."""
+    """Return the title of a page."""
     found = re.search("<title>(.*?)</title>", page, re.DOTALL)
     return found[1] if found else ""
 

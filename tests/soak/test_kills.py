@@ -113,7 +113,7 @@ def kill_in_a_pause(player: "Popen[str]", home: Path, moment: int) -> None:
 
 
 def kept(home: Path) -> dict[str, tuple[object, ...]]:
-    """Give the answers that are on disk, by address."""
+    """Return the answers that are on disk, by address."""
     if not answers(home):
         return {}
     with sqlite3.connect(f"file:{home / 'runs.db'}?mode=ro", uri=True) as connection:
