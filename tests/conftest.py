@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
+from typer.testing import CliRunner, Result
 
+from lab.cli import app
 from lab.store.database import Store, open_store
 from nodes import calling
 
@@ -107,6 +109,19 @@ def hobbes(home: Path) -> Hobbes:
             check=False,
             **options,
         )
+
+    return run
+
+
+Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def cli(home: Path) -> Cli:
+    """The command in this process; an error for people is the exception of the result."""
+
+    def run(*arguments: str, env: dict[str, str] | None = None, **options: Any) -> Result:
+        return CliRunner().invoke(app, arguments, env={"HOBBES_HOME": str(home), **(env or {})}, **options)
 
     return run
 

@@ -6,25 +6,23 @@ import os
 import re
 import socket
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from engine.worlds import WORLDS
 from graphs.run import checkpoints
-from lab.cli import app
 from lab.errors import LabError, UsageError
 from lab.store.database import Store, open_store
 from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Reply
 from nodes.players import PolicyPlayer
-from tests.conftest import Hobbes
+from tests.conftest import Cli, Hobbes
 from tests.lab.play import mining
 
 COMMANDS = [
@@ -33,18 +31,6 @@ COMMANDS = [
 ]  # fmt: skip
 PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
 SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]
-
-Cli = Callable[..., Result]
-
-
-@pytest.fixture
-def cli(home: Path) -> Cli:
-    """The command in this process; what it raises for people is left to the test."""
-
-    def run(*arguments: str, env: dict[str, str] | None = None) -> Result:
-        return CliRunner().invoke(app, arguments, env={"HOBBES_HOME": str(home), **(env or {})})
-
-    return run
 
 
 def refused(cli: Cli, *arguments: str, env: dict[str, str] | None = None) -> LabError:

@@ -24,7 +24,7 @@ from lab.store.journal import RunJournal
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
-from tests.conftest import Hobbes
+from tests.conftest import Cli, Hobbes
 from tests.lab.play import played
 
 MODELS = "policy:copykitten*1,policy:beggar*1"
@@ -172,24 +172,24 @@ def test_an_option_is_for_the_one_that_is_named_or_for_all(opened: Store) -> Non
     assert json.loads(as_json(form, "{}"))["rulings"]["unit-a"] == {"grant": 0, "reason": ""}
 
 
-def test_what_is_typed_has_precedence_over_the_environment(hobbes: Hobbes) -> None:
+def test_what_is_typed_has_precedence_over_the_environment(cli: Cli) -> None:
     """Two units beg; a variable may hold a number for each of them."""
-    hobbes("run", "trust", "--rounds", "2", "--model", "policy:beggar", "--observer", "human")
+    cli("run", "trust", "--rounds", "2", "--model", "policy:beggar", "--observer", "human")
     env = {"HOBBES_GRANT": "unit-a=1 unit-b=2", "HOBBES_REASON": "from afar"}
     for words in ((), ("--grant", "unit-b=3")):
-        answered = hobbes("answer", "last", *words, env=env)
-        assert answered.returncode == 0, answered.stderr
+        answered = cli("answer", "last", *words, env=env)
+        assert answered.exit_code == 0, answered.stderr
     for turn, granted in ((0, {"unit-a": 1, "unit-b": 2}), (1, {"unit-a": 0, "unit-b": 3})):
-        rulings = json.loads(hobbes("trace", "last", f"{turn}", "observer", "--json").stdout)["rulings"]
+        rulings = json.loads(cli("trace", "last", f"{turn}", "observer", "--json").stdout)["rulings"]
         assert {unit: one["granted"] for unit, one in rulings.items()} == granted
         assert {one["reason"] for one in rulings.values()} == {"from afar"}
 
 
-def test_the_command_takes_an_answer_in_each_of_its_ways(hobbes: Hobbes, tmp_path: Path) -> None:
+def test_the_command_takes_an_answer_in_each_of_its_ways(cli: Cli, tmp_path: Path) -> None:
     """By options before and after the run, by the environment, as JSON and as a file of JSON."""
     file = tmp_path / "answer.json"
     file.write_text('{"rulings": {"unit-b": {"grant": 4, "reason": "from a file"}}}')
-    hobbes("run", "trust", "--rounds", "6", "--model", MODELS, "--observer", "human", "--name", "mine")
+    cli("run", "trust", "--rounds", "6", "--model", MODELS, "--observer", "human", "--name", "mine")
     ways: list[tuple[tuple[str, ...], dict[str, str]]] = [
         (("mine", "--grant", "unit-b=1", "--reason", "half, and only once"), {}),
         (("--grant=unit-b=2", "mine", "--reason=unit-b=--json"), {}),
@@ -198,9 +198,9 @@ def test_the_command_takes_an_answer_in_each_of_its_ways(hobbes: Hobbes, tmp_pat
         (("mine",), {"HOBBES_ANSWER": '{"rulings": {"unit-b": {"grant": 5}}}'}),
     ]
     for words, env in ways:
-        answered = hobbes("answer", *words, env=env)
-        assert answered.returncode == 0, answered.stderr
-    heard = [json.loads(hobbes("trace", "mine", f"{turn}", "observer", "--json").stdout) for turn in range(5)]
+        answered = cli("answer", *words, env=env)
+        assert answered.exit_code == 0, answered.stderr
+    heard = [json.loads(cli("trace", "mine", f"{turn}", "observer", "--json").stdout) for turn in range(5)]
     rulings = [card["rulings"]["unit-b"] for card in heard]
     assert [(one["granted"], one["reason"]) for one in rulings] == [
         (1, "half, and only once"),
@@ -215,27 +215,27 @@ def test_the_command_takes_an_answer_in_each_of_its_ways(hobbes: Hobbes, tmp_pat
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [
-        (("--grant", "unit-b=9999"), "hobbes: --grant 'unit-b=9999': write a whole number from 0 to"),
-        (("--grant",), "hobbes: --grant: write a value after it"),
-        (("--gift", "3"), "hobbes: there is no --gift; write --grant KEY=VALUE"),
-        (("other", "--grant", "1"), "hobbes: write one RUN, and each field as --FIELD VALUE"),
-        (("--grant", "1", "--answer", "{}"), "hobbes: write single fields or --answer, not both"),
-        (("--answer", "{"), "hobbes: --answer: Invalid JSON"),
-        (("--answer", '{"gift": 1}'), "hobbes: --answer: gift: Extra inputs are not permitted"),
+        (("--grant", "unit-b=9999"), "--grant 'unit-b=9999': write a whole number from 0 to"),
+        (("--grant",), "--grant: write a value after it"),
+        (("--gift", "3"), "there is no --gift; write --grant KEY=VALUE"),
+        (("other", "--grant", "1"), "write one RUN, and each field as --FIELD VALUE"),
+        (("--grant", "1", "--answer", "{}"), "write single fields or --answer, not both"),
+        (("--answer", "{"), "--answer: Invalid JSON"),
+        (("--answer", '{"gift": 1}'), "--answer: gift: Extra inputs are not permitted"),
         (
             ("--answer", '{"rulings": {"unit-b": {"grant": 9999}}}'),
-            "hobbes: --answer: rulings.unit-b.grant: Input should be less than or equal to",
+            "--answer: rulings.unit-b.grant: Input should be less than or equal to",
         ),
-        (("--answer", "@nowhere.json"), "hobbes: --answer @nowhere.json: No such file"),
+        (("--answer", "@nowhere.json"), "--answer @nowhere.json: No such file"),
     ],
 )
 def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
-    words: tuple[str, ...], wrong: str, opened: Store, hobbes: Hobbes
+    words: tuple[str, ...], wrong: str, opened: Store, cli: Cli
 ) -> None:
     run = on(opened, begin(opened, game("human")))
-    answered = hobbes("answer", run.id, *words)
-    assert (answered.returncode, answered.stdout) == (2, "")
-    assert answered.stderr.splitlines()[-1].startswith(wrong)
+    answered = cli("answer", run.id, *words)
+    assert (type(answered.exception), answered.stdout) == (UsageError, "")
+    assert str(answered.exception).startswith(wrong)
     assert opened.find(run.id).question == run.question
 
 
@@ -249,11 +249,11 @@ def test_help_names_the_options_of_the_command_itself(hobbes: Hobbes) -> None:
     assert set(re.findall(r"^  --([a-z]+)", told, re.MULTILINE)) == OWN_OPTIONS
 
 
-def test_the_terminal_asks_again_until_what_is_written_fits(hobbes: Hobbes) -> None:
-    hobbes("run", "trust", "--rounds", "1", "--model", MODELS, "--observer", "human")
-    answered = hobbes("answer", "last", input="9999\n-1\nmany\n3\nfine\n")
+def test_the_terminal_asks_again_until_what_is_written_fits(cli: Cli) -> None:
+    cli("run", "trust", "--rounds", "1", "--model", MODELS, "--observer", "human")
+    answered = cli("answer", "last", input="9999\n-1\nmany\n3\nfine\n")
     assert answered.stderr.count("Error: write a whole number from 0 to") == 3
-    ruling = json.loads(hobbes("trace", "last", "0", "observer", "--json").stdout)["rulings"]["unit-b"]
+    ruling = json.loads(cli("trace", "last", "0", "observer", "--json").stdout)["rulings"]["unit-b"]
     assert (ruling["granted"], ruling["reason"]) == (3, "fine")
 
 
