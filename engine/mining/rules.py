@@ -81,7 +81,8 @@ class Books:
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """Play one round: claims, then raids, then mining, then the end of the round.
 
-    Source: docs/rules/mining.md#order-of-a-round, docs/rules/mining.md#pure-rounds.
+    Source: docs/rules/mining.md#order-of-a-round, docs/rules/mining.md#pure-rounds,
+    docs/rules/mining.md#raid-tax.
     """
     # In the order of the names, so that the order in which answers arrive changes nothing.
     acting = {agent: intents.get(agent, IDLE) for agent in state.setting.agents}
@@ -182,7 +183,7 @@ def resolve_mining(state: State, intents: Mapping[str, Intent], raids: Raids) ->
 def resolve_authority(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
     """Return what the authority does about the raids: it taxes, punishes or undoes them, or does nothing.
 
-    Source: docs/rules/mining.md#no-authority.
+    Source: docs/rules/mining.md#no-authority, docs/rules/mining.md#raid-tax.
     """
     match state.config.authority:
         case "raid_tax":

@@ -48,7 +48,7 @@ CODES: Mapping[str, str] = {
     "mining/not-yours": "a defence or mining of a plot that is not the agent's own",
     "mining/unowned": "a raid on a plot that nobody owns",
     "mining/immune": "a raid on a plot that is still immune",
-    "mining/repeat": "the answer has the same kind and plot before",
+    "mining/repeat": "an earlier action in the answer has the same kind and plot",
     "mining/no-stamina": "mining with less than 1 stamina",
     "mining/over-budget": "an action was pruned from the end, since the stamina did not suffice",
     "mining/no-communication": "a message where communication is off",
@@ -164,7 +164,7 @@ def _unraidable(state: State, cell: Cell) -> str | None:
 
     Without immunity an unowned plot may be raided, since somebody may claim it in this round.
 
-    Source: docs/rules/mining.md#immune-and-unowned-targets.
+    Source: docs/rules/mining.md#immune-and-unowned-targets, docs/rules/mining.md#immunity.
     """
     if state.owner[cell] is None:
         return None if state.config.immunity == 0 else "mining/unowned"
