@@ -345,7 +345,7 @@ FOUND = (
         lambda copy: copied_call(copy, turn=TURNS),
     ),
     Tampering(
-        "states forged, and all tables and digests made anew",
+        "states forged, and all tables and digests recomputed",
         "turn …: the part state of the record differs from what the engine gives",
         told_again((2, richer)),
         told_again(*((turn, richer) for turn in range(TURNS))),
@@ -356,7 +356,7 @@ FOUND = (
         f"update calls set answer = '{DECISION}' where turn = 1 and agent = 'miner-02'",
     ),
     Tampering(
-        "an answer changed to another decision, and sealed anew",
+        "an answer changed to another decision, and sealed again",
         "turn 1: the part intents of the record differs from what validation gives (miner-02)",
         sealed_again(
             f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'"
@@ -367,7 +367,7 @@ FOUND = (
     ),
     Tampering("the outcome of a call", DAMAGED_CALL, f"update calls set outcome = 'refused' where {CALL}"),
     Tampering(
-        "the outcome of a call, sealed anew",
+        "the outcome of a call, sealed again",
         "turn 1: the part outcomes of the record differs from what reading gives (miner-03)",
         sealed_again(f"update calls set outcome = 'refused', found_as = 'none' where {CALL}"),
     ),
@@ -377,13 +377,13 @@ FOUND = (
         "update calls set outcome = 'answered' where outcome = 'truncated'",
     ),
     Tampering(
-        "a failed call relabelled `answered` and sealed anew",
+        "a failed call relabelled `answered` and sealed again",
         "turn 4: the call of miner-03, attempt 1, is recorded as answered (none),"
         " and its answer is repaired (repaired)",
         sealed_again("update calls set outcome = 'answered' where outcome = 'truncated'"),
     ),
     Tampering(
-        "a failed call relabelled as what its text can be read as, and sealed anew",
+        "a failed call given the outcome that its text would get, and sealed again",
         "turn 5: the part outcomes of the record differs from what reading gives (miner-03)",
         sealed_again(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
     ),
@@ -410,7 +410,7 @@ FOUND = (
         sealed_again(lambda copy: copied_call(copy, attempt=2, answer="{}")),
     ),
     Tampering(
-        "an attempt with another number, sealed anew",
+        "an attempt with another number, sealed again",
         "turn 1: the attempts of miner-03 are not numbered from 1 without a gap",
         sealed_again(f"update calls set attempt = 7 where {CALL}"),
     ),
@@ -467,12 +467,12 @@ FOUND = (
         "update runs set hobbes = '9.9'",
     ),
     Tampering(
-        "the seed, sealed anew",
+        "the random seed, sealed again",
         "turn 0: the part draws of the record differs from what the engine gives",
         sealed_again("update runs set seed = 2"),
     ),
     Tampering(
-        "a setting, sealed anew",
+        "a setting, sealed again",
         "turn 0: the chain of digests is broken",
         sealed_again("update runs set config = json_set(config, '$.mine_cap', 7)"),
     ),
@@ -496,12 +496,12 @@ FOUND = (
         "insert into measures select run, 'virtue', scope, 1, 1, 0 from measures limit 1",
     ),
     Tampering(
-        "a finished run that is said to be unfinished",
+        "a finished run that is marked as unfinished",
         "run: the run is unfinished, but it has the figures of a finished one",
         "update runs set status = 'unfinished'",
     ),
     Tampering(
-        "a status that there is not",
+        "a status that does not exist",
         "run: the column runs.status says 'perfect', which no run can be",
         "update runs set status = 'perfect'",
     ),
@@ -523,7 +523,7 @@ FOUND = (
         world="waiting",
     ),
     Tampering(
-        "the outcome of a call of a turn in progress, sealed anew",
+        "the outcome of a call of a turn in progress, sealed again",
         "turn 1: the call of unit-a, attempt 1, is recorded as refused (json),"
         " and its answer is refused (none)",
         sealed_again("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
@@ -536,7 +536,7 @@ FOUND = (
         world="waiting",
     ),
     Tampering(
-        "a waiting run that is said to be finished",
+        "a waiting run that is marked as finished",
         "turn 1: the table calls has rows of a turn that the run does not have",
         "update runs set status = 'finished', question = null",
         world="waiting",
@@ -545,7 +545,7 @@ FOUND = (
 
 NOT_FOUND = (
     Tampering(
-        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning` of `calls`, sealed anew",
+        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning` of `calls`, sealed again",
         "Only the provider knows them. Anybody can make a seal.",
         *(
             sealed_again(f"update calls set {change} where {CALL}")
@@ -553,7 +553,7 @@ NOT_FOUND = (
         ),
     ),
     Tampering(
-        "the columns `arrived`, `milliseconds`, `tries`, `error` of `calls`, sealed anew",
+        "the columns `arrived`, `milliseconds`, `tries`, `error` of `calls`, sealed again",
         "Nothing follows from them.",
         *(
             sealed_again(f"update calls set {change} where {CALL}")
@@ -561,12 +561,12 @@ NOT_FOUND = (
         ),
     ),
     Tampering(
-        "a space added to an answer, sealed anew",
+        "a space added to an answer, sealed again",
         "The answer is read as the same decision.",
         sealed_again(f"update calls set answer = answer || ' ' where {CALL}"),
     ),
     Tampering(
-        "the prompt of a call replaced by another text, sealed anew",
+        "the prompt of a call replaced by another text, sealed again",
         "`verify` plays with the engine alone, which writes no prompts. `replay` finds it.",
         sealed_again(other_prompt("prompt")),
     ),
@@ -576,13 +576,14 @@ NOT_FOUND = (
         sealed_again(failed_before),
     ),
     Tampering(
-        "the same with a failed call whose follow-up question was answered",
+        "a failed call whose follow-up question was answered, given the outcome that its text would get,"
+        " and sealed again",
         "Only the answer that counts is in the record. `replay` finds it.",
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
     Tampering(
         "the columns `models`, `prompts`, `lang`, `observer_text`, `started`, `hobbes` of `runs`,"
-        " sealed anew",
+        " sealed again",
         "No answer follows from them.",
         sealed_again(
             "update runs set models = '{}', prompts = 'unguided', lang = 'zh', observer_text = 'Be kind.',"
@@ -596,7 +597,7 @@ NOT_FOUND = (
         "update turns set ended = '2001-01-01'",
     ),
     Tampering(
-        "the last turn cut off with all its rows, and the run made an unfinished one",
+        "the last turn cut off with all its rows, and the run marked as unfinished",
         "A run that was stopped there looks the same.",
         cut_back,
     ),
