@@ -19,6 +19,13 @@ def as_sum(lines: Sequence[Line]) -> str:
 def terms(lines: Sequence[Line]) -> str:
     """Return the terms of a sum, such as `gross 60 + trade 15`. Terms of 0 are left out, except the first."""
     (label, first), *rest = lines
-    steps = [f"{label} {first}"]
-    steps += [f"{MINUS if amount < 0 else '+'} {label} {abs(amount)}" for label, amount in rest if amount]
+    steps = [f"{_words(label)} {first}"]
+    steps += [
+        f"{MINUS if amount < 0 else '+'} {_words(label)} {abs(amount)}" for label, amount in rest if amount
+    ]
     return " ".join(steps)
+
+
+def _words(label: str) -> str:
+    """Return a label as people read it; as a key of JSON it has underscores."""
+    return label.replace("_", " ")

@@ -33,8 +33,8 @@ def _sums_of(before: State, intent: Intent, accounts: Mapping[str, Account], age
     written = {
         "gross": f"{_gross(before, land, account)} = {money['gross']}",
         "damage": _each(by_attacker, constants.c_damage_per_attack_mil, -money["damage"]),
-        "violence penalty": _each(
-            {"territories": land}, constants.c_violence_penalty, -money["violence penalty"]
+        "violence_penalty": _each(
+            {"territories": land}, constants.c_violence_penalty, -money["violence_penalty"]
         ),
         "unpaid": _unpaid(account, constants.c_mil_upkeep_price),
         "upkeep": f"({terms(account.mils[:2])}) {TIMES} {constants.c_mil_upkeep_price} = {-money['upkeep']}",
@@ -44,11 +44,11 @@ def _sums_of(before: State, intent: Intent, accounts: Mapping[str, Account], age
         "money": as_sum(account.money),
         "trade": _trade(account, constants.c_trade_factor),
         "welfare": as_sum(account.welfare),
-        "welfare in all": f"{before.welfare[agent]} + {account.gained} = {account.total}",
-        "attacks ordered": _listed(ordered) if _in_all(ordered) > before.army[agent] else "",
+        "welfare_total": f"{before.welfare[agent]} + {account.gained} = {account.total}",
+        "attacks_ordered": _listed(ordered) if _in_all(ordered) > before.army[agent] else "",
         "attacks": _listed(tuple(account.attacked.items())),
         "destroyed": _destroyed(before, accounts, agent),
-        "lost in combat": _listed(tuple(account.lost_to.items())),
+        "lost_in_combat": _listed(tuple(account.lost_to.items())),
         "mils": as_sum(account.mils),
         **{resource: as_sum(lines) for resource, lines in account.resources.items()},
     }

@@ -98,8 +98,8 @@ def damage_share(history: History) -> float | None:
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    destroyed = _sum_of("damage", history) + _sum_of("violence penalty", history)
-    return ratio(destroyed - _sum_of("beyond income", history), _sum_of("gross", history))
+    destroyed = _sum_of("damage", history) + _sum_of("violence_penalty", history)
+    return ratio(destroyed - _sum_of("beyond_income", history), _sum_of("gross", history))
 
 
 def upkeep_share(history: History) -> float | None:

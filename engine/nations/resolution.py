@@ -48,8 +48,8 @@ def settle_accounts(state: State, books: Books) -> dict[str, Account]:
             money=(
                 ("gross", books.income.gross_income[agent]),
                 ("damage", -sum(books.war_damage.damage[agent].values())),
-                ("violence penalty", -books.war_damage.violence_penalty[agent]),
-                ("beyond income", books.war_damage.beyond_income[agent]),
+                ("violence_penalty", -books.war_damage.violence_penalty[agent]),
+                ("beyond_income", books.war_damage.beyond_income[agent]),
                 ("upkeep", -books.upkeep.upkeep_paid[agent]),
                 ("purchases", -books.purchases.purchase_cost[agent]),
                 ("grants", -sum(books.transfers.grants_paid[agent].values())),
@@ -62,8 +62,8 @@ def settle_accounts(state: State, books: Books) -> dict[str, Account]:
             mils=(
                 ("start", state.army[agent]),
                 ("unpaid", -books.upkeep.mils_unpaid[agent]),
-                ("lost in combat", -books.combat.mils_lost[agent]),
-                ("counted twice", books.end_of_turn.mils_counted_twice[agent]),
+                ("lost_in_combat", -books.combat.mils_lost[agent]),
+                ("counted_twice", books.end_of_turn.mils_counted_twice[agent]),
                 ("purchased", books.purchases.mils_purchased[agent]),
                 ("disbanded", -books.end_of_turn.mils_disbanded[agent]),
             ),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -24,7 +24,7 @@ from pydantic import (
 from engine.nations.accounts import Account
 from engine.nations.actions import EVERYBODY, RESOURCES
 from engine.nations.land import DRAWN, Edge, Land
-from engine.record import JsonObject
+from engine.record import Json, JsonObject
 from engine.world import Codec, Config, Setting
 
 Count = Annotated[int, Field(ge=0)]
@@ -300,6 +300,34 @@ def _check_owned_once(territories: Iterable[str]) -> None:
         raise ValueError(f"territories: {', '.join(twice)} named twice; each has one owner")
 
 
+LINES = ("money", "welfare", "mils")
+"""The parts of an account that are lists of a label and an amount."""
+
+
+def _with_labels_of_today(data: JsonObject) -> JsonObject:
+    """Return a state without spaces in the labels of its account lines; hobbes 0.1 wrote some with spaces."""
+    accounts = data.get("accounts")
+    if not isinstance(accounts, dict):
+        return data
+    return {**data, "accounts": {agent: _relabelled(account) for agent, account in accounts.items()}}
+
+
+def _relabelled(account: Json) -> Json:
+    """Return an account with underscores in its labels; data of another shape is returned as it is."""
+    try:
+        lines: Any = account
+        return {
+            **lines,
+            **{
+                part: [[label.replace(" ", "_"), n] for label, n in lines[part]]
+                for part in LINES
+                if part in lines
+            },
+        }
+    except (AttributeError, TypeError, ValueError):
+        return account
+
+
 def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
     """Return a state from its JSON; missing optional fields get their defaults.
 
@@ -308,7 +336,7 @@ def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
     Source: docs/rules/nations.md#loaded-states.
     """
     _check_names(setting)
-    state = CODEC.from_json(data, setting=setting)
+    state = CODEC.from_json(_with_labels_of_today(data), setting=setting)
     known = set(setting.agents)
     for name, by_agent in (
         ("territories", state.territories),

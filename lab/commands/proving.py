@@ -116,6 +116,9 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
             place = "run" if turn is None else f"turn {turn}"
             OUT.print(Text(f"{place}: {fault}", style="bold red"))
         if not wrong:
-            OUT.print(Text(f"{found.turns} turns verified; digest {found.digest}"), soft_wrap=True)
+            OUT.print(
+                Text(f"{found.turns} turn{'s' * (found.turns != 1)} verified; digest {found.digest}"),
+                soft_wrap=True,
+            )
     if wrong:
         sys.exit(1)

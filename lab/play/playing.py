@@ -84,10 +84,13 @@ def _check_prices_are_known(
         return
     prices = prices_of(store.home)
     for spec in filter(None, (*models.values(), _observer_asked(world, setting))):
-        if spec.startswith("openai:") and usd(prices, parse_spec(world.policies, spec).name, 0, 0) is None:
+        if (
+            spec.startswith(f"{PlayerKind.CHAT}:")
+            and usd(prices, parse_spec(world.policies, spec).name, 0, 0) is None
+        ):
             where = f"{store.home}/prices.toml"
             raise UsageError(
-                f"--max-usd needs the price of {spec}; write it into {where} (see lab/prices.toml)"
+                f"--max-usd needs the price of {spec}; write it into {where} (see lab/store/prices.toml)"
             )
 
 
@@ -100,7 +103,7 @@ def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
 def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
     """Raise UsageError for a run with models if no server is set, or its address is not valid."""
     specs = (*models.values(), _observer_asked(world, setting))
-    asked = any(spec.startswith("openai:") for spec in specs)
+    asked = any(spec.startswith(f"{PlayerKind.CHAT}:") for spec in specs)
     if not asked:
         return
     if not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):

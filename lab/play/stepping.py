@@ -1,12 +1,12 @@
 """`hobbes step WORLD`: the engine alone; it reads and writes JSON Lines and touches no file."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine import turn as turns
 from engine.answer import ParsedAnswer
-from engine.memory import Memory
+from engine.memory import EMPTY_MEMORY, Memory
 from engine.world import OBSERVER, AnyWorld, Codec, settle
 from nodes.journal import Reply
 from nodes.reading import read
@@ -92,7 +92,7 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
     state = world.setup(setting.config, setting.agents, setting.seed)
     if request.get("state") is not None:
         state = world.load(setting, request["state"])
-    memories = {agent: MEMORY.from_json(memory) for agent, memory in request.get("memories", {}).items()}
+    memories = _memories(setting.agents, world.actors(state), request.get("memories", {}))
     happened = NOTHING
     if request.get("answers") is not None:
         if world.over(state):
@@ -108,6 +108,21 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
         "over": world.over(state),
         "scores": world.scores(state),
     }
+
+
+def _memories(
+    agents: Sequence[str], actors: Sequence[str], told: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Memory]:
+    """Return the memories of a request. Raise ValueError for a stranger or a field that no memory has."""
+    if strangers := sorted(told.keys() - {*agents, *actors}):
+        raise ValueError(f"memories: there is no agent {', '.join(strangers)}")
+    known = EMPTY_MEMORY.to_json().keys()
+    for agent, memory in told.items():
+        if unknown := sorted(memory.keys() - known):
+            raise ValueError(
+                f"memories: {agent}: unknown {', '.join(unknown)}; a memory has {', '.join(known)}"
+            )
+    return {agent: MEMORY.from_json(memory) for agent, memory in told.items()}
 
 
 def _parsed(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str, ParsedAnswer]:  # noqa: ANN401

@@ -249,7 +249,10 @@ def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
     """Name the rows of turns that the run does not have; calls of the next turn may be there."""
     for table in ("turns", "calls", *(table.name for table in TurnRecord.tables())):
         after = run.turns + (table == "calls" and run.status != "finished")
-        sql = f"select turn from {table} where run = ? and turn is not null and not turn between 0 and ?"  # noqa: S608
+        beyond = (
+            "(typeof(turn) != 'integer' or not turn between 0 and ?)"  # SQLite takes any type in any column
+        )
+        sql = f"select turn from {table} where run = ? and {beyond}"  # noqa: S608  names are ours
         found = store.db.execute(f"{sql} order by turn limit 1", (run.id, after - 1)).fetchone()
         if found is not None:
             (turn,) = found

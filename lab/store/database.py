@@ -11,7 +11,7 @@ import shlex
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -55,6 +55,9 @@ BROKEN = {
     sqlite3.SQLITE_BUSY,
 }
 """Errors of the database that are not bugs: the user can do something about them."""
+
+COPY_OF_VERSION_1 = "runs-0.1.db"
+"""The copy of a run database of hobbes 0.1 that is kept beside the migrated one."""
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """The errors that SQLite raises for a file with damaged bytes; it quotes the bytes of a damaged schema."""
@@ -185,9 +188,13 @@ class Run:
             raise LabError(
                 f"run {self.id} was recorded by hobbes {self.versions.hobbes} "
                 f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}); "
-                f"use that version to resume, replay or verify it: hobbes {here.hobbes} "
-                f"(record {here.record}, rules {here.rules}) can only show and export it"
+                f"use that version{self._copy_for(here)} to resume, replay or verify it: "
+                f"hobbes {here.hobbes} (record {here.record}, rules {here.rules}) can only show and export it"
             )
+
+    def _copy_for(self, here: Versions) -> str:
+        """Name the copy of the database that the earlier version can still read, if there is one."""
+        return f" with the copy {COPY_OF_VERSION_1}" if self.versions.record < here.record else ""
 
 
 class Decision(NamedTuple):
@@ -328,7 +335,7 @@ class Store:
         """Return the run of a row; raise LabError if the row cannot be read."""
         try:
             return self._read_run(row)
-        except (ValueError, NotFoundError) as error:
+        except (ValueError, TypeError, AttributeError, NotFoundError) as error:
             raise LabError(
                 f"run {row['id']} cannot be read by hobbes {HOBBES}: {error}; "
                 f"it was recorded by hobbes {row['hobbes']}"
@@ -338,6 +345,8 @@ class Store:
         """Return the run of a row; raise ValueError or NotFoundError if the row cannot be read."""
         world = world_named(row["world"])
         system, turn, schema = (self.text(row[column]) for column in TEMPLATES)
+        if type(row["turns"]) is not int:  # SQLite takes any type in any column
+            raise ValueError(f"turns is {row['turns']!r}, not a whole number")
         return Run(
             row["id"],
             row["name"],
@@ -581,6 +590,7 @@ def open_store(home: Path) -> Iterator[Store]:
         # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(home / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
+            _keep_a_copy_of_version_1(home, db)
             migrations.apply(db)
             make_tables_of_the_record(db)
         connection.execute("pragma synchronous = normal")
@@ -599,6 +609,14 @@ def open_store(home: Path) -> Iterator[Store]:
         raise LabError(f"cannot store runs in {home}: {error}; choose another folder with --home") from error
     finally:
         connection.close()
+
+
+def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:
+    """Copy a database of hobbes 0.1 before it is migrated, since 0.1 cannot read it afterwards."""
+    copy = home / COPY_OF_VERSION_1
+    if "minds" in db.table_names() and not copy.exists():
+        with closing(sqlite3.connect(copy)) as target:
+            db.conn.backup(target)
 
 
 def _update(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:

@@ -27,6 +27,7 @@ from engine.worlds import WORLDS, world_named
 from lab.wire.faults import CuttableProtocol, Faults
 from lab.wire.listening import listener
 from nodes.chat import ADDRESS_HEADER
+from nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from nodes.players import parse_spec
 from nodes.prompting import approximate_tokens
 
@@ -65,7 +66,7 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
 
     async def models(_: Request) -> JSONResponse:
         every = [policies for world in WORLDS.values() for policies in _policies(world)]
-        names = sorted({f"policy/{name}" for policies in every for name in policies.by_name})
+        names = sorted({policy_model(name) for policies in every for name in policies.by_name})
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in names]
         return JSONResponse({"object": "list", "data": data})
 
@@ -102,10 +103,10 @@ def _answer(address: str, body: dict[str, Any]) -> str:
         agent = _viewer(world, view)
         observing = world.observer is not None and agent == OBSERVER
         policies = world.observer.stand_ins if world.observer and observing else world.policies
-        spec = parse_spec(policies, str(body.get("model")).replace("policy/", "policy:", 1))
+        spec = parse_spec(policies, str(body.get("model")).replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
     except ValueError as error:
         raise BadRequestError(str(error)) from error
-    if spec.kind != "policy":
+    if spec.kind is not PlayerKind.POLICY:
         raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists the models")
     # A model has no seed, so its random draws depend on the call and the view, and not on the prompt's text.
     seed = int(sha256(address + canonical(view))[:12], 16)

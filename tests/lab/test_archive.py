@@ -15,6 +15,7 @@ from engine.worlds import WORLDS, world_named
 from lab.cli import app
 from lab.errors import LabError
 from lab.show.viewing import site
+from lab.store.database import open_store
 from tests.archive.make import HERE, HOMES, archive_of, unpacked
 
 ARCHIVES = sorted(HERE.glob("record-*.tar.gz"))
@@ -184,3 +185,11 @@ def test_homes_are_packed_as_they_are_archived(tmp_path: Path) -> None:
     before = unpacked(archive_of("trust"), tmp_path / "before")
     after = unpacked(tmp_path / "packed.tar.gz", tmp_path / "after")
     assert [row["digest"] for row in runs_of(after)] == [row["digest"] for row in runs_of(before)]
+
+
+def test_a_database_of_version_1_is_copied_before_it_is_migrated(home: Path) -> None:
+    unpacked(archive_of("mining", 1), home)
+    before = sqlite3.connect(home / "runs.db").execute("select * from minds").fetchall()
+    with open_store(home) as store:
+        assert "minds" not in store.db.table_names()
+    assert sqlite3.connect(home / "runs-0.1.db").execute("select * from minds").fetchall() == before

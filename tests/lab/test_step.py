@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -144,3 +145,16 @@ def test_it_touches_no_file(hobbes: Hobbes, home: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 2
     assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("memories", "told"),
+    [
+        ({"stranger": {}}, "memories: there is no agent stranger"),
+        ({"A": {"note": "x"}}, "memories: A: unknown note; a memory has notes, last_summary"),
+    ],
+)
+def test_a_memory_that_nobody_has_is_an_error(memories: Any, told: str) -> None:
+    line = json.dumps({**SMALL, "memories": memories})
+    (answer,) = step_lines(WORLDS["mining"], [line])
+    assert json.loads(answer)["error"].startswith(told)

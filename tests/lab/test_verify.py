@@ -874,3 +874,26 @@ def test_a_run_is_verified_as_of_one_moment_while_it_is_played(
     said = CliRunner().invoke(app, ["verify", "last", "--home", str(home)])
     assert (said.exit_code, said.stdout) == (0, f"{run.turns} turns verified; digest {run.digest}\n")
     assert opened.find(run.id).turns > run.turns
+
+
+@pytest.mark.parametrize("turn", [None, 0.5, "x"])
+@pytest.mark.parametrize("table", ["intents", "events"])
+def test_verify_finds_rows_of_a_turn_that_is_not_a_whole_number(
+    opened: Store, table: str, turn: float | str | None
+) -> None:
+    run = mining(opened)
+    columns = [name for name in opened.db.table(table).columns_dict if name not in {"run", "turn"}]
+    kept = ", ".join(columns)
+    sql = f"insert into {table} (run, turn, {kept}) select run, ?, {kept} from {table} limit 1"
+    opened.db.conn.execute(sql, [turn])
+    opened.db.conn.commit()
+    assert any("rows of a turn that the run does not have" in fault for _, fault in faults(opened, run))
+
+
+@pytest.mark.parametrize("column", ["caps", "agents", "config", "turns"])
+def test_a_run_whose_row_cannot_be_read_is_one_line(opened: Store, column: str) -> None:
+    run = mining(opened)
+    opened.db.conn.execute(f"update runs set {column} = '7.5' where id = ?", [run.id])
+    opened.db.conn.commit()
+    with pytest.raises(LabError, match=r"cannot be read by hobbes [^\n]*$"):
+        list(faults(opened, opened.find(run.id)))

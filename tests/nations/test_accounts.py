@@ -19,8 +19,8 @@ def test_a_ledger_can_be_checked_by_hand_line_by_line() -> None:
     assert account["money"] == [
         ["gross", 60],  # 6 territories x 10
         ["damage", -15],  # 3 mils x 5
-        ["violence penalty", 0],
-        ["beyond income", 0],
+        ["violence_penalty", 0],
+        ["beyond_income", 0],
         ["upkeep", -8],  # 4 mils x 2
         ["purchases", -20],  # 1 mil x 20
         ["grants", -7],
@@ -76,17 +76,17 @@ def test_each_figure_of_an_account_is_a_sum_of_its_own() -> None:
     assert {name: in_ascii(text) for name, text in written.items()} == {
         "gross": "territories 6 x 10 = 60",
         "damage": "AgentB 3 x 5 = 15",
-        "violence penalty": "territories 6 x 1 = 6",
+        "violence_penalty": "territories 6 x 1 = 6",
         "upkeep": "(start 10) x 2 = 20",
         "purchased": "min(wanted 1, floor((gross 60 - damage 15 - violence penalty 6 - upkeep 20) / 20)) = 0",
         "grants": "AgentC 5 = 5",
         "money": "gross 60 - damage 15 - violence penalty 6 - upkeep 20 - grants 5 = 14",
         "trade": "floor((AgentB 3) x 2.0) = 6",
         "welfare": "left 14 + trade 6 = 20",
-        "welfare in all": "0 + 20 = 20",
+        "welfare_total": "0 + 20 = 20",
         "attacks": "AgentC 2 = 2",
         "destroyed": "min(floor((army 10 - sent out 2) / 4), attackers 3) = 2",
-        "lost in combat": "AgentC 1 = 1",
+        "lost_in_combat": "AgentC 1 = 1",
         "mils": "start 10 - lost in combat 1 = 9",
     }
 
@@ -102,13 +102,13 @@ def test_attacks_beyond_the_army_are_summed_as_ordered_and_as_sent() -> None:
     # army 10 over 9 + 7 + 7 = 23: quotas 3 21/23, 3 1/23, 3 1/23; the mil that is left goes to B.
     state = board(4, army={A: 10})
     written = ascii_sums(turn(state, {A: {"attacks": {D: 7, B: 9, C: 7}}}), A)
-    assert written["attacks ordered"] == "AgentB 9 + AgentC 7 + AgentD 7 = 23"
+    assert written["attacks_ordered"] == "AgentB 9 + AgentC 7 + AgentD 7 = 23"
     assert written["attacks"] == "AgentB 4 + AgentC 3 + AgentD 3 = 10"
     written = ascii_sums(turn(state, {A: {"attacks": {D: 7, B: 3, C: 0}}}), A)
-    assert (written["attacks"], "attacks ordered" in written) == ("AgentB 3 + AgentD 7 = 10", False)
+    assert (written["attacks"], "attacks_ordered" in written) == ("AgentB 3 + AgentD 7 = 10", False)
     written = ascii_sums(turn(state, {B: {"attacks": {C: 0, A: 2}}}), B)  # of an army of 0
-    assert (written["attacks ordered"], "attacks" in written) == ("AgentA 2 = 2", False)
-    assert not {"attacks", "attacks ordered"} & ascii_sums(turn(state, {}), A).keys()
+    assert (written["attacks_ordered"], "attacks" in written) == ("AgentA 2 = 2", False)
+    assert not {"attacks", "attacks_ordered"} & ascii_sums(turn(state, {}), A).keys()
 
 
 def test_mils_that_go_unpaid_are_summed_from_what_damage_leaves() -> None:
@@ -135,13 +135,13 @@ def test_only_what_fell_stands_under_lost_in_combat() -> None:
     state = board(army={A: 3, B: 1, C: 9})
     played = turn(state, {A: {"attacks": {C: 3}}, B: {"attacks": {C: 1}}})
     assert played.account(B)["lost_to"] == {C: 0}
-    assert ascii_sums(played, A)["lost in combat"] == "AgentC 2 = 2"
-    assert "lost in combat" not in ascii_sums(played, B)
+    assert ascii_sums(played, A)["lost_in_combat"] == "AgentC 2 = 2"
+    assert "lost_in_combat" not in ascii_sums(played, B)
     # B and C destroy one mil each: of A's 1 and D's 3 at B the one of D, and the one that A sent at C.
     state = board(4, army={A: 2, B: 4, C: 4, D: 3})
     played = turn(state, {A: {"attacks": {B: 1, C: 1}}, D: {"attacks": {B: 3}}})
     assert played.account(A)["lost_to"] == {B: 0, C: 1}
-    assert ascii_sums(played, A)["lost in combat"] == "AgentC 1 = 1"
+    assert ascii_sums(played, A)["lost_in_combat"] == "AgentC 1 = 1"
 
 
 @pytest.mark.parametrize("treatment", [{}, {"resources": True}, {"constants": {"c_violence_penalty": 3}}])

@@ -57,7 +57,7 @@ PROMPTS = WorldPrompts(
     words_of_treatments=[
         ({}, {"map": "ring"}, {"map", "capital", "touch", "地图", "首都", "相邻"}),
         ({}, {"resources": True}, {"resource", "energy", "资源", "能源"}),
-        ({}, VIOLENT, {"every nation loses", "violence penalty", "所有国家的每块领土都再损失"}),
+        ({}, VIOLENT, {"every nation loses", "violence_penalty", "所有国家的每块领土都再损失"}),
         ({}, {"bad_actors": BAD_ACTORS}, {"Goal ", "goal ", "others may have another", "得分尽可能高"}),
         ({}, {"personas": {A: "austerity"}}, {"`persona`"}),
         ({}, {"reports": "published"}, {"published", "the mean", "公布", "平均值"}),
@@ -444,15 +444,15 @@ def eventful(config: Values) -> Turn:
 def the_welfare_gained_follows_from_the_results(config: Values) -> None:
     results = see(eventful(config).after, B)["news"]["results"]
     for told in results.values():
-        taken = ("damage", "violence penalty", "upkeep", "purchases", "grants")
-        added = told["gross"] + told["beyond income"] + told["trade"]
+        taken = ("damage", "violence_penalty", "upkeep", "purchases", "grants")
+        added = told["gross"] + told["beyond_income"] + told["trade"]
         assert told["gained"] == added - sum(told[name] for name in taken)
     penalty = board(**config).constants.c_violence_penalty
-    assert [told["violence penalty"] for told in results.values()] == [penalty, penalty, 2 * penalty]
+    assert [told["violence_penalty"] for told in results.values()] == [penalty, penalty, 2 * penalty]
 
 
-@plays("view-account", "beyond income: damage that", "可毁的损失。")
-@plays("view-account", "damage and penalty", "包括 violence penalty", **VIOLENT)
+@plays("view-account", "beyond_income: damage that", "可毁的损失。")
+@plays("view-account", "damage and penalty", "包括 violence_penalty", **VIOLENT)
 def the_lines_of_an_account_add_up(config: Values) -> None:
     played = eventful(config)
     assert "account" not in see(played.before, A)
@@ -460,10 +460,10 @@ def the_lines_of_an_account_add_up(config: Values) -> None:
     for lines, total in (("money", "left"), ("welfare", "gained"), ("mils", "army")):
         assert sum(amount for _, amount in account[lines]) == account[total]
     money, mils = dict(account["money"]), dict(account["mils"])
-    assert money["violence penalty"] == -played.before.constants.c_violence_penalty  # of one territory
-    destroyed = -money["damage"] - money["violence penalty"]
-    assert money["beyond income"] == destroyed - money["gross"] > 0
-    assert mils["counted twice"] == -mils["unpaid"] - mils["lost in combat"] - mils["start"] > 0
+    assert money["violence_penalty"] == -played.before.constants.c_violence_penalty  # of one territory
+    destroyed = -money["damage"] - money["violence_penalty"]
+    assert money["beyond_income"] == destroyed - money["gross"] > 0
+    assert mils["counted_twice"] == -mils["unpaid"] - mils["lost_in_combat"] - mils["start"] > 0
 
 
 @plays("view-account-others")
@@ -474,7 +474,7 @@ def an_account_says_who_did_what(config: Values) -> None:
     assert (account["ceded_to"], account["ceded_by"]) == ({C: ["a1"]}, {C: ["c1"]})
     assert (account["received_from"], giver["granted_to"]) == ({C: 4}, {A: 4})
     money, mils = dict(account["money"]), dict(account["mils"])
-    assert (account["damage_by"], account["lost_to"]) == ({B: -money["damage"]}, {B: -mils["lost in combat"]})
+    assert (account["damage_by"], account["lost_to"]) == ({B: -money["damage"]}, {B: -mils["lost_in_combat"]})
     assert account["total"] == after.welfare[A]
     assert account["rank"] == 1 + sum(more > after.welfare[A] for more in after.welfare.values())
 

@@ -52,8 +52,8 @@ def test_from_turn_1_an_agent_sees_its_own_account() -> None:
     assert account["money"] == [
         ["gross", 50],
         ["damage", -10],
-        ["violence penalty", 0],
-        ["beyond income", 0],
+        ["violence_penalty", 0],
+        ["beyond_income", 0],
         ["upkeep", -20],
         ["purchases", 0],
         ["grants", -7],
@@ -69,8 +69,8 @@ def test_full_observability_tells_everyones_results() -> None:
     assert news["results"][B] == {
         "gross": 50,
         "damage": 10,
-        "violence penalty": 0,
-        "beyond income": 0,
+        "violence_penalty": 0,
+        "beyond_income": 0,
         "upkeep": 20,
         "purchases": 0,
         "grants": 7,
@@ -86,7 +86,7 @@ def test_what_is_gained_follows_from_the_results_in_the_news() -> None:
     # A: 50 - 20 penalty - 16 upkeep - 3 grants = 11.
     state = board(army={A: 8}, constants={"c_violence_penalty": 4})
     results = see(turn(state, {A: {"attacks": {B: 8}, "money_grants": {B: 3}}}).after, C)["news"]["results"]
-    names = ("gross", "damage", "violence penalty", "beyond income", "upkeep", "grants", "trade", "gained")
+    names = ("gross", "damage", "violence_penalty", "beyond_income", "upkeep", "grants", "trade", "gained")
     assert [results[B][name] for name in names] == [50, 40, 20, 10, 0, 0, 6, 6]
     assert [results[A][name] for name in names] == [50, 0, 20, 0, 16, 3, 0, 11]
 
