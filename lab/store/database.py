@@ -614,7 +614,7 @@ def open_store(home: Path) -> Iterator[Store]:
 def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:
     """Copy a database of hobbes 0.1 before it is migrated, since 0.1 cannot read it afterwards."""
     copy = home / COPY_OF_VERSION_1
-    if "minds" in db.table_names() and not copy.exists():
+    if "minds" in db.table_names() and db.table("runs").count and not copy.exists():
         with closing(sqlite3.connect(copy)) as target:
             db.conn.backup(target)
 
