@@ -186,7 +186,7 @@ def _default(name: str, member: Schema, inherited: Mapping[str, Json] | None) ->
 def _field(
     path: Path, member: Schema, defs: Mapping[str, Schema], default: tuple[Json, ...], *, required: bool
 ) -> Field:
-    """Return the field of a member that is no group."""
+    """Return the field of a member that is not a group."""
     schema = _resolved(member, defs)
     others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     nullable = "anyOf" in schema and len(others) < len(schema["anyOf"])

@@ -2,38 +2,29 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from engine.turn import RECORD_VERSION
 from engine.worlds import WORLDS, world_named
-from lab.cli import app
 from lab.errors import LabError
 from lab.show.viewing import site
 from lab.store.database import open_store
 from tests.archive.make import HERE, HOMES, archive_of, unpacked
+from tests.conftest import Cli
 
 ARCHIVES = sorted(HERE.glob("record-*.tar.gz"))
 LOCAL = "http://127.0.0.1"
-
-Cli = Callable[..., Result]
 
 
 @pytest.fixture(params=ARCHIVES, ids=lambda archive: archive.name.removesuffix(".tar.gz"))
 def archived(request: pytest.FixtureRequest, home: Path) -> Path:
     """A home out of the archive."""
     return unpacked(request.param, home)
-
-
-@pytest.fixture
-def cli(home: Path) -> Cli:
-    """The command in this process."""
-    return lambda *words: CliRunner().invoke(app, words, env={"HOBBES_HOME": str(home)})
 
 
 def told(result: Result) -> Any:
