@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from typer.testing import CliRunner
 
 from engine.record import canonical, sha256
-from engine.turn import TurnRecord, first_digest
+from engine.turn import RECORD_VERSION, TurnRecord, first_digest
 from lab.cli import app
 from lab.errors import HaltedRunError, LabError
 from lab.play import playing
