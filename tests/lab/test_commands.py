@@ -91,7 +91,7 @@ def test_a_setting_can_be_a_file_of_json(cli: Cli, tmp_path: Path) -> None:
     (run,) = json.loads(cli("runs", "--json").stdout)
     assert run["config"]["alpha"] == [[3, 1], [1, 1]]
     file.write_text("[[3, 1]")
-    assert "is not JSON" in str(refused(cli, *SMALL, "--set", f"alpha=@{file}"))
+    assert "is not valid JSON" in str(refused(cli, *SMALL, "--set", f"alpha=@{file}"))
     assert "No such file" in str(refused(cli, *SMALL, "--set", "alpha=@nowhere.json"))
 
 
@@ -213,7 +213,19 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
     (["run", "mining", "--prompts", "nope"], "guided, unguided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
-    (["run", "mining", "--seed", "9" * 20], "64 bits"),
+    (["run", "mining", "--seed", "9" * 20], "seed: give a whole number from"),
+    (["run", "mining", "--agents", "10000000000"], "agents: a run has at most"),
+    (["run", "mining", "--model", ""], "--model is empty"),
+    (["run", "mining", "--prompts", ""], "--prompts is empty"),
+    (["run", "mining", "--lang", ""], "--lang is empty"),
+    (["run", "trust", "--observer", ""], "--observer is empty"),
+    (["run", "mining", "--set", "rows=4", "--set", "rows=5"], "rows is set twice"),
+    (
+        ["run", "mining", "--rounds", "2", "--set", "rounds=-1"],
+        "rounds is set twice, by --rounds and by --set",
+    ),
+    (["run", "mining", "--set", "alpha=" + "[" * 100_000], "nested too deep"),
+    (["runs", "--home", ""], "--home is empty"),
     (["run", "mining", "--name", "last"], "is reserved"),
     (["run", "mining", "--name", ""], "--name is empty"),
     (["run", "mining", "--name", "compare"], "is reserved"),
