@@ -17,6 +17,7 @@ import pytest
 from engine.worlds import WORLDS
 from graphs.run import checkpoints
 from lab.errors import LabError, UsageError
+from lab.show.terminal import NARROWEST, console
 from lab.store.database import Store, open_store
 from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
@@ -167,11 +168,11 @@ def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Stor
 def test_model_text_is_spelled_out_by_every_command(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200f\x7f[/red]"
+    evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200d\u200f\x7f[/red]"
     answer = json.dumps(
         {
             "reasoning": evil,
-            "memory": evil,
+            "notes": evil,
             "message": evil,
             evil: evil,
             "claim": [evil, [0, 0]],
@@ -192,8 +193,19 @@ def test_model_text_is_spelled_out_by_every_command(
         cli("trace", "last", turn, *agent).stdout for turn in ("0", "1") for agent in ([], ["miner-02"])
     ]
     assert all(shown)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200f\u202e\u2066]", "".join(shown))
+    raw = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200d\u200f\u202e\u2066]")
+    assert not raw.search("".join(shown))
     assert "[red]" in shown[-1]
+    card = cli("trace", "last", "0", "miner-02", "--json").stdout
+    assert not raw.search(card)
+    assert json.loads(card)["model"] == f"model{evil}"
+
+
+def test_something_is_printed_however_narrow_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert console().width == NARROWEST
+    monkeypatch.setenv("COLUMNS", "70")
+    assert console().width == 70
 
 
 WRONG: list[tuple[list[str], str]] = [
@@ -471,6 +483,13 @@ def test_doctor_asks_for_models_below_an_address_with_a_query(cli: Cli) -> None:
     with in_thread(stand_in()) as base:
         told = cli("doctor", "--json", env={"OPENAI_BASE_URL": f"{base}?key=somebodys"}).stdout
     assert json.loads(told)["server"].startswith("answers; ")
+
+
+@pytest.mark.parametrize(("home", "writable"), [("file", False), ("file/below", False), ("new/below", True)])
+def test_doctor_says_whether_runs_can_be_stored(cli: Cli, tmp_path: Path, home: str, writable: bool) -> None:
+    (tmp_path / "file").touch()
+    told = json.loads(cli("doctor", "--json", "--home", str(tmp_path / home)).stdout)
+    assert told["home_writable"] is writable
 
 
 def test_doctor_never_prints_the_key(cli: Cli) -> None:
