@@ -87,7 +87,7 @@ async def play(
 
 
 async def _forget(saver: BaseCheckpointSaver[str], run: str, config: RunnableConfig) -> None:
-    """Delete the checkpoints of a run. Raise sqlite3.DatabaseError if the file is damaged so that some stay."""
+    """Delete the checkpoints of a run. Raise sqlite3.DatabaseError if damage keeps some of them."""
     await saver.adelete_thread(run)
     try:
         left = await saver.aget_tuple(config)
