@@ -155,27 +155,31 @@ def prompts_check(
 ) -> None:
     """Check the prompt files for mistakes.
 
-    Placeholders, all combinations of settings, and the languages against each other are checked.
+    Placeholders, all combinations of settings, and the languages against each other are checked. A number
+    that is no placeholder, and a sentence about rules that no mark covers, are warnings.
 
     Example: hobbes prompts check mining guided
     """
+    from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
     problems: list[str] = []
     checked: list[str] = []
+    warnings: dict[str, None] = {}  # each one once, although variants share files
     for one in [world_asked(world)] if world else WORLDS.values():
         for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
                 try:
                     problems += check_prompts(one, load_prompts(one, name, lang))
+                    warnings |= dict.fromkeys(prompt_warnings(one, name, lang))
                 except PromptError as error:
                     problems.append(str(error))
     if as_json:
-        print_json({"checked": checked, "problems": problems})
+        print_json({"checked": checked, "problems": problems, "warnings": list(warnings)})
     else:
-        for problem in problems:
-            OUT.print(plain(problem), soft_wrap=True)
-        OUT.print(Text(f"{len(checked)} checked, {len(problems)} problems"))
+        for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
+            OUT.print(plain(line), soft_wrap=True)
+        OUT.print(Text(f"{len(checked)} checked, {len(problems)} problems, {len(warnings)} warnings"))
     if problems:
         sys.exit(1)
