@@ -24,6 +24,10 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     rounds: int = Field(ge=1, le=100_000, description="turns to play")
+    feedback: bool = Field(
+        default=True,
+        description="whether a view tells what was rejected and corrected of the agent's last answer",
+    )
     on_failure: Annotated[Literal["default", "halt"], NOT_HASHED] = Field(
         "default", description="what to do after a failed call: take the default action, or halt the run"
     )
@@ -57,6 +61,10 @@ VIEW_KEYS = ("world", "turn")
 
 class WorldState(Protocol):
     """What the state of every world has, besides the world's own fields."""
+
+    @property
+    def config(self) -> Config:
+        """The settings of its run."""
 
     @property
     def turn(self) -> int:

@@ -131,7 +131,7 @@ def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
     assert json.loads(card["answer"])["reasoning"] == card["intent"]["reflection"]["reasoning"]
     assert card["outcome"] == "answered"
     assert {event["agent"] for event in card["events"]} == {"miner-02"}
-    assert card["memory_after"]["last_summary"] == "I mined 0 gold."
+    assert card["memory_after"]["previous_turn_summary"] == "I mined 0 gold."
     assert card["arithmetic"]["gold"].startswith("before 0")
     assert card["arithmetic"]["gold"] in cli("trace", "last", "1").stdout
 
