@@ -42,6 +42,9 @@ _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
+# Say in a system template what the variant is about, and how much its advice gives away.
+_ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
+
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -93,6 +96,19 @@ def languages(world_name: str, variant: str) -> tuple[str, ...]:
     """Return the languages of a variant."""
     files = folder_of(world_name, variant).glob("system.*.md")
     return tuple(sorted(file.name.split(".")[1] for file in files))
+
+
+def about(world_name: str, variant: str) -> dict[str, str]:
+    """Return what a variant says about itself: `about`, `advice`, or neither.
+
+    Both stand in comments of its system template; if languages say different things, the first one counts.
+    """
+    said: dict[str, str] = {}
+    for lang in reversed(languages(world_name, variant)):
+        file = folder_of(world_name, variant) / f"system.{lang}.md"
+        text = file.read_text(encoding="utf-8", errors="replace")
+        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(text)}
+    return said
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:

@@ -10,7 +10,7 @@ import pytest
 from engine.worlds import WORLDS
 from nodes import prompting
 from nodes.prompt_warnings import prompt_warnings
-from nodes.prompting import languages, load_prompts, system_text, variants
+from nodes.prompting import load_prompts, system_text
 from tests.conftest import Cli
 
 MINING = WORLDS["mining"]
@@ -37,13 +37,6 @@ def warn(tmp_path: Path) -> Warn:
         return [warning.removeprefix(start) for warning in found]
 
     return warn
-
-
-@pytest.mark.parametrize("name", WORLDS)
-def test_the_shipped_variants_have_no_warnings(name: str) -> None:
-    world = WORLDS[name]
-    found = [(v, lang) for v in variants(world) for lang in languages(name, v)]
-    assert [warning for variant in found for warning in prompt_warnings(world, *variant)] == []
 
 
 def test_a_false_rule_is_a_warning_that_names_the_line(warn: Warn) -> None:

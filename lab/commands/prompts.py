@@ -39,21 +39,29 @@ Lang = Annotated[str, typer.Option(help="en or zh")]
 
 @app.command("list", context_settings=ENV)
 def prompts_list(as_json: AsJson = False) -> None:
-    """List the prompt variants of each world and their languages.
+    """List the prompt variants of each world: their languages, and how much their advice gives away.
 
     Example: hobbes prompts list
     """
-    from nodes.prompting import languages, variants
+    from nodes.prompting import about, languages, variants
 
     found = {
-        name: {variant: list(languages(name, variant)) for variant in variants(world)}
+        name: {
+            variant: {"languages": languages(name, variant), "advice": None, "about": None}
+            | about(name, variant)
+            for variant in variants(world)
+        }
         for name, world in WORLDS.items()
     }
     if as_json:
         print_json(found)
         return
-    rows = [(w, v, " ".join(langs)) for w, of_world in found.items() for v, langs in of_world.items()]
-    OUT.print(table("", ("world", "variant", "languages"), rows))
+    rows = [
+        (name, variant, " ".join(said["languages"] or ()), said["advice"] or "", said["about"] or "")
+        for name, of_world in found.items()
+        for variant, said in of_world.items()
+    ]
+    OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
 
 
 @app.command("show", context_settings=ENV)

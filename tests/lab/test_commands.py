@@ -518,3 +518,15 @@ def test_migrating_twice_changes_nothing(home: Path) -> None:
             return found.db.schema
 
     assert schema() == schema()
+
+
+def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
+    found = json.loads(cli("prompts", "list", "--json").stdout)
+    assert found["nations"]["statecraft"] == {
+        "languages": ["en"],
+        "advice": "gives the solution away",
+        "about": "advice on deterrence, trade and trust",
+    }
+    shown = cli("prompts", "list").stdout
+    assert re.search(r"nations +statecraft +en +gives the solution away +advice on deterrence", shown)
+    assert re.search(r"mining +unguided +en zh +rules only +the rules and the objective", shown)
