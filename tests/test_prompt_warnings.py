@@ -132,12 +132,11 @@ def test_check_prints_warnings_and_succeeds(cli: Cli, tmp_path: Path) -> None:
     mine = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
     (mine / "system.zh.md").unlink()
     assert cli("prompts", "check", "mining", str(mine)).stdout == "1 checked, 0 problems, 0 warnings\n"
-    with (mine / "system.en.md").open("a") as file:
-        file.write("\nEach round you have 99 stamina and raids always succeed.\n")
+    (mine / "system.en.md").write_text("Mine.\n\nEach round you have 99 stamina and raids always succeed.\n")
     told = cli("prompts", "check", "mining", str(mine), "--json")
     warnings = json.loads(told.stdout)["warnings"]
     assert told.exit_code == 0
-    assert [warning.partition(": ")[0] for warning in warnings] == [f"{mine}/system.en.md, line 7"] * 2
+    assert [warning.partition(": ")[0] for warning in warnings] == [f"{mine}/system.en.md, line 3"] * 2
     printed = cli("prompts", "check", "mining", str(mine))
     assert printed.exit_code == 0
     assert printed.stdout.splitlines() == [
