@@ -91,7 +91,9 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
-    agent: Annotated[str | None, typer.Option(help="an agent; by default the first one")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="an agent, or observer; by default the first agent")
+    ] = None,
     run: Annotated[
         str | None, typer.Option(help="take state and memories from this run, and its settings")
     ] = None,
@@ -110,7 +112,12 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     The prompt goes to stdout, its approximate token counts go to stderr.
 
-    Scripted policies play the turns before; the world's default one answers in a model's place.
+    With --run, the turns before are those of the run. Without it, scripted policies play them: those of
+    --model and, in the place of each model, the world's default policy. So if models play, the prompt of
+    turn 0 is exact, and a later one shows what the default policy would have led to.
+
+    With --agent observer, print what an observer that is a model is sent about the requests of the turn.
+    Without --run, scripted policies make these requests, too.
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
