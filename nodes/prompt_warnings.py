@@ -91,7 +91,7 @@ def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
     """
     source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
     marked = begun = False
-    before: list[bool] = []
+    before: list[bool] = []  # whether a mark stands before each condition that is open
     for number, line in enumerate(source.splitlines(), 1):
         if RULE.search(line):
             marked, begun = True, False
@@ -107,9 +107,9 @@ def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
                 case "if" | "for":
                     before.append(marked and not begun)
                 case "elif" | "else":
-                    marked, begun = before[-1], False
+                    marked, begun = bool(before) and before[-1], False
                 case "endif" | "endfor":
-                    before.pop()
+                    before = before[:-1]  # it is empty if the condition began inside a line of text
                     marked = False
 
 

@@ -99,6 +99,7 @@ RAIDS = "Raids always succeed."
         (f"{{# rule: x #}}\n{{% if rows %}}\n{RAIDS}\n{{% else %}}\n{RAIDS}\n{{% endif %}}\n{RAIDS}", [7]),
         (f"{{% if communication %}}\n{{# rule: raid #}}\n- {RAIDS}\n{{% endif %}}\n- {RAIDS}", [5]),
         (f"{{# words: plot #}}\n{RAIDS}", [2]),
+        (f"{{% if rows %}}Mine.\n{{% else %}}\n{RAIDS}\n{{% endif %}}", [3]),
     ],
 )  # fmt: skip
 def test_a_mark_covers_the_next_sentence_in_each_branch(warn: Warn, text: str, lines: list[int]) -> None:
