@@ -223,7 +223,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
     (["run", "mining", "--model", "policy:guided*3"], "does not add up to 10 agents"),
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
-    (["run", "mining", "--prompts", "nope"], "guided, unguided"),
+    (["run", "mining", "--prompts", "nope"], "variants: guided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
     (["run", "mining", "--seed", "9" * 20], "seed: give a whole number from"),
     (["run", "mining", "--agents", "10000000000"], "agents: a run has at most"),
@@ -249,7 +249,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["verify", "nobody"], "hobbes runs"),
     (["trace", "nobody"], "hobbes runs"),
     (["step", "atlantis"], "worlds: mining"),
-    (["prompts", "show", "mining", "nope"], "guided, unguided"),
+    (["prompts", "show", "mining", "nope"], "variants: guided"),
     (["prompts", "render", "mining", "--agent", "nobody"], "miner-01"),
     (["prompts", "render", "mining", "--turn", "9", "--set", "rounds=3"], "turns 0 to 2"),
     (["run", "mining", "--set", "alpha=[[1]]"], "config: alpha: give 10 rows of 10 numbers"),
@@ -551,3 +551,15 @@ def test_migrating_twice_changes_nothing(home: Path) -> None:
             return found.db.schema
 
     assert schema() == schema()
+
+
+def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
+    found = json.loads(cli("prompts", "list", "--json").stdout)
+    assert found["nations"]["statecraft"] == {
+        "languages": ["en"],
+        "advice": "gives the solution away",
+        "about": "advice on deterrence, trade and trust",
+    }
+    shown = cli("prompts", "list").stdout
+    assert "gives the solution" in shown
+    assert "rules only" in shown
