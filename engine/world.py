@@ -236,10 +236,12 @@ class World(Generic[C, S, I]):
     names(n)                         the default names of n agents
     default_agents                   the default number of agents
     picture(state)                   the state for people: rows of short words
+    in_picture(agents)               the word by which the picture shows an agent, where it is not its name
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
-                                     A message is an event of the type `message`, with `text` and, where it
-                                     is not to all, `to`
+                                     A field that names an actor says to whom it happened, or, if it is
+                                     called `from`, from whom something came. A message is an event of the
+                                     type `message`, with `text` and, where it is not to all, `to`
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
     viewer_key                       the key under which a view names its agent
@@ -276,6 +278,7 @@ class World(Generic[C, S, I]):
     events: Mapping[str, str]
     codes: Mapping[str, str]
     viewer_key: str = "you"
+    in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     observer: Observer[S, I] | None = None
 
 

@@ -188,9 +188,11 @@ def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None)
     if as_json:
         print_json(result)
     else:
+        from lab.show.looks import looks_in, words_of
         from lab.store.history import state_before
 
-        OUT.print(picture(run.world.picture(state_before(store, ended, ended.turns))))
+        rows = run.world.picture(state_before(store, ended, ended.turns))
+        OUT.print(picture(rows, words_of(run, looks_in(store, run))))
         OUT.print(summary(result, store.measures(run.id)))
         trace, replay = store.command("trace", run.id, ended.turns - 1), store.command("replay", run.id)
         OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)

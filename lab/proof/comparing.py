@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby, islice, zip_longest
 from typing import Any, TypeAlias
 
-from engine.record import sha256
+from engine.record import JsonObject, canonical, sha256
 from engine.turn import Layer
 from engine.world import OBSERVER
 from lab.errors import UsageError
@@ -54,6 +54,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
         "settings": _settings_that_differ(a, b),
         "divergence": _first_divergence(store, a, b),
+        "decision": _first_decision(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
         **{name: [one[name], other[name]] for name in ("calls", "tokens", "usd", "failures")},
@@ -137,6 +138,26 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
         agent, layer, diff = found
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
     return None
+
+
+def _first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first turn and agent that acted in both runs and decided otherwise; None if there is none.
+
+    Reflections are not compared: the reasons of a decision differ more often than the decision itself.
+    """
+    for one, other in zip(*(islice(store.turns(run.id), run.turns) for run in (a, b)), strict=False):
+        records = (one.record, other.record)
+        for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
+            intents = [record.intents[agent] for record in records]
+            if canonical(moves(intents[0])) != canonical(moves(intents[1])):
+                outcomes = [record.outcomes.get(agent) for record in records]
+                return {"turn": one.turn, "agent": agent, "intents": intents, "outcomes": outcomes}
+    return None
+
+
+def moves(intent: JsonObject) -> JsonObject:
+    """Return an intent without its reflection: what an agent does."""
+    return {field: value for field, value in intent.items() if field != "reflection"}
 
 
 def _in_one_run_only(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.memory import EMPTY_MEMORY
@@ -27,18 +28,43 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(store: Store, run: Run) -> list[Card]:
+def overview(store: Store, run: Run, agent: str | None = None) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections, events.
 
-    The last line may be of a turn that has calls and has not ended: it has no digest.
+    With an agent, only its calls, and only the events that name it, are counted. The last line may be of a
+    turn that has calls and has not ended: it has no digest.
+    """
+    return [_line(*each) for each in turns_so_far(store, run, agent)]
+
+
+def turns_so_far(
+    store: Store, run: Run, agent: str | None = None
+) -> Iterator[tuple[int, LoggedTurn | None, list[Decision]]]:
+    """Yield each turn's number, its record (None before the turn has ended), and the calls that count.
+
+    With an agent, they are its calls, and the record holds only what is its own or names it.
     """
     decided: dict[int, list[Decision]] = {}
     for decision in store.decisions(run.id):
-        decided.setdefault(decision.turn, []).append(decision)
-    turns = {turn.turn: turn for turn in store.turns(run.id)}
-    return [
-        _line(number, turns.get(number), decided.get(number, [])) for number in sorted({*turns, *decided})
-    ]
+        if agent in {None, decision.agent}:
+            decided.setdefault(decision.turn, []).append(decision)
+    last = -1
+    for turn in store.turns(run.id):
+        last = turn.turn
+        yield last, turn if agent is None else _of(turn, agent), decided.get(last, [])
+    yield from ((number, None, decided[number]) for number in sorted(decided) if number > last)
+
+
+def _of(turn: LoggedTurn, agent: str) -> LoggedTurn:
+    """Return a turn with only those rejections, corrections and events that are an agent's or name it."""
+    record = turn.record
+    only = replace(
+        record,
+        drops=tuple(drop for drop in record.drops if drop.agent == agent),
+        mends=tuple(mend for mend in record.mends if mend.agent == agent),
+        events=tuple(event for event in record.events if agent in event.to_json().values()),
+    )
+    return replace(turn, record=only)
 
 
 def _line(number: int, turn: LoggedTurn | None, decided: list[Decision]) -> Card:

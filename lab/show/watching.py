@@ -9,6 +9,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lab.play.playing import OnTurn
+from lab.show.looks import looks_now, words_of
 from lab.show.terminal import ERR, picture
 from lab.store.database import Run
 from nodes.state import TurnState
@@ -28,8 +29,10 @@ def watched(run: Run) -> Iterator[OnTurn]:
         last[:] = [state["world"]]
 
     def screen() -> RenderableType:
-        rows = run.world.picture(run.world.load(run.setting, last[0])) if last else ()
-        return Group(picture(rows), bar)
+        if not last:
+            return bar
+        state = run.world.load(run.setting, last[0])
+        return Group(picture(run.world.picture(state), words_of(run, looks_now(run, state))), bar)
 
     with Live(get_renderable=screen, console=ERR, refresh_per_second=8, transient=True):
         yield on_turn

@@ -202,7 +202,11 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert " sea " in say("trace", run.id, "0"), "the picture"
     assert "intent" in say("trace", run.id, "2", "boat-01")
     told = json.loads(say("compare", run.id, other.id, "--json"))
-    assert told["divergence"]["agent"] == "boat-01"
+    assert told["divergence"]["agent"] == told["decision"]["agent"] == "boat-01"
+    assert "●boat-01" in say("trace", run.id, "2")
+    assert "landed 3" in say("trace", run.id)
+    landed = json.loads(say("trace", run.id, "--event", "landed", "--agent", "boat-02", "--json"))
+    assert [(found["turn"], found["agent"]) for found in landed] == [(t, "boat-02") for t in range(ROUNDS)]
     assert "restraint" in say("compare", run.id, other.id)
 
 
