@@ -172,8 +172,8 @@ def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None)
     from lab.show.watching import watched
 
     try:
-        with watched(run) as on_turn:
-            asyncio.run(go_on(store, run, on_turn, said))
+        with watched(run) as watch:
+            asyncio.run(go_on(store, run, watch.on_turn, said, watch.on_meter))
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
         ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)

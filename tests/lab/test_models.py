@@ -411,17 +411,26 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "told"), WRONG)
 def test_a_wrong_file_is_one_line_that_names_file_table_and_field(
-    cli: Cli, tmp_path: Path, text: str, told: str
+    tmp_path: Path, text: str, told: str
 ) -> None:
-    file = tmp_path / "mine.toml"
+    file = tmp_path / "models.toml"
     file.write_text(text)
+    with environment(**OPENAI), pytest.raises(UsageError) as error:
+        read_models(tmp_path)
+    said = str(error.value)
+    assert "\n" not in said
+    assert said.startswith(str(file))
+    assert told in said
+    assert "canary" not in said.lower()
+
+
+def test_every_command_that_reads_a_models_file_refuses_a_wrong_one(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[alice]")
     for command in (["models"], ["run", "mining", "--rounds", "1"], ["doctor"]):
-        found = cli(*command, "--models", str(file), env=OPENAI).exception
+        found = cli(*command, "--models", str(file)).exception
         assert isinstance(found, UsageError)
-        assert "\n" not in str(found)
-        assert str(found).startswith(str(file))
-        assert told in str(found)
-        assert "canary" not in str(found).lower()
+        assert str(found) == f"{file}: alice: model: Field required"
 
 
 def test_a_models_file_that_is_named_must_exist(cli: Cli, tmp_path: Path) -> None:
