@@ -297,7 +297,6 @@ class ChatPlayer:
         Raise HaltedError if the provider is gone before the call has an outcome.
         """
         began, tries = time.monotonic(), 0
-        self._breaker.begun()
         messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.turn)]
 
         tokens = approximate_tokens(prompt.system) + approximate_tokens(prompt.turn)
@@ -306,6 +305,8 @@ class ChatPlayer:
             nonlocal tries
             async with self._pace.slot(tokens) as sent:
                 self._breaker.check()
+                if not tries:  # a call that waits for a limit is not under way: it cannot bring an answer
+                    self._breaker.begun()
                 tries += 1
                 message, without = await self._try(messages, address)
                 told = _tokens(message)

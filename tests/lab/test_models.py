@@ -265,6 +265,15 @@ def test_a_provider_that_is_gone_is_named_and_a_dead_one_is_not_taken_for_one_th
     assert (run.turns, len(refused)) == (0, 6)
 
 
+def test_calls_that_still_wait_for_a_limit_are_not_made_to_a_provider_that_is_gone(opened: Store) -> None:
+    with server(answering("no", 401)) as (base, refused):
+        write(opened.home, alice=table(base, more="parallel = 1\ncalls_per_minute = 1"))
+        run = begin(opened, RunOptions("mining", 6, models="alice", values={"rounds": 3}))
+        with pytest.raises(LabError, match="alice failed 3 calls in a row"):
+            asyncio.run(go_on(opened, run, lambda _: None))
+    assert len(refused) == 3
+
+
 def test_the_run_records_what_was_asked_of_whom_and_never_a_key(opened: Store) -> None:
     with server() as (one, _), environment(**KEYS):
         write(
