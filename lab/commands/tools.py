@@ -130,7 +130,7 @@ def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = 
         print_json(found)
     elif found:
         for name, one in found.items():
-            OUT.print(table(name, ("", ""), _of_model(one)))
+            OUT.print(table("", (name, ""), _of_model(one)))
     else:
         OUT.print(f"there is no {home / FILE}; docs/models.md says what to write into it")
 
