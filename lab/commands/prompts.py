@@ -121,6 +121,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
+    from lab.play.modelsfile import read_models
     from lab.play.rendering import render_in_run, render_new
     from nodes.prompting import approximate_tokens
 
@@ -128,7 +129,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     own = {"agents": agents, "seed": seed, "models": model}
     values = settings_asked(settings, rounds=rounds, observer=observer)
     if run is None:
-        prompt = render_new(run_options(world, values, prompts=prompts, lang=lang, **own), turn, who)
+        options = run_options(world, values, prompts=prompts, lang=lang, **own)
+        prompt = render_new(options, turn, who, read_models(home))
     elif values or any(value is not None for value in own.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     else:

@@ -15,6 +15,7 @@ from lab.play.playing import RunOptions, settle_options
 from lab.store.database import Run, Store
 from lab.store.history import logged, memories_before, state_before
 from nodes.journal import PlayerKind, Prompt, Reply
+from nodes.models import NO_MODELS, Models
 from nodes.players import deal, parse_spec
 from nodes.prompting import PromptSet, load_prompts, one_line_json, system_text, turn_text
 from nodes.reading import read
@@ -38,15 +39,17 @@ def render_in_run(
     return _prompt(run.world, run.setting, prompts, (state, memories), agent)
 
 
-def render_new(options: RunOptions, turn: int, agent: str) -> Prompt:
+def render_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> Prompt:
     """Return the prompt that an agent or the observer would read in a turn of a run with these options.
+
+    `named` has the models of the models file, which `options` may name.
 
     Scripted policies play the turns before it. No model is called: the world's default policy answers in its
     place, and in the place of an observer that is a model or a person.
     """
     try:
         world, setting = settle_options(options)
-        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents)
+        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
     except ValueError as error:
         raise UsageError(str(error)) from error
     variant = options.prompts or world.prompts(setting.config)

@@ -88,7 +88,7 @@ def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
 
 
 def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
-    """Return the settings that differ; of the models, only those of agents that both runs have."""
+    """Return the settings that differ; of the models, only those that both runs have."""
     one, other = (
         {
             **run.setting.config.model_dump(mode="json"),
@@ -102,6 +102,8 @@ def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
     found = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
     if a.models != b.models and any(models := _differing_values(a.models, b.models)):
         found["models"] = models
+    if any(named := _differing_values(_named(a), _named(b))):
+        found["model_settings"] = named
     if not {"prompts", "lang"} & found.keys() and any(
         texts := _differing_values(_template_hashes(a), _template_hashes(b))
     ):
@@ -113,6 +115,11 @@ def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[
     """Return, for each side, the values of the keys that both have with different values."""
     keys = [key for key in one if key in other and one[key] != other[key]]
     return [{key: side[key] for key in keys} for side in (one, other)]
+
+
+def _named(run: Run) -> dict[str, Any]:
+    """Return the settings of the models that a run took from a models file, as JSON."""
+    return {name: settings.to_json() for name, settings in run.model_settings.items()}
 
 
 def _template_hashes(run: Run) -> dict[str, str]:

@@ -12,8 +12,9 @@ Row: TypeAlias = dict[str, Any]
 QUERIES = {
     "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",
     "calls": (
-        "select run, turn, agent, attempt, question, tries, outcome, found_as, model, systems.text as system,"
-        " prompts.text as prompt, answer, reasoning, error, tokens_in, tokens_out, milliseconds, arrived"
+        "select run, turn, agent, attempt, question, tries, outcome, found_as, model, player,"
+        " systems.text as system, prompts.text as prompt, answer, reasoning, error, tokens_in, tokens_out,"
+        " milliseconds, arrived"
         " from calls join texts as systems on systems.hash = calls.system"
         " join texts as prompts on prompts.hash = calls.prompt where run = ? order by turn, agent, attempt"
     ),

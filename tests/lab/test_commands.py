@@ -28,7 +28,7 @@ from tests.lab.play import mining
 
 COMMANDS = [
     "run", "resume", "answer", "replay", "verify", "runs", "trace", "compare", "export", "view",
-    "step", "tournament", "serve", "doctor",
+    "step", "tournament", "serve", "doctor", "models",
 ]  # fmt: skip
 PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
 SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]

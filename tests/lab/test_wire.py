@@ -26,6 +26,7 @@ from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import calling, chat, prompting
 from nodes.chat import ADDRESS_HEADER
+from nodes.models import ModelSettings
 from tests.conftest import LiveCallError
 from tests.lab.play import played
 
@@ -168,12 +169,10 @@ def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
         yield base
 
 
-def outcomes(store: Store, answers: list[Response]) -> list[str]:
+def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> list[str]:
     """Play one round in which each agent is answered so; give how the calls ended."""
     with each_agent_its_own(answers):
-        run = played(
-            store, RunOptions("mining", agents=len(answers), models="openai:m", values={"rounds": 1})
-        )
+        run = played(store, RunOptions("mining", agents=len(answers), models=model, values={"rounds": 1}))
     return [call.outcome for call in store.calls(run.id, 0)]
 
 
@@ -286,12 +285,10 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
             yield b" "
             await asyncio.sleep(0.01)
 
-    monkeypatch.setattr(chat, "TIMEOUT", 0.2)
     monkeypatch.setattr(calling, "TRIES_AFTER_TIMEOUT", 1)
-    assert outcomes(opened, [StreamingResponse(blanks()), Response(choice(content="{}"))]) == [
-        "timed-out",
-        "answered",
-    ]
+    (opened.home / "models.toml").write_text('quick = { model = "m", timeout = 0.2 }')
+    answers = [StreamingResponse(blanks()), Response(choice(content="{}"))]
+    assert outcomes(opened, answers, "quick") == ["timed-out", "answered"]
 
 
 def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
@@ -373,7 +370,7 @@ def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened
 )
 def test_an_address_of_a_server_is_one_or_empty(base: str) -> None:
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        assert chat.server_address() == httpx2.URL(base)
+        assert chat.server_address(ModelSettings(model="m")) == httpx2.URL(base)
 
 
 def test_what_goes_to_the_network_fails_its_test(opened: Store) -> None:
