@@ -133,11 +133,12 @@ async def go_on(store: Store, run: Run, on_turn: OnTurn, said: str | None = None
     """
     began = time.monotonic()
     run.check_versions()
-    _check_a_model_can_be_reached(run.world, run.setting, run.models)
     with store.playing(run.id):
         run = _as_it_stands(store, run, said)
-        # A halted run is one until a turn is played past where it halted; a finished one has its figures.
-        if run.status not in {"halted", "finished"}:
+        if run.status == "finished":
+            return
+        _check_a_model_can_be_reached(run.world, run.setting, run.models)
+        if run.status != "halted":  # it is halted until a turn is played past where it halted
             store.update(run.id, status="unfinished", error=None, question=None)
         try:
             await _play_to_the_end(store, run, on_turn, said)

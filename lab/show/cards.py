@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from lab.show.terminal import OUT, card, json_text, matrix, plain, table
-from lab.show.tracing import all_calls, changed_in_memory
+from lab.show.tracing import all_calls, changed_in_memory, reasoning_of
 
 UNFINISHED = "not finished"
 """What stands for the digest of a turn that has not finished."""
@@ -81,7 +81,7 @@ def show_card(data: dict[str, Any]) -> None:
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"])),
-        ("reasoning", plain(_reasoning(data) or "none")),
+        ("reasoning", plain(reasoning_of(data) or "none")),
         ("rejections and corrections", _rejections_and_corrections(data)),
     ]
     if "rulings" in data:
@@ -96,12 +96,6 @@ def show_card(data: dict[str, Any]) -> None:
             ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
     OUT.print(card(f"run {data['run']}, turn {data['turn']}, {data['agent']}", parts))
-
-
-def _reasoning(data: Mapping[str, Any]) -> str:
-    """Return the reasoning that came with a call, or else the reasoning in its answer."""
-    reasoning: str = data["reasoning"] or data.get("intent", {}).get("reflection", {}).get("reasoning", "")
-    return reasoning
 
 
 def _outcome(data: Mapping[str, Any]) -> str:
