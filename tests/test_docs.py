@@ -184,6 +184,10 @@ def test_the_page_describes_what_replay_prints(trust: Store, home: Path) -> None
     assert keys("hobbes replay RUN --json") == list(told(home, "replay", "last"))
 
 
+def test_the_page_describes_what_worlds_prints(home: Path) -> None:
+    assert keys("hobbes worlds WORLD --json") == list(told(home, "worlds", "mining"))
+
+
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:
     assert keys("hobbes step WORLD") == list(PARTS)
     assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))

@@ -1,4 +1,4 @@
-"""The commands that need no recorded run: `step`, `tournament`, `serve`, `doctor`."""
+"""The commands that need no recorded run: `worlds`, `step`, `tournament`, `serve`, `doctor`."""
 
 import sys
 from typing import Annotated
@@ -10,6 +10,24 @@ from lab.commands.options import ENV, HOME, AsJson, Home, Settings, WorldName, s
 from lab.show.terminal import OUT, json_text, print_json
 
 app = typer.Typer()
+
+
+@app.command(context_settings=ENV)
+def worlds(
+    world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None, as_json: AsJson = False
+) -> None:
+    """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
+
+    Example: hobbes worlds mining
+    """
+    from lab.show.worlds import about, show_all, show_one
+
+    asked = [world_asked(world)] if world else list(WORLDS.values())
+    found = [about(one) for one in asked]
+    if as_json:
+        print_json(found[0] if world else {one["world"]: one for one in found})
+    else:
+        OUT.print(show_one(found[0]) if world else show_all(found))
 
 
 STEP_HELP = "\n\n".join(

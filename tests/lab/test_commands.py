@@ -30,7 +30,7 @@ from tests.lab.play import mining
 
 COMMANDS = [
     "run", "resume", "answer", "replay", "verify", "runs", "trace", "compare", "export", "view",
-    "step", "tournament", "serve", "doctor",
+    "worlds", "step", "tournament", "serve", "doctor",
 ]  # fmt: skip
 PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
 SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]
