@@ -31,6 +31,30 @@ NO_ANSWER = frozenset({Outcome.PROVIDER_ERROR, Outcome.TIMED_OUT})
 """The outcomes of calls that brought no text back, so that their cost is unknown too."""
 
 
+READING_CODES: Mapping[str, str] = {
+    "read/unreadable": "the answer holds no JSON object that can be read",
+    "read/other-object": "an object before the last one in a text that holds several",
+    "read/duplicate-key": "a key that was said before in the same object",
+    "read/half-characters": "halves of surrogate pairs were replaced by question marks",
+    "read/too-large": "a number was cut to the largest one that is read, 10 to the power of 18",
+    "read/repaired": "a broken JSON object was completed",
+}
+"""What the codes of reading a text mean."""
+
+FAILURE_CODES: Mapping[str, str] = {
+    "read/refused": "the model refused to answer",
+    "read/truncated": "the answer was cut off at its greatest length",
+    "read/provider-error": "the provider gave an error instead of an answer",
+    "read/timed-out": "no answer came in time",
+}
+"""What the codes of calls without an answer mean: each is `read/` and how the call ended."""
+
+FOLLOW_UP_CODES: Mapping[str, str] = {
+    "read/second-answer": "the other one of the two answers of an agent counts"
+}
+"""What the code of the answer that does not count means, if there was a follow-up question."""
+
+
 class FoundAs(StrEnum):
     """How the JSON object of an answer was found in its text."""
 

@@ -1,45 +1,110 @@
-"""An agent's memory: the notes, summaries and ratings of others that it keeps from turn to turn."""
+"""An agent's memory: what it keeps from turn to turn, and what its view shows of that."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from engine.record import JsonObject
+from engine.record import Drop, Json, JsonObject, Mend, excerpt
 from engine.reflection import Reflection
+
+WRITTEN_AS: Mapping[str, str] = {
+    "notes": "notes",
+    "previous_turn_summary": "summary_last_turn",
+    "history_summary": "history_summary",
+    "keeps_word_report": "keeps_word_report",
+    "aggressor_report": "aggressor_report",
+}
+"""The field of an answer that fills each field of a memory."""
+
+MOST_FEEDBACK = 10
+"""How many rejections and corrections an agent is told of, so that its view stays bounded."""
+FEEDBACK_EXCERPT = 100
+"""How many characters an agent is told of each thing that was rejected or corrected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One agent's memory. It is shown to this agent only, unless a world publishes the reports."""
+    """One agent's memory. It is shown to this agent only, unless a world publishes the reports.
+
+    `feedback` is what was rejected and corrected of the agent's last answer. It is empty if the setting
+    `feedback` is off.
+    """
 
     notes: str = ""
-    last_summary: str = ""
+    previous_turn_summary: str = ""
     history_summary: str = ""
     keeps_word_report: Mapping[str, int] = field(default_factory=dict)
     aggressor_report: Mapping[str, int] = field(default_factory=dict)
+    feedback: tuple[Mapping[str, Any], ...] = ()
 
-    def after(self, reflection: Reflection) -> "Memory":
+    def after(self, reflection: Reflection, feedback: tuple[JsonObject, ...] = ()) -> "Memory":
         """Return the memory after a turn with this reflection.
 
         A field that the agent left empty keeps its old value, so that a lost answer erases nothing. Only the
-        last summary does not: it is about the turn just played, so it is empty if none was given.
+        summary of the previous turn and the feedback do not: they are about the turn just played.
         """
         return Memory(
-            reflection.memory or self.notes,
+            reflection.notes or self.notes,
             reflection.summary_last_turn,
             reflection.history_summary or self.history_summary,
             reflection.keeps_word_report or self.keeps_word_report,
             reflection.aggressor_report or self.aggressor_report,
+            feedback,
         )
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Memory":
+        """Return the memory of its JSON. Raise TypeError for a field that no memory has."""
+        return cls(**{**data, "feedback": tuple(data.get("feedback", ()))})
 
     def to_json(self) -> JsonObject:
         """Return the memory as plain JSON."""
         return {
             "notes": self.notes,
-            "last_summary": self.last_summary,
+            "previous_turn_summary": self.previous_turn_summary,
             "history_summary": self.history_summary,
             "keeps_word_report": dict(self.keeps_word_report),
             "aggressor_report": dict(self.aggressor_report),
+            "feedback": list(self.feedback),
+        }
+
+    def shown(self, fields: Collection[str], *, feedback: bool) -> JsonObject:
+        """Return the memory as its agent's view shows it.
+
+        Only what an answer can fill is shown; `fields` are those of an answer. The feedback is shown if the
+        world gives any.
+        """
+        return {
+            name: value
+            for name, value in self.to_json().items()
+            if (feedback if name == "feedback" else WRITTEN_AS[name] in fields)
         }
 
 
 EMPTY_MEMORY = Memory()
+
+
+def feedback_by_agent(
+    drops: Iterable[Drop], mends: Iterable[Mend], meanings: Mapping[str, str]
+) -> dict[str, tuple[JsonObject, ...]]:
+    """Return what each agent is told about its answer: every rejection and correction, with the reason.
+
+    `meanings` says in words what each code means. Beyond MOST_FEEDBACK only the number of the rest is told.
+    """
+    told: dict[str, list[JsonObject]] = {}
+    for drop in drops:
+        why = meanings[drop.code] + (f": {' '.join(drop.detail.split())}" if drop.detail else "")
+        told.setdefault(drop.agent, []).append({"rejected": _short(drop.said), "why": why})
+    for mend in mends:
+        one = {"corrected": _short(mend.said), "kept": _short(mend.kept), "why": meanings[mend.code]}
+        told.setdefault(mend.agent, []).append(one)
+    return {agent: _bounded(entries) for agent, entries in told.items()}
+
+
+def _short(said: Json) -> Json:
+    return excerpt(said, FEEDBACK_EXCERPT)
+
+
+def _bounded(entries: list[JsonObject]) -> tuple[JsonObject, ...]:
+    rest = len(entries) - MOST_FEEDBACK
+    return (*entries[:MOST_FEEDBACK], *([{"more": rest}] if rest > 0 else []))

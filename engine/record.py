@@ -178,11 +178,11 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def excerpt(said: Json) -> Json:
-    """Return `said` made plain, or the beginning of its text if that is longer than EXCERPT."""
+def excerpt(said: Json, longest: int = EXCERPT) -> Json:
+    """Return `said` made plain, or the beginning of its text if that is longer than this many characters."""
     plain = _plain(said, DEPTH)
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
-    return plain if len(text) <= EXCERPT else text[:EXCERPT] + "…"
+    return plain if len(text) <= longest else text[:longest] + "…"
 
 
 def _plain(said: Json, depth: int) -> Json:

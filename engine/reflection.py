@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.record import Findings, Json, JsonObject
 from engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
 
-TEXTS = ("reasoning", "summary_last_turn", "history_summary", "memory")
+TEXTS = ("reasoning", "summary_last_turn", "history_summary", "notes")
 REPORTS = ("keeps_word_report", "aggressor_report")
 
 LOWEST, HIGHEST = 1, 10
@@ -45,7 +45,7 @@ class ReflectionFields(BaseModel):
     reasoning: str = Field("", description="Why you decide so, briefly")
     summary_last_turn: str = Field("", description="Your summary of the turn just completed")
     history_summary: str = Field("", description="Your compressed history of all turns so far")
-    memory: str = Field("", description="Private notes to yourself, given back to you next turn")
+    notes: str = Field("", description="Private notes to yourself, given back to you next turn")
     keeps_word_report: dict[str, Rating] = Field(
         default_factory=dict, description="How well each agent keeps its word, 1 to 10"
     )
@@ -61,7 +61,7 @@ class Reflection:
     reasoning: str = ""
     summary_last_turn: str = ""
     history_summary: str = ""
-    memory: str = ""
+    notes: str = ""
     keeps_word_report: Mapping[str, int] = field(default_factory=dict)
     aggressor_report: Mapping[str, int] = field(default_factory=dict)
 

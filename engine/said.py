@@ -1,7 +1,6 @@
 """Make what an agent said safe: whole numbers, and clean text of bounded length. Nothing here raises."""
 
 import re
-from itertools import islice
 
 from engine.record import Findings, Json
 
@@ -32,19 +31,24 @@ def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIM
         kept = _UNSAFE.sub("", kept)
         findings.mend("schema", f"{prefix}/unsafe-characters", _visible(said), kept)
     if len(kept) > limit:
-        findings.mend("schema", f"{prefix}/too-long", kept, kept[:limit])
+        findings.mend("schema", f"{prefix}/too-long", {"characters": len(kept)}, {"characters": limit})
         kept = kept[:limit]
     return kept
 
 
+# Chinese and Japanese write no spaces between words, so each of their characters counts as one.
+_CHARACTER = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_PUNCTUATION = "\u3000-\u303f\uff00-\uff65"
+_WORD = re.compile(rf"[{_CHARACTER}]|[^\s{_CHARACTER}{_PUNCTUATION}]+")
+
+
 def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
-    """Return a text, cut after the given number of words. A cut is a mend."""
-    ends = [word.end() for word in islice(re.finditer(r"\S+", said), words + 1)]
+    """Return a text, cut after the given number of words; of Chinese text, characters. A cut is a mend."""
+    ends = [word.end() for word in _WORD.finditer(said)]
     if len(ends) <= words:
         return said
-    kept = said[: ends[words - 1]]
-    findings.mend("schema", f"{prefix}/too-many-words", said, kept)
-    return kept
+    findings.mend("schema", f"{prefix}/too-many-words", {"words": len(ends)}, {"words": words})
+    return said[: ends[words - 1]]
 
 
 def _visible(said: str) -> str:

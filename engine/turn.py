@@ -13,15 +13,14 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, TypeAlias, get_args
 
-from engine.answer import ParsedAnswer
-from engine.memory import EMPTY_MEMORY, Memory
+from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from engine.record import Draw, Drop, Event, JsonObject, Mend, canonical, message_of, sha256
 from engine.reflection import REPORTS
 from engine.world import (
     OBSERVER,
     AnyWorld,
     I,
-    Intent,
     Played,
     Resolved,
     S,
@@ -29,7 +28,7 @@ from engine.world import (
     hashed_settings,
 )
 
-RECORD_VERSION = 2
+RECORD_VERSION = 3
 """The version of the record's shape. It grows whenever a part is added, removed, renamed or reshaped."""
 
 Layer: TypeAlias = Literal["prompt", "answer", "reading", "validation", "engine", "memory"]
@@ -187,7 +186,7 @@ class TurnRecord:
             "memory",
             (MEMORIES,),
             lambda memories: {agent: memory.to_json() for agent, memory in memories.items()},
-            lambda data: {agent: Memory(**memory) for agent, memory in data.items()},
+            lambda data: {agent: Memory.from_json(memory) for agent, memory in data.items()},
         ),
     ]
 
@@ -229,17 +228,22 @@ class TurnRecord:
         return canonical(self._json)
 
 
+FORMER_NAMES: Mapping[str, str] = {"memory": "notes", "last_summary": "previous_turn_summary"}
+"""What fields of a memory were called in earlier versions of the record."""
+
+
 def upgraded(data: JsonObject) -> JsonObject:
     """Return the JSON of a record, brought from an earlier version to the present one.
 
     Version 1 had no version number, called the memories `minds`, and did not have the outcomes of calls.
+    Version 2 called the summary of the previous turn `last_summary`.
     """
-    if "version" in data:
-        return data
     known: Mapping[str, Any] = data
+    if known.get("version") == RECORD_VERSION:
+        return data
     memories = {
-        agent: {("notes" if name == "memory" else name): value for name, value in mind.items()}
-        for agent, mind in known["minds"].items()
+        agent: {FORMER_NAMES.get(name, name): value for name, value in memory.items()}
+        for agent, memory in known["memories" if "memories" in known else "minds"].items()
     }
     return {**{name: value for name, value in known.items() if name != "minds"}, "memories": memories}
 
@@ -335,7 +339,9 @@ def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[s
 
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
     """Return the view of one agent, with its own memory under `memory`."""
-    return {**world.observe(state, agent), "memory": memories.get(agent, EMPTY_MEMORY).to_json()}
+    memory = memories.get(agent, EMPTY_MEMORY)
+    fields = world.action(state.config).model_fields
+    return {**world.observe(state, agent), "memory": memory.shown(fields, feedback=state.config.feedback)}
 
 
 def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> Judged[Any]:  # noqa: ANN401
@@ -387,11 +393,20 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
     )
 
 
-def remember(memories: Mapping[str, Memory], intents: Mapping[str, Intent]) -> dict[str, Memory]:
-    """Return the memory of every agent after a turn."""
+def remember(
+    world: AnyWorld,
+    state: Any,  # noqa: ANN401  a world's own state
+    memories: Mapping[str, Memory],
+    judged: Judged[Any],
+    resolved: Resolved[Any],
+) -> dict[str, Memory]:
+    """Return the memory of every agent after a turn: its reflection, and feedback on its answer."""
+    meanings = {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes}
+    mends = (*judged.mends, *resolved.mends)
+    feedback = feedback_by_agent(judged.drops, mends, meanings) if state.config.feedback else {}
     after = dict(memories)
-    for agent, intent in intents.items():
-        after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection)
+    for agent, intent in judged.intents.items():
+        after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection, feedback.get(agent, ()))
     return after
 
 
@@ -403,7 +418,7 @@ def resolve(
 ) -> Turn[Any, Any]:
     """Return the turn that these judged answers lead to. The agents' reflections become their memories."""
     resolved = world.resolve(state, judged.intents)
-    return Turn(world, state, judged, resolved, remember(memories, judged.intents))
+    return Turn(world, state, judged, resolved, remember(world, state, memories, judged, resolved))
 
 
 def play(

@@ -24,6 +24,10 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     rounds: int = Field(ge=1, le=100_000, description="turns to play")
+    feedback: bool = Field(
+        default=True,
+        description="whether a view tells what was rejected and corrected of the agent's last answer",
+    )
     on_failure: Annotated[Literal["default", "halt"], NOT_HASHED] = Field(
         "default", description="what to do after a failed call: take the default action, or halt the run"
     )
@@ -51,12 +55,22 @@ def hashed_settings(config: Config) -> dict[str, Json]:
     }
 
 
+LARGEST_SEED = 2**63 - 1
+"""Seeds are whole numbers from its negative to it, which any database and any language can hold."""
+
+MOST_AGENTS = 1_000
+"""The most agents of a run."""
+
 VIEW_KEYS = ("world", "turn")
 """What every view has beside the name of its agent, which stands under `World.viewer_key`."""
 
 
 class WorldState(Protocol):
     """What the state of every world has, besides the world's own fields."""
+
+    @property
+    def config(self) -> Config:
+        """The settings of its run."""
 
     @property
     def turn(self) -> int:
@@ -303,6 +317,10 @@ def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[st
         raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}; settings: {names}")
     if not agents or len(set(agents)) != len(agents) or not all(agents):
         raise ValueError("agents: give at least one name; names must be unique and not empty")
+    if len(agents) > MOST_AGENTS:
+        raise ValueError(f"agents: a run has at most {MOST_AGENTS}")
+    if abs(seed) > LARGEST_SEED:
+        raise ValueError(f"seed: give a whole number from {-LARGEST_SEED} to {LARGEST_SEED}")
     try:
         # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
         config = world.config.model_validate_json(canonical(values), strict=True)

@@ -5,7 +5,7 @@ otherwise the first one does. The answer that does not count leaves a drop or a 
 calls are in the journal, each with its own attempt number.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.answer import DECISIONS, ParsedAnswer
@@ -13,9 +13,6 @@ from engine.record import Drop, Mend, excerpt
 from engine.said import TEXT_LIMIT
 from nodes.journal import Prompt, Reply
 from nodes.prompting import follow_up_text, one_line_json
-
-CODES: Mapping[str, str] = {"read/second-answer": "the other one of the two answers of an agent counts"}
-"""What the code of the answer that does not count means."""
 
 MOST_REJECTIONS = 20
 """How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""

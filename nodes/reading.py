@@ -7,7 +7,8 @@ from the first brace (`repaired`).
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import json_repair
@@ -22,27 +23,10 @@ LONGEST_REPAIR = 100_000
 """An answer with more characters than this is not repaired: json-repair is slow on long texts."""
 MOST_BEGINNINGS = 1_000
 """Opening braces in prose beyond which no object is looked for."""
-CODES: Mapping[str, str] = {
-    "read/unreadable": "the answer holds no JSON object that can be read",
-    "read/other-object": "an object before the last one in a text that holds several",
-    "read/duplicate-key": "a key that was said before in the same object",
-    "read/half-characters": "halves of surrogate pairs were replaced by question marks",
-    "read/repaired": "a broken JSON object was completed",
-}
-"""What the codes of reading a text mean."""
-
-FAILURE_CODES: Mapping[str, str] = {
-    "read/refused": "the model refused to answer",
-    "read/truncated": "the answer was cut off at its greatest length",
-    "read/provider-error": "the provider gave an error instead of an answer",
-    "read/timed-out": "no answer came in time",
-}
-"""What the codes of calls without an answer mean: each is `read/` and how the call ended."""
-
 DEEPEST = 32
 """An answer that is nested deeper than this is not read."""
-LONGEST_NUMBER = 18
-"""A number with more digits than this is read as text, which validation then rejects."""
+LARGEST = 10**18
+"""A number beyond this, or below its negative, is cut to it. It is more than any world has of anything."""
 
 
 def deciding(calls: Iterable[Call]) -> Call | None:
@@ -100,34 +84,56 @@ def _found_object(findings: Findings, text: str) -> tuple[FoundAs, dict[str, Any
 def _object(findings: Findings, text: str) -> dict[str, Any] | None:
     """Return the object of a JSON text; None if it is another JSON value or is nested too deep.
 
-    Of a key that occurs twice, the first value counts and the second is a drop. Raise UnreadableError if the
-    text is not JSON.
+    Raise UnreadableError if the text is not JSON.
     """
-    twice: list[dict[str, Any]] = []
-
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for key, value in found:
-            if key in result:
-                twice.append({key: value})
-            else:
-                result[key] = value
-        return result
-
     whole = _without_half_characters(text)
+    found = Findings(findings.agent)
     try:
-        said = json.loads(whole, object_pairs_hook=pairs, **_NUMBERS)
+        said = _decoded(found, whole)
     except ValueError as error:
         raise UnreadableError from error
     except RecursionError:
         return None
     if not isinstance(said, dict) or _too_deep(said):
         return None
-    for pair in twice:
-        findings.drop("read", "read/duplicate-key", pair)
+    findings.drops += found.drops
+    findings.mends += found.mends
     if whole != text:
         findings.mend("read", "read/half-characters", text, whole)
     return said
+
+
+def _decoded(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
+    """Return the value of a JSON text.
+
+    Of a key that occurs twice, the first value counts and the second is a drop. A number beyond LARGEST is
+    cut to it, which is a mend. Raise ValueError or RecursionError if the text cannot be decoded.
+    """
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in found:
+            if key in result:
+                findings.drop("read", "read/duplicate-key", {key: value})
+            else:
+                result[key] = value
+        return result
+
+    def number(kind: Callable[[str], float], digits: str) -> float:
+        approximate = float(digits)  # unlike int, it takes any number of digits
+        if abs(approximate) <= LARGEST:
+            return kind(digits)
+        kept = LARGEST if approximate > 0 else -LARGEST
+        findings.mend("read", "read/too-large", digits, kept)
+        return kept
+
+    return json.loads(
+        text,
+        object_pairs_hook=pairs,
+        parse_int=partial(number, int),
+        parse_float=partial(number, float),
+        parse_constant=str,
+    )
 
 
 # Matches each JSON escape: a surrogate pair as a whole, a lone surrogate as `half`, and any other, so that
@@ -144,18 +150,6 @@ def _without_half_characters(text: str) -> str:
     if "\\ud" not in clean.lower():
         return clean
     return _ESCAPE.sub(lambda found: "?" if found["half"] else found[0], clean)
-
-
-def _whole_or_text(digits: str) -> int | str:
-    return int(digits) if len(digits) <= LONGEST_NUMBER else digits
-
-
-def _finite_or_text(digits: str) -> float | str:
-    number = float(digits)
-    return number if abs(number) < 10**LONGEST_NUMBER else digits
-
-
-_NUMBERS: Any = {"parse_int": _whole_or_text, "parse_float": _finite_or_text, "parse_constant": str}
 
 
 def _too_deep(said: dict[str, Any]) -> bool:
@@ -179,7 +173,7 @@ def _embedded(text: str) -> Iterator[str]:
     After a broken object the search goes on behind the place where it broke, because parts of a broken object
     are not answers. So the text is walked through once. Raise UnreadableError after MOST_BEGINNINGS braces.
     """
-    decoder = json.JSONDecoder(**_NUMBERS)
+    decoder = json.JSONDecoder(parse_int=float)
     position = text.find("{")
     for _ in range(MOST_BEGINNINGS):
         if position == -1:

@@ -90,4 +90,4 @@ def setting_of(world: AnyWorld, run: Identity) -> Setting[Any]:
 
 def memories_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, Memory]:
     """Return everybody's memory from its JSON."""
-    return {agent: Memory(**memory) for agent, memory in told.items()}
+    return {agent: Memory.from_json(memory) for agent, memory in told.items()}

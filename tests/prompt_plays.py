@@ -49,6 +49,7 @@ from jinja2 import Environment
 from jinja2.meta import find_undeclared_variables
 
 from engine import turn
+from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.world import AnyWorld, settle
 from engine.worlds import WORLDS
 from nodes import prompting
@@ -82,6 +83,22 @@ def numbers(text: str) -> Numbers:
 def view_of(world: AnyWorld, state: Any, agent: str) -> Any:
     """Return the whole view that a turn shows to an agent, as plain JSON."""
     return json.loads(json.dumps(turn.view_of(world, state, {}, agent)))
+
+
+def feedback_is_told(world: AnyWorld, values: Mapping[str, Any]) -> None:
+    """Assert that an agent is told next turn, in its memory, what was rejected of its answer, and why."""
+    agents = world.names(3)
+    setting = settle(world, agents, 1, values)
+    said = {agents[0]: {"nonsense": "x" * 999}, agents[1]: {}}
+    answers = {who: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, one) for who, one in said.items()}
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    played = turn.play(world, state, {}, answers)
+    seen: list[Any] = [turn.view_of(world, played.resolved.state, played.memories, who) for who in said]
+    rejected, nothing = (view["memory"]["feedback"] for view in seen)
+    assert nothing == []
+    assert [set(one) for one in rejected] == [{"rejected", "why"}]
+    assert "nonsense" in str(rejected[0]["rejected"])
+    assert len(str(rejected[0]["rejected"])) < 150
 
 
 def default_variant(world: AnyWorld) -> str:

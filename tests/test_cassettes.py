@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.answer import FoundAs
+from engine.answer import FOLLOW_UP_CODES, READING_CODES, FoundAs
 from engine.worlds import WORLDS
 from lab.errors import UsageError
 from lab.wire.cassettes import CassetteMissError, meta_of, playing
@@ -22,7 +22,7 @@ from lab.wire.recording import (
     record,
 )
 from lab.wire.serving import stand_in
-from nodes import follow_up, prompting, reading
+from nodes import prompting
 from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
 from nodes.prompting import PromptSet
@@ -54,7 +54,7 @@ def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
     assert all(meta_of(path)["source"] for path in CASSETTES)
 
 
-CODES = {*reading.CODES, *follow_up.CODES, *(code for world in WORLDS.values() for code in world.codes)}
+CODES = {*READING_CODES, *FOLLOW_UP_CODES, *(code for world in WORLDS.values() for code in world.codes)}
 """Every code of a rejection or correction that an answer can lead to."""
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from engine.record import Findings, Json
 from engine.reflection import Reflection, ReflectionFields, reflect
-from engine.said import TEXT_LIMIT, clean_text, whole
+from engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
 
 AGENTS = ("A", "B")
 
@@ -62,7 +62,7 @@ def test_a_text_is_cleaned_before_it_is_cut() -> None:
 def test_every_reflection_field_is_read() -> None:
     findings = Findings("A")
     answer: dict[str, Json] = {
-        "memory": "m",
+        "notes": "m",
         "reasoning": "r",
         "summary_last_turn": "s",
         "history_summary": "h",
@@ -82,14 +82,14 @@ def test_a_missing_field_is_empty_and_other_fields_are_ignored() -> None:
 
 def test_a_world_may_read_fewer_texts() -> None:
     findings = Findings("A")
-    said = {"memory": "m", "reasoning": "r"}
+    said = {"notes": "m", "reasoning": "r"}
     assert reflect(findings, said, AGENTS, texts=("reasoning",)) == Reflection(reasoning="r")
 
 
 @pytest.mark.parametrize("said", [None, 5, ["a"], {"a": "b"}])
 def test_a_text_field_that_is_not_a_text_is_dropped(said: Json) -> None:
     findings = Findings("A")
-    assert reflect(findings, {"memory": said}, AGENTS) == Reflection()
+    assert reflect(findings, {"notes": said}, AGENTS) == Reflection()
     assert codes(findings) == ["reflection/not-text"]
 
 
@@ -110,3 +110,27 @@ def test_entries_for_unknown_agents_or_outside_1_to_10_are_dropped_one_by_one() 
 def test_rating_oneself_is_allowed() -> None:
     findings = Findings("A")
     assert reflect(findings, {"aggressor_report": {"A": 1}}, AGENTS).aggressor_report == {"A": 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("one two three", "one two"),
+        ("我想开采", "我想"),
+        ("我、想开采。", "我、想"),
+        ("一 two three", "一 two"),
+    ],
+)
+def test_words_are_counted_as_the_language_counts_them(said: str, kept: str) -> None:
+    findings = Findings("A")
+    assert cut_to_words(findings, "reflection", said, 2) == kept
+    (mend,) = findings.mends
+    assert (mend.code, mend.kept) == ("reflection/too-many-words", {"words": 2})
+    assert cut_to_words(findings, "reflection", kept, 2) == kept
+
+
+def test_a_long_text_is_cut_and_its_correction_says_how_much_was_kept() -> None:
+    findings = Findings("A")
+    assert len(clean_text(findings, "reflection", "x" * 3000)) == TEXT_LIMIT
+    (mend,) = findings.mends
+    assert (mend.said, mend.kept) == ({"characters": 3000}, {"characters": TEXT_LIMIT})

@@ -14,7 +14,7 @@ from engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
-    rules_version=1,
+    rules_version=2,
     config=MiningConfig,
     action=lambda _: MiningAction,
     setup=state.setup,

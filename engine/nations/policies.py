@@ -196,7 +196,7 @@ def default(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every 
         "cede_territories": {},
         "money_grants": {},
         "messages": {},
-        "summary_last_turn": Sight(view).memory.get("last_summary", ""),
+        "summary_last_turn": Sight(view).memory.get("previous_turn_summary", ""),
     }
 
 

@@ -43,7 +43,7 @@ def scores(state: State) -> Mapping[str, int]:
 
 NATIONS: World[NationsConfig, State, Intent] = World(
     name="nations",
-    rules_version=1,
+    rules_version=2,
     config=NationsConfig,
     action=validation.action_model,
     setup=state.setup,

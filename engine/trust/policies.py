@@ -306,7 +306,7 @@ def _reflection(sight: Sight) -> JsonObject:
     trust = ", ".join(f"{unit} {rating}" for unit, rating in words.items()) or "nobody"
     return {
         "summary_last_turn": _summary(sight),
-        "memory": f"Trust, 1 to 10: {trust}. {notes(sight)}",
+        "notes": f"Trust, 1 to 10: {trust}. {notes(sight)}",
         "keeps_word_report": words,
         "aggressor_report": aggression,
     }

@@ -26,7 +26,7 @@ def names(n: int) -> tuple[str, ...]:
 
 TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
-    rules_version=1,
+    rules_version=2,
     config=TrustConfig,
     action=lambda _: TrustAction,
     setup=state.setup,

@@ -149,7 +149,7 @@ def test_every_setting_of_the_rules_changes_the_first_link_and_no_other_setting_
     assert unchanged == CARRIED_OUT | ({"observer"} & world.config.model_fields.keys())
     marked = {name for name, field in world.config.model_fields.items() if NOT_HASHED in field.metadata}
     assert marked == unchanged
-    assert {*Config.model_fields} == {"rounds", *CARRIED_OUT}
+    assert {*Config.model_fields} == {"rounds", "feedback", *CARRIED_OUT}
 
 
 @each_world

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from engine import turn as turns
-from engine.answer import ParsedAnswer
+from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from engine.chance import Luck, chance
 from engine.memory import Memory
 from engine.record import MESSAGE, Draw, Event, canonical
@@ -23,7 +23,6 @@ from engine.turn import Judged, TurnRecord, first_digest
 from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Ruled, Validated, settle
 from engine.worlds import WORLDS
 from lab.play.stepping import MEMORY
-from nodes import follow_up, reading
 from tests.arithmetic import comes_out
 from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, settled, start
 from tests.contract.private import others, places
@@ -32,7 +31,7 @@ from tests.corpus import STRANGE, corpus, scene
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
 
-READ_CODES = {*reading.CODES, *reading.FAILURE_CODES, *follow_up.CODES}
+READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
 
@@ -145,8 +144,8 @@ def _parsed_again(told: Any) -> Any:
 
 
 def _remembered_again(told: Any) -> Any:
-    assert Memory(**told) == MEMORY.from_json(told)
-    return Memory(**told).to_json()
+    assert Memory.from_json(told) == MEMORY.from_json(told)
+    return Memory.from_json(told).to_json()
 
 
 @each_case

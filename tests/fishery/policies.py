@@ -25,7 +25,7 @@ def greedy(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  the sha
 
 def idle(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  the shape of a Policy
     """Stay in the harbour."""
-    return {"catch": 0, "memory": f"Round {view['turn']} was quiet."}
+    return {"catch": 0, "notes": f"Round {view['turn']} was quiet."}
 
 
 BAD: Sequence[JsonObject] = (

@@ -151,7 +151,7 @@ def test_it_touches_no_file(hobbes: Hobbes, home: Path) -> None:
     ("memories", "told"),
     [
         ({"stranger": {}}, "memories: there is no agent stranger"),
-        ({"A": {"note": "x"}}, "memories: A: unknown note; a memory has notes, last_summary"),
+        ({"A": {"note": "x"}}, "memories: A: unknown note; a memory has notes, previous_turn_summary"),
     ],
 )
 def test_a_memory_that_nobody_has_is_an_error(memories: Any, told: str) -> None:

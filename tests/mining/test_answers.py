@@ -28,7 +28,7 @@ def test_the_schema_reads_what_the_rules_read() -> None:
         "claim": [[0, 2]],
         "mine": [{"cell": [0, 0], "s": 2}],
         "plan": [{"raid": [0, 1]}],
-        "memory": "m",
+        "notes": "m",
     }
     assert MiningAction.model_validate(answer).claim == [[0, 2]]
 
@@ -60,14 +60,14 @@ def test_beside_the_actions_stand_the_reflection_fields() -> None:
         "reasoning": "r",
         "summary_last_turn": "s",
         "history_summary": "h",
-        "memory": "m",
+        "notes": "m",
         "keeps_word_report": {"B": 7},
         "aggressor_report": {"B": 2},
     }
     round_ = play(board("AB."), A=answer)
     reflection = round_.validated["A"].intent.reflection
     assert (reflection.reasoning, reflection.summary_last_turn) == ("r", "s")
-    assert (reflection.history_summary, reflection.memory) == ("h", "m")
+    assert (reflection.history_summary, reflection.notes) == ("h", "m")
     assert (reflection.keeps_word_report, reflection.aggressor_report) == ({"B": 7}, {"B": 2})
     assert round_.drops("A") == []
 

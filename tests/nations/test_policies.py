@@ -39,7 +39,7 @@ def test_there_are_seven() -> None:
 
 
 def test_default_does_nothing_and_keeps_its_summary() -> None:
-    answer = ask("default", after({B: {"attacks": {A: 3}}}), A, {"last_summary": "Long ago."})
+    answer = ask("default", after({B: {"attacks": {A: 3}}}), A, {"previous_turn_summary": "Long ago."})
     assert answer["summary_last_turn"] == "Long ago."
     assert not any(value for name, value in answer.items() if name != "summary_last_turn")
 

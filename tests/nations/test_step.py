@@ -72,7 +72,7 @@ def test_an_agents_summaries_come_back_to_it_alone_in_its_memory() -> None:
     assert views(NATIONS, before, {})[A]["memory"] == EMPTY_MEMORY.to_json()  # nothing is summed up at turn 0
     played = play(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
     seen = views(NATIONS, played.resolved.state, played.memories)
-    remembered = replace(EMPTY_MEMORY, last_summary="I waited.", history_summary="Peace so far.")
+    remembered = replace(EMPTY_MEMORY, previous_turn_summary="I waited.", history_summary="Peace so far.")
     assert seen[A]["memory"] == remembered.to_json()
     assert seen[B]["memory"] == EMPTY_MEMORY.to_json()
 

@@ -96,7 +96,26 @@ def test_of_a_duplicate_key_the_first_value_counts() -> None:
     assert [(drop.code, drop.said) for drop in found.drops] == [("read/duplicate-key", {"claim": [[5, 5]]})]
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 400])
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [
+        ("1000000000000000000", 10**18),
+        ("1e18", 1e18),
+        ("1000000000000000001000", 10**18),
+        ("-2e18", -(10**18)),
+        ("1e999", 10**18),
+        ("-1e999", -(10**18)),
+        ("9" * 5_000, 10**18),
+    ],
+)
+def test_a_number_that_is_too_large_is_cut(number: str, kept: float) -> None:
+    found = reading(f'{{"s": {number}}}')
+    assert found.said == {"s": kept}
+    cut = [mend for mend in found.mends if mend.code == "read/too-large"]
+    assert [mend.kept for mend in cut] == [kept] * (number not in {"1000000000000000000", "1e18"})
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_a_number_that_json_cannot_hold_is_read_as_text(number: str) -> None:
     assert reading(f'{{"s": {number}}}').said == {"s": number}
 

@@ -84,9 +84,9 @@ def test_a_long_reason_is_cut_and_mended() -> None:
 
 
 def test_the_reflection_stands_beside_the_action_even_of_a_refused_one() -> None:
-    said: dict[str, Any] = {"action": "steal", "memory": "b is kind", "aggressor_report": {"b": 2}}
+    said: dict[str, Any] = {"action": "steal", "notes": "b is kind", "aggressor_report": {"b": 2}}
     reflection = validate(game(), "a", said).intent.reflection
-    assert reflection.memory == "b is kind"
+    assert reflection.notes == "b is kind"
     assert reflection.aggressor_report == {"b": 2}
 
 

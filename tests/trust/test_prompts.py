@@ -469,7 +469,7 @@ def a_unit_that_begged_reads_the_ruling_next_round(config: Values) -> None:
 
 @plays("view-memory")
 def notes_are_read_by_their_author_alone(config: Values) -> None:
-    answer = dict.fromkeys(("memory", "summary_last_turn", "history_summary", "reasoning"), "noted")
+    answer = dict.fromkeys(("notes", "summary_last_turn", "history_summary", "reasoning"), "noted")
     played = play(board(config), a={"action": "block", **answer, "aggressor_report": {"b": 9}}, b="block")
     kept = EMPTY_MEMORY.after(played.validated["a"].intent.reflection)
     assert (kept.notes, kept.aggressor_report) == ("noted", {"b": 9})
@@ -495,14 +495,14 @@ def an_action_that_is_not_allowed_becomes_do_nothing(config: Values) -> None:
 @plays("notes", "the history forgets")
 @plays("notes", "unit there. summary", rounds=9, window=9)
 def notes_come_back_until_they_are_replaced(config: Values) -> Numbers:
-    said_now = dict.fromkeys(("memory", "summary_last_turn", "history_summary"), "x" * 9999)
+    said_now = dict.fromkeys(("notes", "summary_last_turn", "history_summary"), "x" * 9999)
     (first, second) = (validate(board(config), "a", {"action": "block", **s}) for s in (said_now, {}))
     memory = EMPTY_MEMORY.after(first.intent.reflection)
     assert memory.after(second.intent.reflection).notes == memory.notes
     rounds = play_on(board(config, a=RICH, b=RICH), *[{}] * settled(config).rounds)
     forgets = see(rounds[-1].after, "a")["history"][0]["turn"] > 0
     assert forgets == (settled(config).window < settled(config).rounds)
-    return {len(text) for text in (memory.notes, memory.last_summary, memory.history_summary)}
+    return {len(text) for text in (memory.notes, memory.previous_turn_summary, memory.history_summary)}
 
 
 @plays("reports")

@@ -1,0 +1,38 @@
+"""An agent's memory: what it keeps, what its view shows, and what it is told about its last answer."""
+
+from engine.memory import MOST_FEEDBACK, Memory, feedback_by_agent
+from engine.record import Drop, Mend
+
+MEANINGS = {"mining/not-yours": "a plot of somebody else", "read/too-large": "a number was cut"}
+
+
+def test_feedback_tells_each_agent_what_was_rejected_and_corrected_in_its_answer() -> None:
+    drops = [Drop("A", "rule", "mining/not-yours", {"defend": [0, 0]}, "owned\nby B")]
+    mends = [Mend("B", "read", "read/too-large", "9" * 99, 10)]
+    assert feedback_by_agent(drops, mends, MEANINGS) == {
+        "A": ({"rejected": {"defend": [0, 0]}, "why": "a plot of somebody else: owned by B"},),
+        "B": ({"corrected": "9" * 99, "kept": 10, "why": "a number was cut"},),
+    }
+
+
+def test_feedback_is_bounded_whatever_the_answer_was() -> None:
+    drops = [Drop("A", "rule", "mining/not-yours", "x" * 500) for _ in range(MOST_FEEDBACK + 5)]
+    told = feedback_by_agent(drops, [], MEANINGS)["A"]
+    assert len(told) == MOST_FEEDBACK + 1
+    assert told[-1] == {"more": 5}
+    assert len(str(told)) < 2_000
+
+
+def test_a_view_shows_what_an_answer_can_fill_and_the_feedback_if_the_world_gives_any() -> None:
+    memory = Memory(notes="n", previous_turn_summary="p", feedback=({"more": 1},))
+    assert memory.shown({"notes"}, feedback=False) == {"notes": "n"}
+    assert memory.shown({"summary_last_turn", "attacks"}, feedback=True) == {
+        "previous_turn_summary": "p",
+        "feedback": [{"more": 1}],
+    }
+
+
+def test_a_memory_survives_json() -> None:
+    memory = Memory(notes="n", keeps_word_report={"B": 3}, feedback=({"more": 1},))
+    assert Memory.from_json(memory.to_json()) == memory
+    assert Memory.from_json({"notes": "n"}) == Memory(notes="n")
