@@ -62,7 +62,8 @@ def tournament(
 ) -> None:
     """Play a round-robin of the scripted policies of trust.
 
-    The ranking is printed with confidence intervals and a payoff matrix.
+    The ranking is printed with confidence intervals and a payoff matrix. With 200 games of each pair, this
+    takes a minute or two, depending on the cores of the machine; a bar on stderr shows the progress.
 
     Example: hobbes tournament --games 200 --set miss=5
     """

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from engine.record import Json
@@ -23,7 +24,7 @@ from nodes.caps import NO_CAPS, Caps, Meter
 from nodes.halted import HaltedError
 from nodes.journal import PlayerKind
 from nodes.players import RunPlayers, deal, parse_spec
-from nodes.prompting import follow_up_text, load_prompts
+from nodes.prompting import follow_up_text, is_path, load_prompts
 from nodes.state import TurnState, first_state, state_at
 
 CHECKPOINTS = "checkpoints.db"
@@ -65,6 +66,8 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
         if (observer := _observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
             parse_spec(world.policies, observer)
         variant = options.prompts or world.prompts(setting.config)
+        if is_path(variant):
+            variant = str(Path(variant).resolve())  # so that the run can be replayed from any folder
         prompts = load_prompts(world, variant, options.lang, setting.config)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")

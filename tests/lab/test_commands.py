@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -344,6 +345,34 @@ def test_a_finished_run_with_models_is_resumed_without_a_server(opened: Store, c
     again = cli("resume", "last", "--json")
     assert json.loads(again.stdout) == json.loads(played.stdout)
     assert opened.about(before["id"]) == before
+
+
+def test_commands_work_in_any_folder_with_prompts_of_any_folder(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    there.mkdir()
+    shutil.copytree(ROOT / "prompts/mining/unguided", here / "my prompts")
+    monkeypatch.chdir(here)
+    assert cli("prompts", "check", "mining", "./my prompts").exit_code == 0
+    assert cli(*SMALL, "--prompts", "./my prompts", "--max-calls", "3").exit_code == 1
+    monkeypatch.chdir(there)
+    assert cli("resume", "last", "--max-calls", "9").exit_code == 0
+    for words in (("trace", "last", "1"), ("verify", "last"), ("replay", "last"), ("export", "last")):
+        assert cli(*words).exit_code == 0, words
+    render = ("prompts", "render", "mining")
+    assert (
+        cli(*render, "--run", "last").stdout
+        == cli(*render, "--agents", "2", "--rounds", "2", "--prompts", str(here / "my prompts")).stdout
+    )
+
+
+def test_a_tournament_says_how_long_it_takes(cli: Cli) -> None:
+    assert "minute" in cli("tournament", "--help").stdout
+    assert (
+        "66 pairs of policies; 200 games of each take a minute"
+        in cli("tournament", "--games", "1", "--set", "rounds=1").stderr
+    )
 
 
 def test_the_program_tells_its_version(cli: Cli) -> None:
