@@ -4,7 +4,7 @@ from engine import reflection
 from engine.mining import state, validation
 from engine.mining.actions import MiningAction
 from engine.mining.arithmetic import arithmetic
-from engine.mining.metrics import measures
+from engine.mining.metrics import BY_NAME, measures
 from engine.mining.policies import POLICIES
 from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
@@ -27,6 +27,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=lambda state: state.gold,
     measures=measures,
+    formulas=BY_NAME,
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,

@@ -1,4 +1,4 @@
-"""The commands that need no recorded run: `step`, `tournament`, `serve`, `doctor`, `models`."""
+"""The commands that need no recorded run: `worlds`, `step`, `tournament`, `serve`, `doctor`, `models`."""
 
 import sys
 from typing import Annotated, Any
@@ -20,6 +20,24 @@ from lab.commands.options import (
 from lab.show.terminal import OUT, json_text, print_json, table
 
 app = typer.Typer()
+
+
+@app.command(context_settings=ENV)
+def worlds(
+    world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None, as_json: AsJson = False
+) -> None:
+    """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
+
+    Example: hobbes worlds mining
+    """
+    from lab.show.worlds import about, show_all, show_one
+
+    asked = [world_asked(world)] if world else list(WORLDS.values())
+    found = [about(one) for one in asked]
+    if as_json:
+        print_json(found[0] if world else {one["world"]: one for one in found})
+    else:
+        OUT.print(show_one(found[0]) if world else show_all(found))
 
 
 STEP_HELP = "\n\n".join(
@@ -54,7 +72,8 @@ def tournament(
 ) -> None:
     """Play a round-robin of the scripted policies of trust.
 
-    The ranking is printed with confidence intervals and a payoff matrix.
+    The ranking is printed with confidence intervals and a payoff matrix. With 200 games of each pair, this
+    takes a minute or two, depending on the cores of the machine; a bar on stderr shows the progress.
 
     Example: hobbes tournament --games 200 --set miss=5
     """

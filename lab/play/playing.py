@@ -26,7 +26,7 @@ from nodes.halted import HaltedError
 from nodes.journal import PlayerKind, Reply
 from nodes.models import Models, ModelSettings
 from nodes.players import RunPlayers, deal, parse_spec
-from nodes.prompting import follow_up_text, load_prompts
+from nodes.prompting import follow_up_text, is_path, load_prompts
 from nodes.state import TurnState, first_state, state_at
 
 CHECKPOINTS = "checkpoints.db"
@@ -69,6 +69,8 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: 
         if (observer := _observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
             parse_spec(world.policies, observer)
         variant = options.prompts or world.prompts(setting.config)
+        if is_path(variant):
+            variant = str(Path(variant).resolve())  # so that the run can be replayed from any folder
         prompts = load_prompts(world, variant, options.lang, setting.config)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
@@ -164,11 +166,12 @@ async def go_on(
     """
     began = time.monotonic()
     run.check_versions()
-    _check_the_models_can_be_reached(_chats_of(run))
     with store.playing(run.id):
         run = _as_it_stands(store, run, said)
-        # A halted run is one until a turn is played past where it halted; a finished one has its figures.
-        if run.status not in {"halted", "finished"}:
+        if run.status == "finished":
+            return
+        _check_the_models_can_be_reached(_chats_of(run))
+        if run.status != "halted":  # it is halted until a turn is played past where it halted
             store.update(run.id, status="unfinished", error=None, question=None)
         try:
             meter = _meter_of(store, run)

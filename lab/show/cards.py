@@ -15,7 +15,7 @@ from engine.record import MESSAGE, Event, Json
 from engine.turn import TurnRecord
 from lab.show.looks import Looks
 from lab.show.terminal import ERR, OUT, card, json_text, matrix, named, plain, table
-from lab.show.tracing import all_calls, changed_in_memory
+from lab.show.tracing import all_calls, changed_in_memory, reasoning_of
 from lab.store.database import Decision, LoggedTurn
 
 UNFINISHED = "not finished"
@@ -179,7 +179,7 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),
-        ("reasoning", plain(_reasoning(data) or "none")),
+        ("reasoning", plain(reasoning_of(data) or "none")),
         ("rejections and corrections", _rejections_and_corrections(data)),
     ]
     if "rulings" in data:
@@ -198,12 +198,6 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
         ]
     title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(named(data["agent"], looks))
     OUT.print(card(title, parts))
-
-
-def _reasoning(data: Mapping[str, Any]) -> str:
-    """Return the reasoning that came with a call, or else the reasoning in its answer."""
-    reasoning: str = data["reasoning"] or data.get("intent", {}).get("reflection", {}).get("reasoning", "")
-    return reasoning
 
 
 def _outcome(data: Mapping[str, Any]) -> str:

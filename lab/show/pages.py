@@ -131,6 +131,11 @@ def _environment() -> Environment:
     return environment
 
 
+def part(name: str, *values: object) -> str:
+    """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
+    return str(getattr(_environment().get_template("parts.html").module, name)(*values))
+
+
 @dataclass(frozen=True, slots=True)
 class Pages:
     """The pages of the runs in a home folder.

@@ -9,7 +9,7 @@ from engine.memory import EMPTY_MEMORY
 from engine.record import JsonObject
 from engine.turn import question_of
 from engine.world import OBSERVER
-from lab.errors import LabError, UsageError
+from lab.errors import LabError, MissingError
 from lab.store.database import Decision, LoggedTurn, Run, Store
 from lab.store.history import logged, memories_before, played_turn, reports, state_before
 from nodes.journal import Call
@@ -132,7 +132,7 @@ def _agent_card(store: Store, run: Run, turn: LoggedTurn, agent: str, arithmetic
     """Return an agent's card of a turn."""
     number, record = turn.turn, turn.record
     if agent not in record.intents:
-        raise UsageError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
+        raise MissingError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
     called = _call_card(store, run, number, agent)
     if called is None:
         raise LabError(f"run {run.id} has no answer of {agent} in turn {number}: its record is damaged")
@@ -170,6 +170,12 @@ def _found(turn: LoggedTurn, agent: str) -> Card:
         "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
         "mends": [mend.to_json() for mend in turn.record.mends if mend.agent == agent],
     }
+
+
+def reasoning_of(card: Mapping[str, Any]) -> str:
+    """Return the reasoning that came with a call, or else the reasoning in its answer."""
+    reasoning: str = card["reasoning"] or card.get("intent", {}).get("reflection", {}).get("reasoning", "")
+    return reasoning
 
 
 def changed_in_memory(card: Card) -> Card:

@@ -30,7 +30,7 @@ from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
-from lab.errors import LabError, UsageError
+from lab.errors import LabError, MissingError, UsageError
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
 from nodes.caps import Caps, Spent
@@ -255,6 +255,17 @@ class LoggedTurn:
     ledgers: dict[str, Any]
 
 
+def usual_home() -> Path:
+    """Return the home folder of those who name no other."""
+    return Path(os.environ.get("HOBBES_HOME") or ".hobbes")
+
+
+def command(home: Path, *words: object) -> str:
+    """Return a `hobbes` command line for a home folder, quoted for a shell."""
+    place = [] if home == usual_home() else ["--home", home]
+    return shlex.join(str(word) for word in ("hobbes", *words, *place))
+
+
 class Store:
     """The run database of a home folder."""
 
@@ -262,11 +273,13 @@ class Store:
         self.home = home
         self.db = db
 
+    def close(self) -> None:
+        """Close the database."""
+        self.db.conn.close()
+
     def command(self, *words: object) -> str:
         """Return a `hobbes` command line for this home folder, quoted for a shell."""
-        usual = Path(os.environ.get("HOBBES_HOME") or ".hobbes")
-        home = [] if self.home == usual else ["--home", self.home]
-        return shlex.join(str(word) for word in ("hobbes", *words, *home))
+        return command(self.home, *words)
 
     def new_run(  # noqa: PLR0913, PLR0917  everything that a run starts with
         self,
@@ -348,7 +361,7 @@ class Store:
                 self.db.table("runs").rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
             )
         if not rows:
-            raise UsageError(
+            raise MissingError(
                 f"there is no run {reference!r} in {self.home}; `{self.command('runs')}` lists them"
             )
         if len(rows) > 1:
@@ -681,6 +694,29 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
         raise LabError(f"cannot store runs in {home}: {error}; choose another folder with --home") from error
     finally:
         connection.close()
+
+
+def read_store(home: Path) -> Store:
+    """Return the run database of a home folder for reading, to be closed by the caller; nothing is created.
+
+    Raise MissingError if there is none, LabError if it cannot be read.
+    """
+    path = home / "runs.db"
+    if not path.is_file():
+        raise MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
+    # Garbage collection may close it in another thread.
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        connection.execute("pragma query_only = on")
+        db = Database(connection)
+        outdated = migrations.pending(db)
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise LabError(f"cannot read {path}: {error}") from error
+    if outdated:
+        connection.close()
+        raise LabError(f"{path} is of an earlier hobbes; `{command(home, 'runs')}` brings it up to date")
+    return Store(home, db)
 
 
 def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:

@@ -286,9 +286,9 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
         run = on(opened, begin(opened, game("human", models)))
     slow = process("serve", "--port", "0", "--delay", "60")
     assert slow.stdout is not None
-    there = {**os.environ, "HOBBES_HOME": str(home), "OPENAI_BASE_URL": slow.stdout.readline().strip()}
+    there = {**os.environ, "OPENAI_BASE_URL": slow.stdout.readline().strip()}
     with subprocess.Popen(
-        [sys.executable, "-m", "lab.cli", "view", "--port", "0"],
+        [sys.executable, "-m", "lab.cli", "view", "--port", "0", "--home", str(home)],
         cwd=ROOT,
         env=there,
         stdout=subprocess.PIPE,
@@ -304,6 +304,16 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
         told = viewing.communicate(timeout=30)[1]
     assert f"run {run.id} was being played; `hobbes resume {run.id} --home {home}` goes on" in told
     assert "Traceback" not in told
+
+
+def test_how_to_go_on_is_quoted_for_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, name=f"{PLAYING}some-run", daemon=True)
+    thread.start()
+    viewing.tell_what_was_played(Path("my runs"))
+    stop.set()
+    thread.join()
+    assert "`hobbes resume some-run --home 'my runs'` goes on" in capsys.readouterr().err
 
 
 class Posted(HTMLParser):
