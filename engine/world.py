@@ -55,6 +55,12 @@ def hashed_settings(config: Config) -> dict[str, Json]:
     }
 
 
+LARGEST_SEED = 2**63 - 1
+"""Seeds are whole numbers from its negative to it, which any database and any language can hold."""
+
+MOST_AGENTS = 1_000
+"""The most agents of a run."""
+
 VIEW_KEYS = ("world", "turn")
 """What every view has beside the name of its agent, which stands under `World.viewer_key`."""
 
@@ -308,6 +314,10 @@ def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[st
         raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}; settings: {names}")
     if not agents or len(set(agents)) != len(agents) or not all(agents):
         raise ValueError("agents: give at least one name; names must be unique and not empty")
+    if len(agents) > MOST_AGENTS:
+        raise ValueError(f"agents: a run has at most {MOST_AGENTS}")
+    if abs(seed) > LARGEST_SEED:
+        raise ValueError(f"seed: give a whole number from {-LARGEST_SEED} to {LARGEST_SEED}")
     try:
         # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
         config = world.config.model_validate_json(canonical(values), strict=True)

@@ -1,4 +1,4 @@
-"""Take secrets out of what servers say, before it is kept or shown (docs/failures.md#trying-again)."""
+"""Take secrets out of what servers say, before it is kept or shown (docs/failures.md#secrets)."""
 
 import os
 import re

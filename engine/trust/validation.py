@@ -197,7 +197,7 @@ CODES: Mapping[str, str] = {
     "trust/bad-amount": f"the amount is not a whole number from 1 to {MOST:,}",
     "trust/not-enough-sats": "sats sent that the unit does not have",
     "trust/no-reason": "a request without a reason",
-    "trust/below-threshold": "a replicate with too few sats",
+    "trust/below-threshold": "replicating with too few sats",
     "trust/not-needed": "a field that the action does not need; the action stands",
     "trust/unknown-field": "a field that the schema does not have; the action stands",
     "trust/reason/too-long": f"the reason of a request was cut to {REASON_LIMIT} characters",

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.record import Json
-from engine.world import AnyWorld, Setting, settle
+from engine.world import MOST_AGENTS, AnyWorld, Setting, settle
 from engine.worlds import world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
@@ -50,10 +50,9 @@ class RunOptions:
 def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
     """Return the world and the setting that options ask for. Raise ValueError if they ask for none."""
     world = world_named(options.world)
-    agents = world.names(world.default_agents if options.agents is None else options.agents)
+    count = world.default_agents if options.agents is None else options.agents
+    agents = world.names(min(count, MOST_AGENTS + 1))
     setting = settle(world, agents, options.seed, options.values)
-    if not -(2**63) <= setting.seed < 2**63:
-        raise ValueError(f"seed {setting.seed}: take a whole number of at most 64 bits")
     world.setup(setting.config, setting.agents, setting.seed)
     return world, setting
 

@@ -199,7 +199,7 @@ def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
         if (parsed.outcome, parsed.found_as) != (call.outcome, call.found_as):
             yield (
                 f"the call of {agent}, attempt {call.address.attempt}, is recorded as {call.outcome} "
-                f"({call.found_as}), and its answer is {parsed.outcome} ({parsed.found_as})"
+                f"({call.found_as}), but reading its answer gives {parsed.outcome} ({parsed.found_as})"
             )
     for _, asked in groupby(calls, key=lambda call: call.question):
         for earlier, later in pairwise(asked):

@@ -16,9 +16,20 @@ from rich.text import Text
 
 from engine.reflection import HIGHEST
 
-OUT = Console(highlight=False)
+NARROWEST = 20
+"""The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints text as it is, in a terminal of any width."""
+    made = Console(stderr=stderr, highlight=False)
+    made.width = max(made.width, NARROWEST)
+    return made
+
+
+OUT = console()
 """Results."""
-ERR = Console(stderr=True, highlight=False)
+ERR = console(stderr=True)
 """Everything else."""
 
 # Eight colours by Okabe and Ito that colour-blind people can tell apart.
@@ -31,7 +42,7 @@ SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
 """Five of these colours, for values from low to high."""
 
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 
@@ -47,9 +58,10 @@ def plain(value: object) -> Text:
 
 
 def print_json(value: object) -> None:
-    """Print one JSON document on stdout."""
+    """Print one JSON document on stdout, with invisible characters escaped."""
     ascii_only = sys.stdout.encoding.lower() != "utf-8"
-    print(json.dumps(value, ensure_ascii=ascii_only, indent=2))  # noqa: T201  the one place that prints JSON
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=2)
+    print(_CONTROL.sub(lambda found: json.dumps(found.group())[1:-1], text))  # noqa: T201  the one place that prints JSON
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:

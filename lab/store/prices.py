@@ -1,12 +1,12 @@
 """What models cost: the price list of hobbes, and a `prices.toml` in the home folder that overrides it."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from lab.errors import UsageError
+from lab.files import read_toml
 from nodes.journal import POLICY_MODEL, PlayerKind
 
 SHIPPED = Path(__file__).with_name("prices.toml")
@@ -28,12 +28,7 @@ def prices_of(home: Path) -> Prices:
 
 def _read(path: Path) -> dict[str, tuple[float, float]]:
     """Return the prices of one file; raise UsageError if the file is wrong."""
-    try:
-        listed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; check the file") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
+    listed = read_toml(path)
     try:
         return {model: (_price(price["input"]), _price(price["output"])) for model, price in listed.items()}
     except (KeyError, TypeError, ValueError) as error:

@@ -29,11 +29,17 @@ def examine(home: Path) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {package: version(package) for package in PACKAGES},
         "home": str(home),
-        "home_writable": os.access(home if home.exists() else home.absolute().parent, os.W_OK),
+        "home_writable": _writable(home),
         "openai_api_key": "set" if key else "not set",
         "openai_base_url": _shown(base) or "not set (api.openai.com)",
         "server": _ask(base, key) if base or key else "not called: scripted policies need no server",
     }
+
+
+def _writable(home: Path) -> bool:
+    """Return whether runs can be stored in a folder, or in a new one where it would be created."""
+    nearest = next(folder for folder in (home.absolute(), *home.absolute().parents) if folder.exists())
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 
 def _shown(base: str) -> str:

@@ -17,6 +17,7 @@ import pytest
 from engine.worlds import WORLDS
 from graphs.run import checkpoints
 from lab.errors import LabError, UsageError
+from lab.show.terminal import NARROWEST, console
 from lab.store.database import Store, open_store
 from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
@@ -91,7 +92,7 @@ def test_a_setting_can_be_a_file_of_json(cli: Cli, tmp_path: Path) -> None:
     (run,) = json.loads(cli("runs", "--json").stdout)
     assert run["config"]["alpha"] == [[3, 1], [1, 1]]
     file.write_text("[[3, 1]")
-    assert "is not JSON" in str(refused(cli, *SMALL, "--set", f"alpha=@{file}"))
+    assert "is not valid JSON" in str(refused(cli, *SMALL, "--set", f"alpha=@{file}"))
     assert "No such file" in str(refused(cli, *SMALL, "--set", "alpha=@nowhere.json"))
 
 
@@ -167,11 +168,11 @@ def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Stor
 def test_model_text_is_spelled_out_by_every_command(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200f\x7f[/red]"
+    evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200d\u200f\x7f[/red]"
     answer = json.dumps(
         {
             "reasoning": evil,
-            "memory": evil,
+            "notes": evil,
             "message": evil,
             evil: evil,
             "claim": [evil, [0, 0]],
@@ -192,8 +193,19 @@ def test_model_text_is_spelled_out_by_every_command(
         cli("trace", "last", turn, *agent).stdout for turn in ("0", "1") for agent in ([], ["miner-02"])
     ]
     assert all(shown)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200f\u202e\u2066]", "".join(shown))
+    raw = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200d\u200f\u202e\u2066]")
+    assert not raw.search("".join(shown))
     assert "[red]" in shown[-1]
+    card = cli("trace", "last", "0", "miner-02", "--json").stdout
+    assert not raw.search(card)
+    assert json.loads(card)["model"] == f"model{evil}"
+
+
+def test_something_is_printed_however_narrow_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert console().width == NARROWEST
+    monkeypatch.setenv("COLUMNS", "70")
+    assert console().width == 70
 
 
 WRONG: list[tuple[list[str], str]] = [
@@ -213,7 +225,19 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
     (["run", "mining", "--prompts", "nope"], "guided, unguided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
-    (["run", "mining", "--seed", "9" * 20], "64 bits"),
+    (["run", "mining", "--seed", "9" * 20], "seed: give a whole number from"),
+    (["run", "mining", "--agents", "10000000000"], "agents: a run has at most"),
+    (["run", "mining", "--model", ""], "--model is empty"),
+    (["run", "mining", "--prompts", ""], "--prompts is empty"),
+    (["run", "mining", "--lang", ""], "--lang is empty"),
+    (["run", "trust", "--observer", ""], "--observer is empty"),
+    (["run", "mining", "--set", "rows=4", "--set", "rows=5"], "rows is set twice"),
+    (
+        ["run", "mining", "--rounds", "2", "--set", "rounds=-1"],
+        "rounds is set twice, by --rounds and by --set",
+    ),
+    (["run", "mining", "--set", "alpha=" + "[" * 100_000], "nested too deep"),
+    (["runs", "--home", ""], "--home is empty"),
     (["run", "mining", "--name", "last"], "is reserved"),
     (["run", "mining", "--name", ""], "--name is empty"),
     (["run", "mining", "--name", "compare"], "is reserved"),
@@ -349,9 +373,9 @@ def test_a_truncated_database_is_reported_and_left_as_it_is(cli: Cli, home: Path
 
 def test_an_impossible_home_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "choose another folder with --home" in str(
-        refused(cli, "runs", "--home", str(tmp_path / "file" / "home"))
-    )
+    for command, home in ((["run", "mining"], "file/home"), (["runs"], "file")):
+        told = refused(cli, *command, "--home", str(tmp_path / home))
+        assert "choose another folder with --home" in str(told)
 
 
 def test_corrupt_checkpoints_are_thrown_away(cli: Cli, home: Path) -> None:
@@ -459,6 +483,15 @@ def test_doctor_asks_for_models_below_an_address_with_a_query(cli: Cli) -> None:
     with in_thread(stand_in()) as base:
         told = cli("doctor", "--json", env={"OPENAI_BASE_URL": f"{base}?key=somebodys"}).stdout
     assert json.loads(told)["server"].startswith("answers; ")
+
+
+@pytest.mark.parametrize(("home", "writable"), [("file", False), ("file/below", False), ("new/below", True)])
+def test_doctor_says_whether_runs_can_be_stored(
+    cli: Cli, tmp_path: Path, home: str, *, writable: bool
+) -> None:
+    (tmp_path / "file").touch()
+    told = json.loads(cli("doctor", "--json", "--home", str(tmp_path / home)).stdout)
+    assert told["home_writable"] is writable
 
 
 def test_doctor_never_prints_the_key(cli: Cli) -> None:

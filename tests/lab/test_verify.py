@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from typer.testing import CliRunner
 
 from engine.record import canonical, sha256
-from engine.turn import TurnRecord, first_digest
+from engine.turn import RECORD_VERSION, TurnRecord, first_digest
 from lab.cli import app
 from lab.errors import HaltedRunError, LabError
 from lab.play import playing
@@ -379,16 +379,16 @@ FOUND = (
     Tampering(
         "a failed call relabelled `answered` and sealed again",
         "turn 4: the call of miner-03, attempt 1, is recorded as answered (none),"
-        " and its answer is repaired (repaired)",
+        " but reading its answer gives repaired (repaired)",
         sealed_again("update calls set outcome = 'answered' where outcome = 'truncated'"),
     ),
     Tampering(
-        "a failed call given the outcome that its text would get, and sealed again",
+        "a failed call, relabelled with the outcome that reading its answer would give, and sealed",
         "turn 5: the part outcomes of the record differs from what reading gives (miner-03)",
         sealed_again(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
     ),
     Tampering(
-        "how an answer was found in its text",
+        "how the answer was found in its text (`calls.found_as`)",
         DAMAGED_CALL,
         f"update calls set found_as = 'embedded' where {CALL}",
     ),
@@ -468,7 +468,7 @@ FOUND = (
     ),
     Tampering(
         "the random seed, sealed again",
-        "turn 0: the part draws of the record differs from what the engine gives",
+        "turn 0: the part … of the record differs from what the engine gives",
         sealed_again("update runs set seed = 2"),
     ),
     Tampering(
@@ -525,7 +525,7 @@ FOUND = (
     Tampering(
         "the outcome of a call of a turn in progress, sealed again",
         "turn 1: the call of unit-a, attempt 1, is recorded as refused (json),"
-        " and its answer is refused (none)",
+        " but reading its answer gives refused (none)",
         sealed_again("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
         world="waiting",
     ),
@@ -576,15 +576,15 @@ NOT_FOUND = (
         sealed_again(failed_before),
     ),
     Tampering(
-        "a failed call whose follow-up question was answered, given the outcome that its text would get,"
-        " and sealed again",
+        "a failed call whose follow-up question was answered, relabelled with the outcome that reading its"
+        " own answer would give, and sealed",
         "Only the answer that counts is in the record. `replay` finds it.",
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
     Tampering(
         "the columns `models`, `prompts`, `lang`, `observer_text`, `started`, `hobbes` of `runs`,"
         " sealed again",
-        "No answer follows from them.",
+        "`verify` works nothing out from them.",
         sealed_again(
             "update runs set models = '{}', prompts = 'unguided', lang = 'zh', observer_text = 'Be kind.',"
             " started = '2001-01-01', hobbes = '9.9'"
@@ -751,7 +751,8 @@ def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(ope
     run = mining(opened)
     opened.update(run.id, rules_version=7)
     with pytest.raises(
-        LabError, match=r"recorded by hobbes .* \(record 2, mining rules 7\); use that version "
+        LabError,
+        match=rf"recorded by hobbes .* \(record {RECORD_VERSION}, mining rules 7\); use that version ",
     ):
         list(faults(opened, opened.find(run.id)))
     opened.update(run.id, world="atlantis")
