@@ -235,8 +235,8 @@ FORMER_NAMES: Mapping[str, str] = {"memory": "notes", "last_summary": "previous_
 def upgraded(data: JsonObject) -> JsonObject:
     """Return the JSON of a record, brought from an earlier version to the present one.
 
-    Version 1 had no version number, called the memories `minds`, did not have the outcomes of calls, and wrote
-    spaces into the labels of an account's lines. Version 2 called the summary of the previous turn
+    Version 1 had no version number, called the memories `minds`, did not have the outcomes of calls, and
+    wrote spaces into the labels of an account's lines. Version 2 called the summary of the previous turn
     `last_summary`.
     """
     known: Mapping[str, Any] = data

@@ -323,6 +323,22 @@ def _given_in(history: History, rater: str, report: str) -> State:
     return history[0].before
 
 
+_OF_REPORTS: Mapping[str, Callable[..., object]] = {
+    "calibration": calibration,
+    "calibration/AGENT": calibration,
+    "agreement": agreement,
+    "self_bias": self_bias,
+    "self_bias/AGENT": self_bias,
+}
+
+BY_NAME: Mapping[str, Callable[..., object]] = {
+    **FORMULAS,
+    "welfare/AGENT": gains,
+    **{f"{kind}_{name}": _OF_REPORTS[name] for kind in ("aggressor", "keeps_word") for name in _OF_REPORTS},
+}
+"""The formula of each measure. Without `/AGENT`, it is the mean over the agents."""
+
+
 def _of(pairs: Pairs, one: str, other: str) -> int:
     """Return the number for a pair of agents, or 0 if there is none."""
     return pairs.get(one, {}).get(other, 0)
