@@ -66,7 +66,7 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
         if (observer := _observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
             parse_spec(world.policies, observer)
         variant = options.prompts or world.prompts(setting.config)
-        prompts = load_prompts(world, variant, options.lang, setting.config)
+        prompts = load_prompts(world, variant, options.lang, setting)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:

@@ -656,7 +656,7 @@ class TestPrompts(PromptTests):
     def test_the_answer_to_give_is_that_of_the_config(self, shipped: Template) -> None:
         for resources in (False, True):
             settled = setting(3, resources=resources)
-            prompts = load_prompts(NATIONS, shipped.variant, shipped.lang, settled.config)
+            prompts = load_prompts(NATIONS, shipped.variant, shipped.lang, settled)
             (schema,) = re.findall(r"^\{.*\}$", system_text(prompts, settled), re.MULTILINE)
             assert ("resource_grants" in json.loads(schema)["properties"]) == resources
 

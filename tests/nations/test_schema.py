@@ -37,7 +37,7 @@ SEED = {
 
 
 def test_the_schema_has_the_seeds_fields_types_and_bounds_and_no_others() -> None:
-    schema = NATIONS.action(board().config).model_json_schema()
+    schema = NATIONS.action(board().setting).model_json_schema()
     said = {
         name: {key: value for key, value in field.items() if key not in {"title", "description", "default"}}
         for name, field in schema["properties"].items()
@@ -49,13 +49,13 @@ def test_the_schema_has_the_seeds_fields_types_and_bounds_and_no_others() -> Non
 
 
 def test_every_field_may_be_left_out_and_is_described() -> None:
-    schema = NATIONS.action(board().config).model_json_schema()
+    schema = NATIONS.action(board().setting).model_json_schema()
     assert "required" not in schema
     assert all(field["description"] for field in schema["properties"].values())
 
 
 def test_only_where_there_are_resources_the_schema_has_a_field_to_grant_them() -> None:
-    without, with_them = (board(resources=on).config for on in (False, True))
+    without, with_them = (board(resources=on).setting for on in (False, True))
     assert NATIONS.action(without) is NationsAction
     fields = list(NATIONS.action(with_them).model_fields)
     assert fields == [*SEED, "resource_grants"]

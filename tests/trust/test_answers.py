@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.trust.actions import TrustAction
-from engine.trust.validation import NOBODYS, validate
+from engine.trust.validation import NO_DECISION, validate
 from tests.trust.plays import game, play
 
 THREE = {"a": 50, "b": 50, "c": 0, "d": 50}
@@ -41,13 +41,13 @@ def test_what_is_not_allowed_becomes_do_nothing_as_a_drop_with_its_reason(
     state = game(sats=THREE, alliances=[["a", "d"]])
     found = validate(state, "a", answer)
     assert [drop.code for drop in found.drops] == [code]
-    assert found.intent == NOBODYS
+    assert found.intent == NO_DECISION
     assert not found.intent.chosen
 
 
 def test_a_pause_that_was_chosen_is_no_lost_answer() -> None:
     assert validate(game(), "a", {"action": "do_nothing"}).intent.chosen
-    assert validate(game(), "a", None).intent == NOBODYS
+    assert validate(game(), "a", None).intent == NO_DECISION
 
 
 def test_with_one_opponent_the_target_may_be_left_out_with_more_it_must_be_named() -> None:

@@ -217,7 +217,7 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
 
 @LAWS
 @given(states(), st.sampled_from(sorted(TRUST.policies.by_name)))
-def test_no_comparator_ever_says_what_is_refused(state: State, name: str) -> None:
+def test_no_policy_ever_says_what_is_refused(state: State, name: str) -> None:
     for unit in actors(state):
         answer = TRUST.policies.by_name[name](observe(state, unit), Luck(1, state.turn, unit))
         found = validate(state, unit, answer)

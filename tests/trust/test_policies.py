@@ -45,7 +45,7 @@ def versus(name: str, script: str, state: State | None = None) -> str:
         ("simpleton", "aaahh", "hahaa"),
     ],
 )
-def test_each_comparator_does_as_its_definition_says(name: str, script: str, answers: str) -> None:
+def test_each_policy_does_as_its_definition_says(name: str, script: str, answers: str) -> None:
     assert versus(name, script) == answers
 
 
@@ -64,7 +64,7 @@ def test_a_racer_attacks_a_leader_near_the_threshold() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_every_comparator_but_random_replicates_when_it_can(name: str) -> None:
+def test_every_policy_but_random_replicates_when_it_can(name: str) -> None:
     actions = {
         POLICIES.by_name[name](observe(game(sats={"a": 100, "b": 50}), "a"), Luck(seed, 0, "a"))["action"]
         for seed in range(30)
@@ -115,7 +115,7 @@ def test_nobody_attacks_an_ally_but_blocks() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_no_comparator_says_anything_that_is_refused(name: str) -> None:
+def test_no_policy_says_anything_that_is_refused(name: str) -> None:
     for config in ({}, {"victory": "team", "threshold": 60}, {"alliances": [["a", "b"]]}):
         for n in (1, 2, 3, 4):
             state = game(sats=dict.fromkeys("abcd"[: max(2, n)], 50), miss=15, **config)
@@ -132,7 +132,7 @@ def test_no_comparator_says_anything_that_is_refused(name: str) -> None:
                     break
 
 
-def test_comparators_summarise_remember_and_rate() -> None:
+def test_policies_summarise_note_and_rate() -> None:
     state = play_round(game(), a="block", b="attack").after
     answer = POLICIES.by_name["grudger"](observe(state, "a"), Luck(1, 1, "a"))
     assert answer["summary_last_turn"] == "I did: block. b: attack."
@@ -142,7 +142,7 @@ def test_comparators_summarise_remember_and_rate() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_every_comparator_takes_noise_and_is_the_same_again(name: str) -> None:
+def test_every_policy_takes_noise_and_is_the_same_again(name: str) -> None:
     view = observe(game(), "a")
     texts = [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
     assert texts == [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
@@ -171,7 +171,7 @@ def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
     } <= codes
 
 
-def test_a_game_of_comparators_is_the_same_again() -> None:
+def test_a_game_of_policies_is_the_same_again() -> None:
     config = game(miss=15).config
     one = [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
     assert one == [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
