@@ -85,7 +85,10 @@ class Play:
         return other is not None and other.did == "high_five" and other.target == deed.unit
 
     def blocks(self, unit: str | None) -> bool:
-        """Return whether a unit blocks this round. Source: docs/rules/trust.md#attack."""
+        """Return whether a unit blocks this round.
+
+        Source: docs/rules/trust.md#attack, docs/rules/trust.md#block.
+        """
         return unit is not None and unit in self.deeds and self.deeds[unit].did == "block"
 
 

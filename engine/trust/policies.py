@@ -302,9 +302,8 @@ def notes(sight: Sight) -> str:
 
 def _reflection(sight: Sight) -> JsonObject:
     """Return a summary of the last round, notes, and ratings of the others, if these are asked for."""
-    # In a race of two, no ratings are asked for.
-    rates = sight.view["rules"]["victory"] == "team" or len(sight.view["units"]) > 2  # noqa: PLR2004  a pair
-    ratings = {report: dict(_ratings(sight, report)) for report in CHANGES} if rates else {}
+    # A memory has the reports that are asked for.
+    ratings = {report: dict(_ratings(sight, report)) for report in CHANGES if report in sight.memory}
     return {"summary_last_turn": _summary(sight), "notes": notes(sight), **ratings}
 
 

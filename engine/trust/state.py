@@ -27,7 +27,7 @@ OBSERVERS = re.compile(
 class TrustConfig(Config):
     """Every number of the rules and every treatment; amounts are sats, without a sign.
 
-    Source: docs/rules/trust.md#numbers-in-the-config.
+    Source: docs/rules/trust.md#numbers-in-the-config, docs/rules/trust.md#chances.
     """
 
     rounds: int = Field(30, ge=1, le=100_000, description="rounds to play")

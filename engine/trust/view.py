@@ -55,11 +55,7 @@ def observe(state: State, agent: str) -> JsonObject:
         "opponents": list(state.opponents(agent)),
         "history": [seen_by(past, agent) for past in state.history],
         "observer": None if ruling is None else asdict(ruling),
-        "rules": {
-            "threshold": config.threshold,
-            "high_five": config.high_five,
-            "victory": config.victory,
-        },
+        "rules": {"threshold": config.threshold, "high_five": config.high_five},
     }
     if not config.hide_horizon:
         view["rounds"] = config.rounds
