@@ -74,8 +74,12 @@ class WorldState(Protocol):
     """What the state of every world has, besides the world's own fields."""
 
     @property
+    def setting(self) -> "Setting[Any]":
+        """The setting of its run: config, agents and seed."""
+
+    @property
     def config(self) -> Config:
-        """The settings of its run."""
+        """The config of its setting."""
 
     @property
     def turn(self) -> int:
