@@ -252,6 +252,8 @@ class World(Generic[C, S, I]):
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
     viewer_key                       the key under which a view names its agent
+    former_settings                  settings that were renamed: the name in runs of earlier versions, and the
+                                     present one
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
     a list), `[*]` is each element of a list, `[agent]` is the entry of an object that has the agent's name,
@@ -286,6 +288,7 @@ class World(Generic[C, S, I]):
     codes: Mapping[str, str]
     viewer_key: str = "you"
     observer: Observer[S, I] | None = None
+    former_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
