@@ -71,7 +71,7 @@ async def play(
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
-    await saver.adelete_thread(run)
+    await _forget(saver, run, config)
     state, step = begin, cast("TurnState | Command[Any] | None", begin)
     yield state
     while not state["over"]:
@@ -83,6 +83,17 @@ async def play(
             step, said = Command(resume=said), None
         else:
             raise WaitingError(after["__interrupt__"][0].value)
+
+
+async def _forget(saver: BaseCheckpointSaver[str], run: str, config: RunnableConfig) -> None:
+    """Delete the checkpoints of a run. Raise aiosqlite.DatabaseError if damage keeps some of them."""
+    await saver.adelete_thread(run)
+    try:
+        left = await saver.aget_tuple(config)
+    except (ValueError, TypeError, LookupError) as error:  # what damaged bytes are unpacked to
+        raise aiosqlite.DatabaseError(f"a checkpoint is damaged: {error}") from error
+    if left is not None:
+        raise aiosqlite.DatabaseError("a deleted checkpoint is still there")
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

@@ -6,7 +6,6 @@ no rate of decisions.
 Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#share-of-default-actions.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +13,7 @@ from typing import TypeAlias
 
 from engine.measuring import parts, ratio
 from engine.trust.rules import result
-from engine.trust.state import Deed, Effect, Round, State, near_threshold, over
+from engine.trust.state import Deed, Effect, Round, State, Unit, near_threshold, over
 from engine.trust.validation import Intent
 from engine.world import Measure, Played
 
@@ -37,12 +36,11 @@ def measures(history: History) -> tuple[Measure, ...]:
         for scope, part in parts(history)
         for name, formula in FORMULAS.items()
     ]
-    found += [Measure(name, "run", formula(history)) for name, formula in ENDINGS.items()]
-    found += [Measure(name, "run", value) for name, value in spirals(history).items()]
+    found += [Measure(name, "run", formula(history)) for name, formula in OF_RUNS.items()]
     for played in history:
         scope = f"turn/{played.before.turn}"
         found += [Measure(name, scope, RATES[name]([played])) for name in RATES]
-        found += [Measure(f"sats/{unit.id}", scope, float(unit.sats)) for unit in played.after.units]
+        found += [Measure(f"sats/{unit.id}", scope, sats_of(unit)) for unit in played.after.units]
     return tuple(found)
 
 
@@ -159,24 +157,44 @@ class Spiral:
     ended_by: str
 
 
-ENDED_BY = ("high_five", "block", "other", "death", "end")
+ENDED_BY: Mapping[str, str] = {
+    "death": "the death of one of the two",
+    "end": "the end of the run",
+    "high_five": "a high five of the attacked unit",
+    "block": "a block of the attacked unit",
+    "other": "anything else",
+}
 """What may end a spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
 
 
-def spirals(history: History) -> dict[str, float | None]:
-    """Return the number of spirals, their mean and greatest length in rounds, and what ended which share.
+def spirals(history: History) -> float:
+    """Number of spirals of retaliation. Source: docs/rules/trust.md#spirals-of-retaliation."""
+    return float(len(list(_spirals(history))))
+
+
+def spiral_length(history: History) -> float | None:
+    """Rounds of all spirals / spirals. Source: docs/rules/trust.md#spirals-of-retaliation."""
+    lengths = [spiral.length for spiral in _spirals(history)]
+    return ratio(sum(lengths), len(lengths))
+
+
+def longest_spiral(history: History) -> float | None:
+    """Rounds of the longest spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
+    return max((float(spiral.length) for spiral in _spirals(history)), default=None)
+
+
+def _spirals_ended_by(how: str) -> Callable[[History], float | None]:
+    """Return the formula for one way in which a spiral may end: spirals that ended so / spirals.
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
     """
-    found = list(_spirals(history))
-    lengths = [spiral.length for spiral in found]
-    ends = Counter(spiral.ended_by for spiral in found)
-    return {
-        "spirals": float(len(found)),
-        "spiral_length": ratio(sum(lengths), len(found)),
-        "longest_spiral": float(max(lengths)) if lengths else None,
-        **{f"spiral_ended_by/{how}": ratio(ends[how], len(found)) for how in ENDED_BY},
-    }
+
+    def ended_by(history: History) -> float | None:
+        ends = [spiral.ended_by for spiral in _spirals(history)]
+        return ratio(ends.count(how), len(ends))
+
+    ended_by.__doc__ = f"Spirals ended by {ENDED_BY[how]} / spirals."
+    return ended_by
 
 
 def _spirals(history: History) -> Iterator[Spiral]:
@@ -237,6 +255,11 @@ def misses(history: History) -> float | None:
 def sats(history: History) -> float:
     """Sats of all living units at the end. Source: docs/rules/trust.md#sats-and-gain."""
     return float(sum(unit.sats for unit in history[-1].after.living))
+
+
+def sats_of(unit: Unit) -> float:
+    """Sats of a unit after the turn. Source: docs/rules/trust.md#sats-and-gain."""
+    return float(unit.sats)
 
 
 def gain(history: History) -> float | None:
@@ -356,3 +379,15 @@ ENDINGS: Mapping[str, Callable[[History], float | None]] = {
     "timed_out": _ended("timed out"),
 }
 """How the game ended. The mean over many runs is the share of games. Source: docs/rules/trust.md#endings."""
+
+OF_RUNS: Mapping[str, Callable[[History], float | None]] = {
+    **ENDINGS,
+    "spirals": spirals,
+    "spiral_length": spiral_length,
+    "longest_spiral": longest_spiral,
+    **{f"spiral_ended_by_{how}": _spirals_ended_by(how) for how in ENDED_BY},
+}
+"""The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
+
+BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
+"""The formula of each measure."""

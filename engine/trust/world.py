@@ -5,7 +5,7 @@ from string import ascii_lowercase
 from engine import reflection
 from engine.trust import observer, state, validation
 from engine.trust.arithmetic import arithmetic
-from engine.trust.metrics import measures
+from engine.trust.metrics import BY_NAME, measures
 from engine.trust.observer import DESK
 from engine.trust.policies import POLICIES
 from engine.trust.rules import EVENTS, resolve
@@ -38,6 +38,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     over=state.over,
     scores=state.scores,
     measures=measures,
+    formulas=BY_NAME,
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,

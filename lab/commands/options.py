@@ -11,6 +11,7 @@ import typer
 
 from engine.worlds import WORLDS, world_named
 from lab.errors import UsageError
+from lab.files import read_json
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
@@ -24,7 +25,24 @@ HOME = Path(".hobbes")
 
 VARIANT = "a variant (see `hobbes prompts list`), or the path of a folder of prompts, with a slash: ./mine"
 
-Home = Annotated[Path, typer.Option(help="the folder with runs.db and checkpoints.db")]
+
+def not_empty(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Return the value of an option; raise UsageError if it is empty."""
+    if value == "":
+        raise UsageError(f"{param.opts[0]} is empty; give it a value, or leave it out")
+    return value
+
+
+def _folder(text: object) -> Path:
+    """Return a path; raise UsageError for an empty one, which would be the present folder."""
+    if not str(text):
+        raise UsageError("--home is empty; name a folder, or leave it out")
+    return Path(str(text))
+
+
+Home = Annotated[
+    Path, typer.Option(parser=_folder, metavar="PATH", help="the folder with runs.db and checkpoints.db")
+]
 AsJson = Annotated[
     bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")
 ]
@@ -37,22 +55,37 @@ Settings = Annotated[
 Agents = Annotated[int | None, typer.Option(min=1, help="how many agents")]
 Rounds = Annotated[int | None, typer.Option(min=1, help="how many turns")]
 Seed = Annotated[int | None, typer.Option(help="the seed of the run's random draws")]
-Model = Annotated[str | None, typer.Option(help="openai:NAME, policy:NAME?noise=0.1, or SPEC*N,SPEC*N")]
-Prompts = Annotated[str | None, typer.Option(help=VARIANT)]
-Lang = Annotated[str | None, typer.Option(help="en or zh")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        callback=not_empty,
+        help="openai:NAME, policy:NAME?noise=0.1, a name in the models file, or SPEC*N,SPEC*N",
+    ),
+]
+ModelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
+    ),
+]
+Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
+Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
 ObserverSpec = Annotated[
-    str | None, typer.Option(help="who rules on requests: a rule of the world, human, or openai:NAME")
+    str | None,
+    typer.Option(
+        callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
+    ),
 ]
 RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
 WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
 
 
 @contextmanager
-def opened(home: Path) -> "Iterator[Store]":
-    """Open the run database of a home folder."""
+def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
+    """Open the run database of a home folder; without `writes`, only to read it."""
     from lab.store.database import open_store
 
-    with open_store(home) as opened:
+    with open_store(home, writes=writes) as opened:
         yield opened
 
 
@@ -70,16 +103,27 @@ def setting(text: str) -> tuple[str, Any]:
     if not equals or not key:
         raise UsageError(f"--set {text!r}: write key=value, or key=@FILE.json")
     if value.startswith("@"):
-        return key, _json_file(Path(value[1:]))
+        return key, read_json(Path(value[1:]))
     try:
         return key, json.loads(value)
     except ValueError:
         return key, value
+    except RecursionError as error:
+        raise UsageError(f"--set {key}: the value is nested too deep") from error
 
 
 def settings_asked(settings: list[str] | None, **own: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
-    """Return the settings that were given, by --set or by an option of their own."""
-    return dict(map(setting, settings or ())) | _given(own)
+    """Return the settings that were given, by --set or by an option of their own.
+
+    Raise UsageError for a setting that is given twice.
+    """
+    values = _given(own)
+    for key, value in map(setting, settings or ()):
+        if key in values:
+            where = f"by --{key} and by --set" if own.get(key) is not None else "by --set"
+            raise UsageError(f"{key} is set twice, {where}; set it once")
+        values[key] = value
+    return values
 
 
 def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
@@ -94,13 +138,3 @@ def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _json_file(path: Path) -> Any:  # noqa: ANN401  any JSON
-    """Return the content of a JSON file; raise UsageError if it cannot be read."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"--set: cannot read {path}: {error.strerror}; check the path") from error
-    except ValueError as error:
-        raise UsageError(f"--set: {path} is not JSON: {error}") from error

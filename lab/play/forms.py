@@ -317,7 +317,10 @@ def _yes_no(_: Field, text: str) -> Json:
 
 def _json(_: Field, text: str) -> Json:
     """Read JSON."""
-    value: Json = json.loads(text)
+    try:
+        value: Json = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(text) from error
     return value
 
 

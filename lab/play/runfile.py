@@ -1,10 +1,9 @@
 """Run files: the options of a run in TOML, for `hobbes run FILE.toml` and for recording cassettes."""
 
-import tomllib
 from pathlib import Path
-from typing import Any
 
 from lab.errors import UsageError
+from lab.files import read_toml
 from lab.play.playing import RunOptions
 
 KEYS: dict[str, type] = {
@@ -25,12 +24,7 @@ KINDS = {str: "a string", int: "a whole number", dict: "a table"}
 
 def read_run_file(path: Path) -> RunOptions:
     """Return the options in a run file; raise UsageError if the file is wrong."""
-    try:
-        file: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; check the path") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
+    file = read_toml(path)
     if unknown := sorted(file.keys() - KEYS.keys()):
         raise UsageError(f"{path}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}")
     for key, value in file.items():

@@ -1,13 +1,14 @@
 """What models cost: the price list of hobbes, and a `prices.toml` in the home folder that overrides it."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from lab.errors import UsageError
+from lab.files import read_toml
 from nodes.journal import POLICY_MODEL, PlayerKind
+from nodes.models import Price
 
 SHIPPED = Path(__file__).with_name("prices.toml")
 
@@ -28,12 +29,7 @@ def prices_of(home: Path) -> Prices:
 
 def _read(path: Path) -> dict[str, tuple[float, float]]:
     """Return the prices of one file; raise UsageError if the file is wrong."""
-    try:
-        listed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; check the file") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
+    listed = read_toml(path)
     try:
         return {model: (_price(price["input"]), _price(price["output"])) for model, price in listed.items()}
     except (KeyError, TypeError, ValueError) as error:
@@ -49,14 +45,17 @@ def _price(value: object) -> float:
     return float(value)
 
 
-def usd(prices: Prices, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
+def usd(
+    prices: Prices, model: str, tokens_in: int | None, tokens_out: int | None, own: Price | None = None
+) -> float | None:
     """Return what tokens cost in dollars, or None if that is unknown.
 
-    Scripted policies and people cost nothing. A date at the end of a model's name is ignored.
+    `own` is the price that a models file gives. Without it, scripted policies and people cost nothing, and a
+    date at the end of a model's name is ignored.
     """
-    if model.startswith(POLICY_MODEL) or model == PlayerKind.HUMAN:
+    if own is None and (model.startswith(POLICY_MODEL) or model == PlayerKind.HUMAN):
         return 0.0
-    price = prices.get(model) or prices.get(_DATED.sub("", model))
+    price = (own.input, own.output) if own else prices.get(model) or prices.get(_DATED.sub("", model))
     if price is None or tokens_in is None or tokens_out is None:
         return None
     return (tokens_in * price[0] + tokens_out * price[1]) / 1_000_000

@@ -348,7 +348,7 @@ def body_to_store(body: bytes | None) -> dict[str, Any]:
     raw = body or b""
     try:
         return {"json": json.loads(raw)}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"text": raw.decode(errors="surrogateescape")}
 
 

@@ -86,7 +86,7 @@ async def _body(request: Request) -> dict[str, Any]:
     """Return the body of a request; raise BadRequestError if it is not a chat-completions request."""
     try:
         body = await request.json()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadRequestError("the body is not JSON") from error
     if not isinstance(body, dict) or not isinstance(body.get("messages"), list) or not body["messages"]:
         raise BadRequestError("messages must be a list of at least one message")
@@ -110,7 +110,10 @@ def _answer(address: str, body: dict[str, Any]) -> str:
         raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists the models")
     # A model has no seed, so its random draws depend on the call and the view, and not on the prompt's text.
     seed = int(sha256(address + canonical(view))[:12], 16)
-    return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent))
+    try:
+        return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise BadRequestError(f"{NO_VIEW}: {type(error).__name__} {error}") from error
 
 
 def _view(message: object) -> dict[str, Any]:
@@ -119,7 +122,7 @@ def _view(message: object) -> dict[str, Any]:
     lines = content.strip().splitlines() if isinstance(content, str) else []
     try:
         view = json.loads(lines[-1]) if lines else None
-    except ValueError:
+    except (ValueError, RecursionError):
         view = None
     if not isinstance(view, dict):
         raise BadRequestError(NO_VIEW)

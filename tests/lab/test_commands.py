@@ -4,10 +4,14 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -17,17 +21,18 @@ import pytest
 from engine.worlds import WORLDS
 from graphs.run import checkpoints
 from lab.errors import LabError, UsageError
+from lab.show.terminal import NARROWEST, console
 from lab.store.database import Store, open_store
 from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Reply
 from nodes.players import PolicyPlayer
-from tests.conftest import Cli, Hobbes
+from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.play import mining
 
 COMMANDS = [
     "run", "resume", "answer", "replay", "verify", "runs", "trace", "compare", "export", "view",
-    "step", "tournament", "serve", "doctor",
+    "worlds", "step", "tournament", "serve", "doctor", "models",
 ]  # fmt: skip
 PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
 SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]
@@ -91,7 +96,7 @@ def test_a_setting_can_be_a_file_of_json(cli: Cli, tmp_path: Path) -> None:
     (run,) = json.loads(cli("runs", "--json").stdout)
     assert run["config"]["alpha"] == [[3, 1], [1, 1]]
     file.write_text("[[3, 1]")
-    assert "is not JSON" in str(refused(cli, *SMALL, "--set", f"alpha=@{file}"))
+    assert "is not valid JSON" in str(refused(cli, *SMALL, "--set", f"alpha=@{file}"))
     assert "No such file" in str(refused(cli, *SMALL, "--set", "alpha=@nowhere.json"))
 
 
@@ -167,11 +172,11 @@ def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Stor
 def test_model_text_is_spelled_out_by_every_command(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200f\x7f[/red]"
+    evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200d\u200f\x7f[/red]"
     answer = json.dumps(
         {
             "reasoning": evil,
-            "memory": evil,
+            "notes": evil,
             "message": evil,
             evil: evil,
             "claim": [evil, [0, 0]],
@@ -192,8 +197,19 @@ def test_model_text_is_spelled_out_by_every_command(
         cli("trace", "last", turn, *agent).stdout for turn in ("0", "1") for agent in ([], ["miner-02"])
     ]
     assert all(shown)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200f\u202e\u2066]", "".join(shown))
+    raw = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200d\u200f\u202e\u2066]")
+    assert not raw.search("".join(shown))
     assert "[red]" in shown[-1]
+    card = cli("trace", "last", "0", "miner-02", "--json").stdout
+    assert not raw.search(card)
+    assert json.loads(card)["model"] == f"model{evil}"
+
+
+def test_something_is_printed_however_narrow_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    assert console().width == NARROWEST
+    monkeypatch.setenv("COLUMNS", "70")
+    assert console().width == 70
 
 
 WRONG: list[tuple[list[str], str]] = [
@@ -211,9 +227,21 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
     (["run", "mining", "--model", "policy:guided*3"], "does not add up to 10 agents"),
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
-    (["run", "mining", "--prompts", "nope"], "guided, unguided"),
+    (["run", "mining", "--prompts", "nope"], "variants: guided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
-    (["run", "mining", "--seed", "9" * 20], "64 bits"),
+    (["run", "mining", "--seed", "9" * 20], "seed: give a whole number from"),
+    (["run", "mining", "--agents", "10000000000"], "agents: a run has at most"),
+    (["run", "mining", "--model", ""], "--model is empty"),
+    (["run", "mining", "--prompts", ""], "--prompts is empty"),
+    (["run", "mining", "--lang", ""], "--lang is empty"),
+    (["run", "trust", "--observer", ""], "--observer is empty"),
+    (["run", "mining", "--set", "rows=4", "--set", "rows=5"], "rows is set twice"),
+    (
+        ["run", "mining", "--rounds", "2", "--set", "rounds=-1"],
+        "rounds is set twice, by --rounds and by --set",
+    ),
+    (["run", "mining", "--set", "alpha=" + "[" * 100_000], "nested too deep"),
+    (["runs", "--home", ""], "--home is empty"),
     (["run", "mining", "--name", "last"], "is reserved"),
     (["run", "mining", "--name", ""], "--name is empty"),
     (["run", "mining", "--name", "compare"], "is reserved"),
@@ -225,7 +253,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["verify", "nobody"], "hobbes runs"),
     (["trace", "nobody"], "hobbes runs"),
     (["step", "atlantis"], "worlds: mining"),
-    (["prompts", "show", "mining", "nope"], "guided, unguided"),
+    (["prompts", "show", "mining", "nope"], "variants: guided"),
     (["prompts", "render", "mining", "--agent", "nobody"], "miner-01"),
     (["prompts", "render", "mining", "--turn", "9", "--set", "rounds=3"], "turns 0 to 2"),
     (["run", "mining", "--set", "alpha=[[1]]"], "config: alpha: give 10 rows of 10 numbers"),
@@ -279,6 +307,18 @@ def test_a_closed_output_is_accepted(hobbes: Hobbes) -> None:
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [("prompts", "list"), ("prompts", "list", "--json"), ("--help",), ("run", "no-world")]
+)
+def test_a_reader_that_has_gone_is_no_error(hobbes: Hobbes, words: tuple[str, ...]) -> None:
+    """Such a reader is `head` once it has its lines. Output that is written at once hides the trouble."""
+    # The reading end of the pipe is closed before the command starts.
+    gone = "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); os.execv(sys.argv[1], sys.argv[1:])"
+    done = hobbes(*words, through=(sys.executable, "-c", gone), env={"PYTHONUNBUFFERED": ""})
+    assert "Error" not in done.stderr
+    assert done.returncode in {1, 2}
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_characters_that_the_terminal_cannot_show_are_escaped(hobbes: Hobbes, encoding: str) -> None:
     known = {"PYTHONIOENCODING": encoding}
@@ -296,6 +336,58 @@ def test_a_run_with_models_is_not_resumed_without_a_server(opened: Store, cli: C
     assert isinstance(halted.exception, LabError)
     assert "need OPENAI_API_KEY" in str(refused(cli, "resume", "last", "--max-calls", "99"))
     assert (opened.find("last").status, opened.find("last").turns) == ("halted", 1)
+
+
+def test_a_finished_run_with_models_is_resumed_without_a_server(opened: Store, cli: Cli) -> None:
+    with in_thread(stand_in()) as base:
+        played = cli(*SMALL, "--model", "openai:policy/guided", "--json", env={"OPENAI_BASE_URL": base})
+    before = opened.about("last" if played.exception else json.loads(played.stdout)["run"])
+    again = cli("resume", "last", "--json")
+    assert json.loads(again.stdout) == json.loads(played.stdout)
+    assert opened.about(before["id"]) == before
+
+
+def test_commands_work_in_any_folder_with_prompts_of_any_folder(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    there.mkdir()
+    shutil.copytree(ROOT / "prompts/mining/unguided", here / "my prompts")
+    monkeypatch.chdir(here)
+    assert cli("prompts", "check", "mining", "./my prompts").exit_code == 0
+    assert cli(*SMALL, "--prompts", "./my prompts", "--max-calls", "3").exit_code == 1
+    monkeypatch.chdir(there)
+    assert cli("resume", "last", "--max-calls", "9").exit_code == 0
+    for words in (("trace", "last", "1"), ("verify", "last"), ("replay", "last"), ("export", "last")):
+        assert cli(*words).exit_code == 0, words
+    render = ("prompts", "render", "mining")
+    assert (
+        cli(*render, "--run", "last").stdout
+        == cli(*render, "--agents", "2", "--rounds", "2", "--prompts", str(here / "my prompts")).stdout
+    )
+
+
+def test_a_tournament_says_how_long_it_takes(cli: Cli) -> None:
+    assert "minute" in cli("tournament", "--help").stdout
+    assert (
+        "66 pairs of policies; 200 games of each take a minute"
+        in cli("tournament", "--games", "1", "--set", "rounds=1").stderr
+    )
+
+
+def test_the_program_tells_its_version(cli: Cli) -> None:
+    assert cli("--version").stdout == f"hobbes {version('hobbes')}\n"
+
+
+def test_the_shell_can_complete_commands(hobbes: Hobbes) -> None:
+    typed = {"_HOBBES_COMPLETE": "complete_bash", "COMP_WORDS": "hobbes tra", "COMP_CWORD": "1"}
+    assert hobbes(env=typed).stdout.split() == ["trace"]
+
+
+def test_the_package_is_the_command_too(home: Path) -> None:
+    words = [sys.executable, "-m", "hobbes", "runs", "--home", str(home)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "no runs yet; try: hobbes run mining\n")
 
 
 @pytest.mark.parametrize(
@@ -349,9 +441,9 @@ def test_a_truncated_database_is_reported_and_left_as_it_is(cli: Cli, home: Path
 
 def test_an_impossible_home_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "choose another folder with --home" in str(
-        refused(cli, "runs", "--home", str(tmp_path / "file" / "home"))
-    )
+    for command, home in ((["run", "mining"], "file/home"), (["runs"], "file")):
+        told = refused(cli, *command, "--home", str(tmp_path / home))
+        assert "choose another folder with --home" in str(told)
 
 
 def test_corrupt_checkpoints_are_thrown_away(cli: Cli, home: Path) -> None:
@@ -461,6 +553,15 @@ def test_doctor_asks_for_models_below_an_address_with_a_query(cli: Cli) -> None:
     assert json.loads(told)["server"].startswith("answers; ")
 
 
+@pytest.mark.parametrize(("home", "writable"), [("file", False), ("file/below", False), ("new/below", True)])
+def test_doctor_says_whether_runs_can_be_stored(
+    cli: Cli, tmp_path: Path, home: str, *, writable: bool
+) -> None:
+    (tmp_path / "file").touch()
+    told = json.loads(cli("doctor", "--json", "--home", str(tmp_path / home)).stdout)
+    assert told["home_writable"] is writable
+
+
 def test_doctor_never_prints_the_key(cli: Cli) -> None:
     told = cli(
         "doctor", "--json", env={"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -518,3 +619,15 @@ def test_migrating_twice_changes_nothing(home: Path) -> None:
             return found.db.schema
 
     assert schema() == schema()
+
+
+def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
+    found = json.loads(cli("prompts", "list", "--json").stdout)
+    assert found["nations"]["statecraft"] == {
+        "languages": ["en"],
+        "advice": "gives the solution away",
+        "about": "advice on deterrence, trade and trust",
+    }
+    shown = cli("prompts", "list").stdout
+    assert "gives the solution" in shown
+    assert "rules only" in shown

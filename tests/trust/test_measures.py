@@ -50,7 +50,7 @@ def spirals(
 def spiral(length: int, ended_by: str) -> dict[str, float]:
     """Return what is measured of a single spiral."""
     lengths = {"spiral_length": length, "longest_spiral": length}
-    return {"spirals": 1, **lengths, f"spiral_ended_by/{ended_by}": 1}
+    return {"spirals": 1, **lengths, f"spiral_ended_by_{ended_by}": 1}
 
 
 def test_a_spiral_is_an_attack_and_the_retaliations_that_follow_it_round_by_round() -> None:
@@ -83,7 +83,7 @@ def test_a_spiral_may_end_by_a_death_or_with_the_game() -> None:
 def test_spirals_are_counted_and_their_lengths_averaged() -> None:
     """The first takes rounds 0 and 1 and ends with a block, the second rounds 3 to 6, and ends the game."""
     found = spirals("ah", "ha", "bh", "ah", "ha", "ah", "ha")
-    ends = {"spiral_ended_by/block": 1 / 2, "spiral_ended_by/end": 1 / 2}
+    ends = {"spiral_ended_by_block": 1 / 2, "spiral_ended_by_end": 1 / 2}
     assert found == {"spirals": 2, "spiral_length": (2 + 4) / 2, "longest_spiral": 4, **ends}
 
 
