@@ -133,7 +133,8 @@ def _environment() -> Environment:
 
 def part(name: str, *values: object) -> str:
     """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
-    return str(getattr(_environment().get_template("parts.html").module, name)(*values))
+    parts = _environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
+    return str(getattr(parts, name)(*values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,11 +105,10 @@ def show_all(worlds: list[dict[str, Any]]) -> RenderableType:
             world["agents"],
             *(len(world[part]) for part in parts),
             " ".join(prompt["variant"] for prompt in world["prompts"]),
-            world["rules"]["page"],
         )
         for world in worlds
     ]
-    return table("", ("world", "agents", *parts, "prompts", "rules"), rows)
+    return table("", ("world", "agents", *parts, "prompts"), rows)
 
 
 def show_one(world: dict[str, Any]) -> RenderableType:

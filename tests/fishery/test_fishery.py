@@ -307,7 +307,7 @@ def test_its_prompts_are_listed_and_checked_and_shown_and_compared(say: Say, tmp
     assert "+Be kind." in say("prompts", "diff", "fishery", str(PROMPTS), str(mine))
 
 
-def test_a_run_records_the_path_of_its_prompts_as_it_was_given(
+def test_a_run_records_the_full_path_of_its_prompts(
     say: Say, opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
@@ -315,7 +315,7 @@ def test_a_run_records_the_path_of_its_prompts_as_it_was_given(
     monkeypatch.chdir(mine)
     ended = json.loads(say(*PLAY, "--prompts", "../plain", "--json"))
     run = opened.find(ended["run"])
-    assert (run.prompts.variant, run.prompts.turn) == ("../plain", "Be kind.\n{{ view }}")
+    assert (run.prompts.variant, run.prompts.turn) == (str(mine), "Be kind.\n{{ view }}")
     assert json.loads(say("replay", run.id, "--json"))["same"]
     default = json.loads(say(*PLAY, "--json"))
     assert opened.find(default["run"]).prompts.variant == str(PROMPTS)
