@@ -357,7 +357,7 @@ def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[s
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
     """Return the view of one agent, with its own memory under `memory`."""
     memory = memories.get(agent, EMPTY_MEMORY)
-    fields = world.action(state.config).model_fields
+    fields = world.action(state.setting).model_fields
     return {**world.observe(state, agent), "memory": memory.shown(fields, feedback=state.config.feedback)}
 
 

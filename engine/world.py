@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from engine.policy import Policies
 from engine.record import Draw, Drop, Event, Json, JsonObject, Mend, canonical
@@ -16,6 +16,17 @@ from engine.reflection import Reflection
 
 NOT_HASHED = "not hashed"
 """Marks a setting that says how a run is carried out, not what is played; it changes no digest."""
+
+
+def _no_fraction(given: object) -> object:
+    """Refuse a chance that is written as a fraction: JSON of other languages cannot tell 1.0 from 1."""
+    if isinstance(given, float):
+        raise ValueError("write a whole number of percent from 0 to 100 (15), not a fraction (0.15)")  # noqa: TRY004  pydantic reports no TypeError
+    return given
+
+
+Percent: TypeAlias = Annotated[int, BeforeValidator(_no_fraction), Field(ge=0, le=100)]
+"""A chance, in every world: a whole number of percent."""
 
 
 class Config(BaseModel):
@@ -69,8 +80,12 @@ class WorldState(Protocol):
     """What the state of every world has, besides the world's own fields."""
 
     @property
+    def setting(self) -> "Setting[Any]":
+        """The setting of its run: config, agents and seed."""
+
+    @property
     def config(self) -> Config:
-        """The settings of its run."""
+        """The config of its setting."""
 
     @property
     def turn(self) -> int:
@@ -216,7 +231,7 @@ class World(Generic[C, S, I]):
     name                             as in `hobbes run NAME`
     rules_version                    a number that grows whenever the same answers could give another record
     config                           the pydantic model of the settings
-    action(config)                   the pydantic model of an answer, whose schema agents are shown
+    action(setting)                  the pydantic model of an answer, whose schema agents are shown
     setup(config, agents, seed)      the first state
     actors(state)                    the agents that are asked this turn
     owner(state, actor)              the agent of the run whose player answers for an actor
@@ -247,6 +262,8 @@ class World(Generic[C, S, I]):
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
     viewer_key                       the key under which a view names its agent
+    former_settings                  settings that were renamed: the name in runs of earlier versions, and the
+                                     present one
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
     a list), `[*]` is each element of a list, `[agent]` is the entry of an object that has the agent's name,
@@ -257,7 +274,7 @@ class World(Generic[C, S, I]):
     name: str
     rules_version: int
     config: type[C]
-    action: Callable[[C], type[BaseModel]]
+    action: Callable[[Setting[C]], type[BaseModel]]
     setup: Callable[[C, tuple[str, ...], int], S]
     actors: Callable[[S], tuple[str, ...]]
     owner: Callable[[S, str], str]
@@ -283,6 +300,7 @@ class World(Generic[C, S, I]):
     viewer_key: str = "you"
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     observer: Observer[S, I] | None = None
+    former_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]

@@ -48,7 +48,7 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnSta
     async def open_players(state: TurnState) -> AsyncIterator[Players]:
         setting = setting_of(world, state["run"])
         config = setting.config
-        text = replace(prompts[world.prompts(config)], schema=answer_schema(world, config))
+        text = replace(prompts[world.prompts(config)], schema=answer_schema(world, setting))
         players = RunPlayers(world, setting, text)
         try:
             yield players

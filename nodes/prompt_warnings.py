@@ -115,7 +115,7 @@ def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
 
 def _fixed_numbers(world: AnyWorld) -> frozenset[str]:
     """Return the numbers that no setting changes: those in the schemas of answers and in the codes."""
-    models = [world.action(default_setting(world).config)]
+    models = [world.action(default_setting(world))]
     models += [world.observer.ruling(())] if world.observer else []
     texts = [*world.codes.values(), *(one_line_json(model.model_json_schema()) for model in models)]
     return frozenset(number.replace(",", "") for text in texts for number in re.findall(_DIGITS, text))
@@ -129,7 +129,7 @@ def _rule_words(world: AnyWorld, lang: str) -> Iterator[str]:
     """
     setting = default_setting(world)
     view = world.observe(world.setup(setting.config, setting.agents, setting.seed), setting.agents[0])
-    schema = world.action(setting.config).model_json_schema()
+    schema = world.action(setting).model_json_schema()
     names = {*_names(schema), *world.config.model_fields, *world.events, *chain.from_iterable(_objects(view))}
     names -= {*setting.agents, *_NO_RULE_WORDS}
     yield from (_forms(name) for name in sorted(names) if len(name) > 1)

@@ -111,12 +111,12 @@ def about(world_name: str, variant: str) -> dict[str, str]:
     return said
 
 
-def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
-    """Load and check a variant in one language, for a config or else the world's defaults.
+def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
+    """Load and check a variant in one language, for a setting or else the world's default one.
 
     The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
-    config = config or default_setting(world).config
+    setting = setting or default_setting(world)
     folder = folder_of(world.name, variant)
     if is_path(variant):
         _check_folder(folder)
@@ -129,13 +129,13 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
         lang,
         system=_with_includes(world, folder / f"system.{lang}.md", _placeholders_of(world)),
         turn=_with_includes(world, folder / f"turn.{lang}.md", VIEW),
-        schema=answer_schema(world, config),
+        schema=answer_schema(world, setting),
     )
     # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, default_setting(world))
     _check_turn(prompts)
     if world.observer is not None:
-        return replace(prompts, observer=_observer_text(world, folder, lang, config))
+        return replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
     return prompts
 
 
@@ -169,9 +169,9 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
     return _render(name_of(file), _template(_read(file, values)), values)
 
 
-def answer_schema(world: AnyWorld, config: Config) -> str:
-    """Return the JSON schema of an answer under a config, as compact JSON."""
-    return one_line_json(world.action(config).model_json_schema())
+def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
+    """Return the JSON schema of an answer in a setting, as compact JSON."""
+    return one_line_json(world.action(setting).model_json_schema())
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:

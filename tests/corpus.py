@@ -53,7 +53,7 @@ def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
     """Yield this many pairs of agent and text."""
     random = Random(seed)  # noqa: S311  no secret
     names = list(on.world.policies.by_name)
-    fields = list(on.world.action(on.setting.config).model_fields)
+    fields = list(on.world.action(on.setting).model_fields)
     for k in range(size):
         agent = random.choice(on.actors)
         luck = Luck(seed, k, agent)

@@ -86,11 +86,17 @@ def view_of(world: AnyWorld, state: Any, agent: str) -> Any:
     return json.loads(json.dumps(turn.view_of(world, state, {}, agent)))
 
 
-def feedback_is_told(world: AnyWorld, values: Mapping[str, Any]) -> None:
-    """Assert that an agent is told next turn, in its memory, what was rejected of its answer, and why."""
+def feedback_is_told(
+    world: AnyWorld, values: Mapping[str, Any], accepted_answer: Mapping[str, Any] | None = None
+) -> None:
+    """Assert that an agent is told next turn, in its memory, what was rejected of its answer, and why.
+
+    `accepted_answer` is one that is accepted whole; by default, an empty one.
+    """
+    fine = dict(accepted_answer or {})
     agents = world.names(3)
     setting = settle(world, agents, 1, values)
-    said = {agents[0]: {"nonsense": "x" * 999}, agents[1]: {}}
+    said = {agents[0]: {**fine, "nonsense": "x" * 999}, agents[1]: fine}
     answers = {who: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, one) for who, one in said.items()}
     state = world.setup(setting.config, setting.agents, setting.seed)
     played = turn.play(world, state, {}, answers)
@@ -155,8 +161,8 @@ class Template:
         """Return the system text under some config values."""
         setting = settle(self.world, self.world.names(agents), 1, values)
         if self.variant == OBSERVER:
-            return load_prompts(self.world, default_variant(self.world), self.lang, setting.config).observer
-        schema = prompting.answer_schema(self.world, setting.config)
+            return load_prompts(self.world, default_variant(self.world), self.lang, setting).observer
+        schema = prompting.answer_schema(self.world, setting)
         return system_text(replace(self.prompts, schema=schema), setting)
 
     def prose(self, values: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validat
 
 from engine.chance import chance
 from engine.record import Json, JsonObject
-from engine.world import Codec, Config, Setting
+from engine.world import Codec, Config, Percent, Setting
 
 Cell: TypeAlias = tuple[int, int]
 """A plot as (row, column). Both count from 0."""
@@ -71,11 +71,8 @@ class MiningConfig(Config):
     raid_tax: int = Field(1, ge=0, le=1000, description="gold taken for each raid")
     raid_tax_to: Literal["victim", "nobody"] = Field("victim", description="who gets the tax")
     punishment: int = Field(2, ge=0, le=1000, description="stamina that a raider lacks next round")
-    adjudication_percent: int = Field(
-        50,
-        ge=0,
-        le=100,
-        description="how likely a captured plot goes back at the end of the round, in percent",
+    adjudication_percent: Percent = Field(
+        50, description="how likely a captured plot goes back at the end of the round, in percent"
     )
 
     @model_validator(mode="after")

@@ -3,19 +3,21 @@
 Source: docs/rules/trust.md#one-action-per-round.
 """
 
-from typing import Literal, TypeAlias, get_args
+from functools import cache
+from typing import Any, Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from engine.reflection import ReflectionFields
+from engine.reflection import REPORTS, ReflectionFields
 
-Kind: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate", "send"]
+KindWithoutAllies: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate"]
+Kind: TypeAlias = Literal[KindWithoutAllies, "send"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MOST = 1_000_000
 """The most sats that a unit can ask for or send. Source: docs/rules/trust.md#amounts."""
 
-# The docstrings and descriptions of the three models below are part of the JSON schemas in the prompts. A
+# The docstrings and descriptions of the models below are part of the JSON schemas in the prompts. A
 # change to them changes every prompt, and recorded answers no longer fit.
 
 
@@ -28,6 +30,33 @@ class TrustAction(ReflectionFields):
     )
     amount: int | None = Field(None, ge=1, le=MOST, description="for beg and send: how many sats")
     reason: str | None = Field(None, description="for beg: why the observer should grant them")
+
+
+class TrustActionWithoutAllies(TrustAction):
+    """The schema of an answer: one action, with what it needs."""
+
+    model_config = ConfigDict(title="TrustAction")
+
+    action: KindWithoutAllies = Field(description="your one action this round")
+    target: str | None = Field(
+        None, description="for high_five and attack: the unit; with one opponent it may be left out"
+    )
+    amount: int | None = Field(None, ge=1, le=MOST, description="for beg: how many sats")
+
+
+@cache
+def action_model(*, allies: bool, ratings: bool) -> type[BaseModel]:
+    """Return the model of an answer, with `send` if there are allies, and with the reports if asked for.
+
+    Source: docs/rules/trust.md#schema-of-an-answer.
+    """
+    model = TrustAction if allies else TrustActionWithoutAllies
+    if ratings:
+        return model
+    fields: dict[str, Any] = {
+        name: (field.annotation, field) for name, field in model.model_fields.items() if name not in REPORTS
+    }
+    return create_model(model.__name__, __config__=model.model_config, __doc__=model.__doc__, **fields)
 
 
 class RulingSaid(BaseModel):

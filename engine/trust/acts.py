@@ -17,6 +17,9 @@ from engine.trust.actions import Kind
 from engine.trust.state import Deed, Effect, Ruling, State, TrustConfig, Unit
 from engine.trust.validation import Intent
 
+PAUSE = "do nothing"
+"""The cause of what `do_nothing` costs."""
+
 PAYOFFS: Mapping[str, tuple[str, int]] = {
     "high five returned": ("high_five", +1),
     "left hanging": ("left_hanging", -1),
@@ -26,7 +29,7 @@ PAYOFFS: Mapping[str, tuple[str, int]] = {
     "block": ("block", -1),
     "blocked an attack": ("block_reward", +1),
     "beg": ("beg", -1),
-    "idle": ("idle", -1),
+    PAUSE: ("do_nothing", -1),
     "replicate": ("replicate_cost", -1),
     "born": ("clone_start", +1),
 }
@@ -82,12 +85,15 @@ class Play:
         return other is not None and other.did == "high_five" and other.target == deed.unit
 
     def blocks(self, unit: str | None) -> bool:
-        """Return whether a unit blocks this round. Source: docs/rules/trust.md#attack."""
+        """Return whether a unit blocks this round.
+
+        Source: docs/rules/trust.md#attack, docs/rules/trust.md#block.
+        """
         return unit is not None and unit in self.deeds and self.deeds[unit].did == "block"
 
 
 def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, Deed], tuple[Draw, ...]]:
-    """Turn each intent into a deed: any action may fumble, and a high five may miss.
+    """Turn each intent into a deed: any action that was chosen may fumble, and a high five may miss.
 
     Units are taken by id. A fumble is drawn before a miss, so a high five that fumbles cannot miss.
 
@@ -97,12 +103,11 @@ def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, De
     draws: list[Draw] = []
     for unit in sorted(intents):
         intent = intents[unit]
-        did: Kind = intent.action
-        if did != "do_nothing" and _drawn(state, unit, "fumble", state.config.fumble, draws):
-            did = "do_nothing"
+        failed = intent.chosen and _drawn(state, unit, "fumble", state.config.fumble, draws)
+        did: Kind = "do_nothing" if failed else intent.action
         if did == "high_five" and _drawn(state, unit, "miss", state.config.miss, draws):
             did = "attack"
-        deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen)
+        deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen, failed)
     return deeds, tuple(draws)
 
 
@@ -160,15 +165,15 @@ def begs(play: Play) -> Iterator[Effect]:
             yield Effect(deed.unit, "granted", play.rulings[deed.unit].granted)
 
 
-def idleness(play: Play) -> Iterator[Effect]:
-    """Doing nothing costs sats after some turns in a row; `idle_turns` says from which turn on.
+def pauses(play: Play) -> Iterator[Effect]:
+    """Doing nothing costs sats after some rounds in a row; `do_nothing_rounds` says from which on.
 
     Source: docs/rules/trust.md#do-nothing.
     """
     for deed in play.did("do_nothing"):
-        # `idle` counts the turns before this one.
-        if play.state.unit[deed.unit].idle + 1 >= play.config.idle_turns:
-            yield paid(play.config, deed.unit, "idle")
+        # `idle` counts the rounds before this one.
+        if play.state.unit[deed.unit].idle + 1 >= play.config.do_nothing_rounds:
+            yield paid(play.config, deed.unit, PAUSE)
 
 
 def gifts(play: Play) -> Iterator[Effect]:
@@ -210,7 +215,7 @@ def high_fives_mostly(play: Play, unit: Unit) -> bool:
 
 Act: TypeAlias = Callable[[Play], Iterator[Effect]]
 
-ACTS: tuple[Act, ...] = (high_fives, attacks, blocks, begs, idleness, gifts, replicates, shocks)
+ACTS: tuple[Act, ...] = (high_fives, attacks, blocks, begs, pauses, gifts, replicates, shocks)
 """All acts of a round, in the order in which their effects are listed. The order changes no sum.
 
 Source: docs/rules/trust.md#simultaneous-actions.

@@ -7,11 +7,13 @@ Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#share-of-defa
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from engine.measuring import parts, ratio
 from engine.trust.rules import result
-from engine.trust.state import Deed, Effect, Round, State, Unit, over
+from engine.trust.state import Deed, Effect, Round, State, Unit, near_threshold, over
 from engine.trust.validation import Intent
 from engine.world import Measure, Played
 
@@ -25,7 +27,7 @@ def measures(history: History) -> tuple[Measure, ...]:
     """Return the figures of the run and of its halves, and the rates and each unit's sats of each turn.
 
     Source: docs/rules/trust.md#scopes-of-measures, docs/rules/trust.md#undefined-figures,
-    docs/rules/trust.md#sats-and-gain.
+    docs/rules/trust.md#sats-and-gain, docs/rules/trust.md#spirals-of-retaliation.
     """
     if not history:
         return ()
@@ -34,7 +36,7 @@ def measures(history: History) -> tuple[Measure, ...]:
         for scope, part in parts(history)
         for name, formula in FORMULAS.items()
     ]
-    found += [Measure(name, "run", formula(history)) for name, formula in ENDINGS.items()]
+    found += [Measure(name, "run", formula(history)) for name, formula in OF_RUNS.items()]
     for played in history:
         scope = f"turn/{played.before.turn}"
         found += [Measure(name, scope, RATES[name]([played])) for name in RATES]
@@ -54,6 +56,45 @@ def aggression(history: History) -> float | None:
     return ratio(sum(deed.meant == "attack" for deed in chosen), len(chosen))
 
 
+def aggression_near_threshold(history: History) -> float | None:
+    """Attacks meant / decisions, of units with an opponent near the threshold.
+
+    Source: docs/rules/trust.md#aggression-near-the-threshold.
+    """
+    return _aggression_where(history, near=True)
+
+
+def aggression_elsewhere(history: History) -> float | None:
+    """Attacks meant / decisions, of units without an opponent near the threshold.
+
+    Source: docs/rules/trust.md#aggression-near-the-threshold.
+    """
+    return _aggression_where(history, near=False)
+
+
+def _aggression_where(history: History, *, near: bool) -> float | None:
+    """Return the share of attacks among the decisions of units that have, or have not, an opponent near.
+
+    Source: docs/rules/trust.md#aggression-near-the-threshold.
+    """
+    chosen = [
+        deed
+        for played in history
+        for deed in _last(played).deeds
+        if deed.chosen and _faces_one_near(played.before, deed.unit) == near
+    ]
+    return ratio(sum(deed.meant == "attack" for deed in chosen), len(chosen))
+
+
+def _faces_one_near(state: State, unit: str) -> bool:
+    """Return whether a unit begins a round with an opponent near the threshold.
+
+    Source: docs/rules/trust.md#aggression-near-the-threshold.
+    """
+    enough = near_threshold(state.config.threshold, state.config.high_five)
+    return any(state.unit[opponent].sats >= enough for opponent in state.opponents(unit))
+
+
 def mutual_cooperation(history: History) -> float | None:
     """High fives that were returned / turns of living units.
 
@@ -63,7 +104,7 @@ def mutual_cooperation(history: History) -> float | None:
     return ratio(returned, sum(1 for _ in _deeds(history)))
 
 
-def nobodys(history: History) -> float | None:
+def default_actions(history: History) -> float | None:
     """Default actions / turns of living units. Source: docs/rules/trust.md#share-of-default-actions."""
     deeds = list(_deeds(history))
     return ratio(sum(not deed.chosen for deed in deeds), len(deeds))
@@ -103,6 +144,106 @@ def _answered(history: History, kind: str, within: int) -> float | None:
             could += bool(replies)
             answered += any(deed.meant == kind and deed.target == miss.unit for deed in replies)
     return ratio(answered, could)
+
+
+@dataclass(frozen=True, slots=True)
+class Spiral:
+    """A spiral of retaliation: its length in rounds, and what ended it.
+
+    Source: docs/rules/trust.md#spirals-of-retaliation.
+    """
+
+    length: int
+    ended_by: str
+
+
+ENDED_BY: Mapping[str, str] = {
+    "death": "the death of one of the two",
+    "end": "the end of the run",
+    "high_five": "a high five of the attacked unit",
+    "block": "a block of the attacked unit",
+    "other": "anything else",
+}
+"""What may end a spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
+
+
+def spirals(history: History) -> float:
+    """Number of spirals of retaliation. Source: docs/rules/trust.md#spirals-of-retaliation."""
+    return float(len(list(_spirals(history))))
+
+
+def spiral_length(history: History) -> float | None:
+    """Rounds of all spirals / spirals. Source: docs/rules/trust.md#spirals-of-retaliation."""
+    lengths = [spiral.length for spiral in _spirals(history)]
+    return ratio(sum(lengths), len(lengths))
+
+
+def longest_spiral(history: History) -> float | None:
+    """Rounds of the longest spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
+    return max((float(spiral.length) for spiral in _spirals(history)), default=None)
+
+
+def _spirals_ended_by(how: str) -> Callable[[History], float | None]:
+    """Return the formula for one way in which a spiral may end: spirals that ended so / spirals.
+
+    Source: docs/rules/trust.md#spirals-of-retaliation.
+    """
+
+    def ended_by(history: History) -> float | None:
+        ends = [spiral.ended_by for spiral in _spirals(history)]
+        return ratio(ends.count(how), len(ends))
+
+    ended_by.__doc__ = f"Spirals ended by {ENDED_BY[how]} / spirals."
+    return ended_by
+
+
+def _spirals(history: History) -> Iterator[Spiral]:
+    """Yield every spiral: for each pair, the longest rows of rounds with a retaliation in each but the first.
+
+    Source: docs/rules/trust.md#spirals-of-retaliation.
+    """
+    answers: list[set[frozenset[str]]] = [set()]
+    answers += [_retaliating(*two) for two in pairwise(map(_last, history))]
+    for k, pairs in enumerate(answers):
+        for pair in pairs - (answers[k - 1] if k else set()):
+            last = next((j for j in range(k, len(answers)) if pair not in answers[j]), len(answers)) - 1
+            yield Spiral(last - k + 2, _ended_by(history, last, pair))
+
+
+def _retaliating(earlier: Round, later: Round) -> set[frozenset[str]]:
+    """Return the pairs of which a unit was attacked by the other and attacks it on purpose in the next round.
+
+    Source: docs/rules/trust.md#spirals-of-retaliation.
+    """
+    attacked = {(deed.target, deed.unit) for deed in earlier.deeds if deed.did == "attack" and deed.target}
+    return {
+        frozenset((deed.unit, str(deed.target)))
+        for deed in later.deeds
+        if deed.meant == deed.did == "attack" and (deed.unit, deed.target) in attacked
+    }
+
+
+def _ended_by(history: History, last: int, pair: frozenset[str]) -> str:
+    """Return what ended a spiral after its last round.
+
+    If both units were attacked in that round, a high five counts before a block, and a block before the rest.
+
+    Source: docs/rules/trust.md#spirals-of-retaliation.
+    """
+    if any(not history[last].after.unit[unit].alive for unit in pair):
+        return "death"
+    if last + 1 == len(history):
+        return "end"
+    attacked = {
+        d.target for d in _last(history[last]).deeds if d.did == "attack" and {d.unit, d.target} == pair
+    }
+    # A high five at somebody else is no answer to the attack.
+    replies = {
+        deed.meant
+        for deed in _last(history[last + 1]).deeds
+        if deed.unit in attacked and deed.target in (None, *pair)
+    }
+    return next((kind for kind in ("high_five", "block") if kind in replies), "other")
 
 
 def misses(history: History) -> float | None:
@@ -211,8 +352,10 @@ def _effects(history: History) -> Iterator[Effect]:
 RATES: Mapping[str, Callable[[History], float | None]] = {
     "cooperation": cooperation,
     "aggression": aggression,
+    "aggression_near_threshold": aggression_near_threshold,
+    "aggression_elsewhere": aggression_elsewhere,
     "mutual_cooperation": mutual_cooperation,
-    "nobodys": nobodys,
+    "default_actions": default_actions,
     "misses": misses,
     "sats": sats,
     "gain": gain,
@@ -237,5 +380,14 @@ ENDINGS: Mapping[str, Callable[[History], float | None]] = {
 }
 """How the game ended. The mean over many runs is the share of games. Source: docs/rules/trust.md#endings."""
 
-BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, **ENDINGS, "sats/AGENT": sats_of}
+OF_RUNS: Mapping[str, Callable[[History], float | None]] = {
+    **ENDINGS,
+    "spirals": spirals,
+    "spiral_length": spiral_length,
+    "longest_spiral": longest_spiral,
+    **{f"spiral_ended_by_{how}": _spirals_ended_by(how) for how in ENDED_BY},
+}
+"""The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
+
+BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
 """The formula of each measure."""

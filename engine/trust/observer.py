@@ -19,8 +19,8 @@ from engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from engine.said import clean_text, whole
 from engine.trust.actions import ObserverAnswer, RulingSaid
 from engine.trust.acts import carry_out
-from engine.trust.state import OBSERVERS, Ruling, State, actors
-from engine.trust.validation import NOBODYS, REASON_LIMIT, Intent
+from engine.trust.state import OBSERVERS, Ruling, State, TrustConfig, actors
+from engine.trust.validation import NO_DECISION, REASON_LIMIT, Intent
 from engine.world import OBSERVER, Observer, Ruled
 
 Requests: TypeAlias = Sequence[Mapping[str, Any]]
@@ -72,7 +72,7 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
 
     Source: docs/rules/trust.md#requests.
     """
-    acting = {unit: intents.get(unit, NOBODYS) for unit in actors(state)}
+    acting = {unit: intents.get(unit, NO_DECISION) for unit in actors(state)}
     # Draws are keyed by unit and event, so these are the fumbles that `resolve` draws again.
     deeds, _ = carry_out(state, {unit: intent for unit, intent in acting.items() if intent.action == "beg"})
     return [
@@ -99,6 +99,24 @@ def decide(state: State, asked: Requests) -> Rulings:
     return _sparing(state, asked)
 
 
+def budget_of(config: TrustConfig) -> int | None:
+    """Return the sats that the observer can grant in a whole game; None if it has no budget.
+
+    Source: docs/rules/trust.md#budget.
+    """
+    found = OBSERVERS.fullmatch(config.observer)
+    return int(found["budget"] or BUDGET) if found and found[0].startswith("sparing") else None
+
+
+def budget_left(state: State) -> int | None:
+    """Return the sats that the observer can still grant in this game; None if it has no budget.
+
+    Source: docs/rules/trust.md#budget.
+    """
+    budget = budget_of(state.config)
+    return None if budget is None else max(0, budget - sum(unit.granted for unit in state.units))
+
+
 def _sparing(state: State, asked: Requests) -> Rulings:
     """Grant within a budget for the whole game, with a lower chance after each earlier request of a unit.
 
@@ -107,18 +125,18 @@ def _sparing(state: State, asked: Requests) -> Rulings:
     Source: docs/rules/trust.md#sparing.
     """
     found = OBSERVERS.fullmatch(state.config.observer)
-    budget = int(found["budget"] or BUDGET) if found else BUDGET
     patience = int(found["patience"] or PATIENCE) if found else PATIENCE
-    left = budget - sum(unit.granted for unit in state.units)
+    left = budget_left(state) or 0
     ruled, draws = {}, []
     for request in asked:
         unit, before = request["unit"], request["begged_before"]
         percent = 100 * patience // (patience + before) if patience else 0
         draws.append(happens(state.setting.seed, state.turn, unit, "sparing", percent))
         heard = draws[-1].winner == "yes"
-        grant = min(request["amount"], max(0, left)) if heard else 0
+        grant = min(request["amount"], left) if heard else 0
         left -= grant
-        why = f"You have begged {before} times before." if not heard else f"{max(0, left)} sats are left."
+        # What is left is said in the view, and only if the budget is known, so no reason tells it.
+        why = "I grant what I can." if heard else f"You have begged {before} times before."
         ruled[unit] = _ruling(request, grant, why)
     return Rulings(ruled, tuple(draws))
 

@@ -16,18 +16,13 @@ from engine.chance import Luck
 from engine.policy import Policies, Policy
 from engine.record import JsonObject
 from engine.reflection import HIGHEST, LOWEST
+from engine.trust.state import near_threshold
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of a unit of which it has seen nothing."""
 
 MODEST = 10
 """The most sats that a policy begs for at a time. Source: docs/rules/trust.md#beggar."""
-
-NEAR = 3
-"""A racer attacks a leader that is at most this many mutual high fives from the threshold.
-
-Source: docs/rules/trust.md#racer.
-"""
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,12 @@ def always_high_five(sight: Sight, _: Luck) -> Move:
 
 
 def always_attack(sight: Sight, _: Luck) -> Move:
-    """Attack the richest opponent every round. Source: docs/rules/trust.md#always-attack."""
+    """Attack the richest opponent every round; alone, do nothing.
+
+    Source: docs/rules/trust.md#always-attack.
+    """
+    if not sight.opponents:
+        return {"action": "do_nothing", "reasoning": "Nobody is left to attack."}
     return attack(sight, sight.richest(sight.opponents), "I attack, whatever happens.")
 
 
@@ -235,7 +235,7 @@ def beggar(sight: Sight, _: Luck) -> Move:
 def racer(sight: Sight, _: Luck) -> Move:
     """Attack a leader that is near the threshold, else high five. Source: docs/rules/trust.md#racer."""
     rules, leader = sight.view["rules"], sight.richest(sight.opponents)
-    near = rules["threshold"] - NEAR * rules["high_five"]
+    near = near_threshold(rules["threshold"], rules["high_five"])
     if leader is not None and sight.sats[leader] >= max(near, sight.view["sats"]):
         return attack(sight, leader, "You shall not win.")
     return high_five(sight, "Together we are faster.")
@@ -301,15 +301,10 @@ def notes(sight: Sight) -> str:
 
 
 def _reflection(sight: Sight) -> JsonObject:
-    """Return a summary of the last round, notes, and ratings of the others by what was seen."""
-    words, aggression = dict(_ratings(sight, "keeps_word_report")), dict(_ratings(sight, "aggressor_report"))
-    trust = ", ".join(f"{unit} {rating}" for unit, rating in words.items()) or "nobody"
-    return {
-        "summary_last_turn": _summary(sight),
-        "notes": f"Trust, 1 to 10: {trust}. {notes(sight)}",
-        "keeps_word_report": words,
-        "aggressor_report": aggression,
-    }
+    """Return a summary of the last round, notes, and ratings of the others, if these are asked for."""
+    # A memory has the reports that are asked for.
+    ratings = {report: dict(_ratings(sight, report)) for report in CHANGES if report in sight.memory}
+    return {"summary_last_turn": _summary(sight), "notes": notes(sight), **ratings}
 
 
 def _summary(sight: Sight) -> str:

@@ -18,10 +18,10 @@ from engine.chance import draw
 from engine.chance import happens as drawn
 from engine.record import Draw, Event, Json
 from engine.trust.actions import NEEDS
-from engine.trust.acts import ACTS, Play, carry_out, paid
+from engine.trust.acts import ACTS, PAUSE, Play, carry_out, paid
 from engine.trust.observer import rulings
 from engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
-from engine.trust.validation import NOBODYS, Intent
+from engine.trust.validation import NO_DECISION, Intent
 from engine.world import Resolved
 
 
@@ -43,7 +43,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     Source: docs/rules/trust.md#order-of-the-steps, docs/rules/trust.md#default-action,
     docs/rules/trust.md#window.
     """
-    acting = {unit: intents.get(unit, NOBODYS) for unit in actors(state)}
+    acting = {unit: intents.get(unit, NO_DECISION) for unit in actors(state)}
     deeds, draws = carry_out(state, acting)
     ruled = rulings(state, acting)
     shock, shock_draws = draw_shock(state)
@@ -189,7 +189,7 @@ def most(sats: Mapping[str, int]) -> End:
 
 
 def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Event]:
-    """Yield the events of a round: deeds, idleness and shocks, deaths, and the end of the game.
+    """Yield the events of a round: deeds, shocks, deaths, and the end of the game.
 
     Source: docs/rules/trust.md#events.
     """
@@ -200,8 +200,8 @@ def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Ev
             yield Event("miss", deed.unit, {"target": deed.target})
         yield _told(play, after, deed, clones)
     for effect in after.history[-1].effects:
-        if effect.cause in ("idle", "shock"):
-            yield Event(effect.cause, effect.unit, {"sats": effect.sats})
+        if effect.cause == "shock":
+            yield Event("shock", effect.unit, {"sats": effect.sats})
     for unit in play.state.living:
         if not after.unit[unit.id].alive:
             yield Event("death", unit.id, {"sats": after.unit[unit.id].sats})
@@ -230,7 +230,10 @@ def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> E
             clone = clones[deed.unit].id if deed.unit in clones else None
             facts = {"succeeded": after.unit[deed.unit].alive, "clone": clone}
         case "do_nothing":
-            facts["chosen"] = deed.chosen and not deed.failed
+            paid_for_it = [
+                e.sats for e in after.history[-1].effects if (e.unit, e.cause) == (deed.unit, PAUSE)
+            ]
+            facts = {"chosen": deed.chosen and not deed.failed, "sats": sum(paid_for_it)}
     return Event(deed.did, deed.unit, facts)
 
 
@@ -247,11 +250,10 @@ EVENTS = {
     "high_five": "target, returned: a high five that did not miss",
     "attack": "target, blocked: an attack, meant or not",
     "block": "stopped: a block, and how many attacks it stopped",
-    "do_nothing": "chosen: nothing was done; false if nobody chose that",
+    "do_nothing": "chosen, sats: nothing was done, false if nobody chose that; and what it cost",
     "beg": "amount, reason, granted, answer: what was asked of the observer and what it answered",
     "send": "target, amount: sats that went to an ally",
     "replicate": "succeeded, clone: a replicate, and the new unit in team play",
-    "idle": "sats: what idleness cost",
     "shock": "sats: what a shock gave or took",
     "death": "sats: a unit that has none left",
     "end": "result, sats: how the game ended for an agent: won, lost, drawn, or timed out",

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, SkipValidation, field_validator, model_validator
+from pydantic import Field, SkipValidation, field_validator, model_validator
 
 from engine.record import JsonObject
 from engine.trust.actions import Kind
-from engine.world import NOT_HASHED, OBSERVER, Codec, Config, Setting
+from engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
 
 Sats = Annotated[int, Field(ge=0, le=1_000_000)]
 Count = Annotated[int, Field(ge=0)]
@@ -24,26 +24,10 @@ OBSERVERS = re.compile(
 """The observers that a config may name. Source: docs/rules/trust.md#choice-of-observer."""
 
 
-def _as_percent(given: object) -> object:
-    """Return a share with a decimal point (0.15) as a whole percentage (15), and anything else unchanged.
-
-    Source: docs/rules/trust.md#chances.
-    """
-    if not isinstance(given, float) or given > 1:
-        return given
-    percent = round(given * 100)
-    if abs(percent - given * 100) > 1e-6:  # noqa: PLR2004  allows for the error of a float
-        raise ValueError("write a whole number of percent (15), or the same as a share (0.15)")
-    return percent
-
-
-Percent = Annotated[int, BeforeValidator(_as_percent), Field(ge=0, le=100)]
-
-
 class TrustConfig(Config):
     """Every number of the rules and every treatment; amounts are sats, without a sign.
 
-    Source: docs/rules/trust.md#numbers-in-the-config.
+    Source: docs/rules/trust.md#numbers-in-the-config, docs/rules/trust.md#chances.
     """
 
     rounds: int = Field(30, ge=1, le=100_000, description="rounds to play")
@@ -58,16 +42,23 @@ class TrustConfig(Config):
     block: Sats = Field(1, description="what a block costs")
     block_reward: Sats = Field(2, description="what the blocker gains for each attack blocked")
     beg: Sats = Field(1, description="what begging costs, whatever the answer")
-    idle: Sats = Field(3, description="what an idle turn costs, from the idle_turns-th in a row on")
-    idle_turns: int = Field(3, ge=1, le=100_000, description="idle turns in a row until idleness costs")
-    miss: Percent = Field(15, description="how often a high five misses and attacks, in percent (or 0.15)")
-    fumble: Percent = Field(0, description="how often any action becomes do_nothing, in percent (or 0.05)")
+    do_nothing: Sats = Field(
+        3, description="what do_nothing costs, from the do_nothing_rounds-th round in a row on"
+    )
+    do_nothing_rounds: int = Field(
+        3, ge=1, le=100_000, description="rounds of do_nothing in a row until the last of them costs"
+    )
+    miss: Percent = Field(15, description="how often a high five misses and attacks, in percent")
+    fumble: Percent = Field(0, description="how often any action becomes do_nothing, in percent")
     victory: Literal["race", "team"] = Field(
         "race", description="the first replicate wins, or replicates make teams and the last team wins"
     )
     observer: Annotated[str, NOT_HASHED] = Field(
         "sparing(40,4)",
         description="who answers begging: never, always, sparing(BUDGET,PATIENCE), human, openai:NAME",
+    )
+    observer_budget_known: bool = Field(
+        default=True, description="whether views show what is left of the budget of an observer that has one"
     )
     alliances: tuple[tuple[str, ...], ...] = Field(
         (), description="lists of agents who cannot choose to attack one another and may send each other sats"
@@ -78,6 +69,7 @@ class TrustConfig(Config):
         5, ge=1, le=100, description="who high-fived in most of so many last rounds takes half a shock's loss"
     )
     window: int = Field(5, ge=1, le=1000, description="rounds that agents see of the past")
+    hide_horizon: bool = Field(default=False, description="agents are not told how many rounds there are")
 
     @field_validator("observer")
     @classmethod
@@ -108,7 +100,7 @@ class Unit:
     """The agent of the run from which it descends."""
     sats: int
     idle: Count = 0
-    """The number of idle turns in a row up to now."""
+    """The number of rounds in a row up to now in which it did nothing."""
     alive: bool = True
     begged: Count = 0
     """The number of requests that the observer has heard from it."""
@@ -122,7 +114,9 @@ class Unit:
 class Deed:
     """What a unit meant to do in a round, what everyone saw it do, and whether it chose that.
 
-    `chosen` is false for a default action.
+    `chosen` is false for a default action. `failed` is true for a fumble, also of a `do_nothing`.
+
+    Source: docs/rules/trust.md#fumble.
     """
 
     unit: str
@@ -130,16 +124,12 @@ class Deed:
     did: Kind
     target: str | None = None
     chosen: bool = True
+    failed: bool = False
 
     @property
     def missed(self) -> bool:
         """Whether a high five came out as an attack. Source: docs/rules/trust.md#miss."""
         return self.meant == "high_five" and self.did == "attack"
-
-    @property
-    def failed(self) -> bool:
-        """Whether an action came out as `do_nothing`. Source: docs/rules/trust.md#fumble."""
-        return self.meant != self.did and self.did == "do_nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +218,17 @@ class State:
 
 
 CODEC = Codec(State)
+
+NEAR = 3
+"""How many mutual high fives from the threshold a unit is near to it."""
+
+
+def near_threshold(threshold: int, high_five: int) -> int:
+    """Return the sats from which on a unit is near the threshold: 100 - 3 x 3 = 91.
+
+    Source: docs/rules/trust.md#racer, docs/rules/trust.md#aggression-near-the-threshold.
+    """
+    return threshold - NEAR * high_five
 
 
 def actors(state: State) -> tuple[str, ...]:

@@ -9,18 +9,17 @@ Source: docs/rules/trust.md#rejected-actions, docs/rules/trust.md#default-action
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from pydantic import BaseModel
+
 from engine.record import Findings, Json, JsonObject
 from engine.reflection import Reflection, reflect
 from engine.said import clean_text, whole
-from engine.trust.actions import KINDS, MOST, NEEDS, Kind, TrustAction
-from engine.trust.state import Ruling, State
-from engine.world import Codec, Validated
+from engine.trust.actions import KINDS, MOST, NEEDS, Kind, action_model
+from engine.trust.state import Ruling, State, TrustConfig
+from engine.world import Codec, Setting, Validated
 
 REASON_LIMIT = 300
 """The most characters of a reason, a unit's or the observer's. Source: docs/rules/trust.md#reasons."""
-
-DECLARED = frozenset(TrustAction.model_fields)
-"""The fields that an answer may have. Source: docs/rules/trust.md#fields-that-are-not-used."""
 
 FIELDS = ("target", "amount", "reason")
 """The fields that some actions need."""
@@ -48,7 +47,7 @@ class Intent:
 
 CODEC = Codec(Intent)
 
-NOBODYS = Intent(chosen=False)
+NO_DECISION = Intent(chosen=False)
 """The default action of a unit whose answer was lost. Source: docs/rules/trust.md#default-action."""
 
 
@@ -62,6 +61,17 @@ class Order:
     reason: str
 
 
+def action_of(setting: Setting[TrustConfig]) -> type[BaseModel]:
+    """Return the model of an answer in a setting: without what it makes no use of.
+
+    In a race of two there is nobody but the opponent to rate.
+
+    Source: docs/rules/trust.md#schema-of-an-answer.
+    """
+    ratings = setting.config.victory == "team" or len(setting.agents) > 2  # noqa: PLR2004  a pair
+    return action_model(allies=bool(setting.config.alliances), ratings=ratings)
+
+
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
     """Return the intent of an answer, and what was rejected or corrected.
 
@@ -71,13 +81,15 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     Source: docs/rules/trust.md#rejected-actions, docs/rules/trust.md#notes-and-ratings.
     """
     if answer is None:
-        return Validated(NOBODYS)
+        return Validated(NO_DECISION)
     findings = Findings(agent)
     order = _allowed(state, findings, answer)
+    declared = action_of(state.setting).model_fields
     for name, value in answer.items():
-        if name not in DECLARED:
+        if name not in declared:
             findings.drop("schema", "trust/unknown-field", {name: value})
-    reflection = reflect(findings, answer, state.unit)
+    said = {name: value for name, value in answer.items() if name in declared}
+    reflection = reflect(findings, said, state.unit)
     if order is None:
         intent = Intent(chosen=False, reflection=reflection)
     else:
@@ -93,7 +105,8 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
     said = {name: answer[name] for name in ("action", *FIELDS) if name in answer}
     kind = _kind(answer.get("action"))
     if kind is None:
-        findings.drop("schema", "trust/no-action", said, "an action is one of " + ", ".join(KINDS))
+        possible = [one for one in KINDS if one != "send" or state.config.alliances]
+        findings.drop("schema", "trust/no-action", said, "an action is one of " + ", ".join(possible))
         return None
     for name in FIELDS:
         if name not in NEEDS[kind] and name in answer and answer[name] not in NOT_GIVEN:

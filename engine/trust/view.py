@@ -10,21 +10,36 @@ from dataclasses import asdict
 from functools import lru_cache
 
 from engine.record import Json, JsonObject
-from engine.trust.state import Deed, Round, State, Unit
+from engine.trust.observer import budget_left, budget_of
+from engine.trust.state import Deed, Round, State, TrustConfig
 
-PRIVATE = (
-    *("units[id=agent].idle", "units[id=agent].begged"),
-    *("units[id=agent].granted", "units[id=agent].high_fived"),
-    *("history[*].deeds[unit=agent].meant", "history[*].deeds[unit=agent].chosen"),
-    *("history[*].effects[unit=agent].cause", "rulings[agent]"),
-)
-"""What one unit alone may know of a state. Source: docs/rules/trust.md#private-facts."""
+
+def shows_budget(config: TrustConfig) -> bool:
+    """Return whether views show what is left of the observer's budget.
+
+    Source: docs/rules/trust.md#budget.
+    """
+    return config.observer_budget_known and budget_of(config) is not None
+
+
+def private(config: TrustConfig) -> tuple[str, ...]:
+    """Return what one unit alone may know of a state: of its grants only if no view shows what is left.
+
+    Source: docs/rules/trust.md#private-facts, docs/rules/trust.md#budget.
+    """
+    return (
+        *("units[id=agent].idle", "units[id=agent].begged", "units[id=agent].high_fived"),
+        *(() if shows_budget(config) else ("units[id=agent].granted",)),
+        *("history[*].deeds[unit=agent].meant", "history[*].deeds[unit=agent].chosen"),
+        *("history[*].deeds[unit=agent].failed", "history[*].effects[unit=agent].cause", "rulings[agent]"),
+    )
 
 
 def observe(state: State, agent: str) -> JsonObject:
-    """Return the view of one unit as plain JSON.
+    """Return the view of one unit as plain JSON; what the settings make no use of is left out.
 
-    Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts, docs/rules/trust.md#view-of-a-ruling.
+    Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts, docs/rules/trust.md#view-of-a-ruling,
+    docs/rules/trust.md#horizon, docs/rules/trust.md#budget.
     """
     unit, config = state.unit[agent], state.config
     ruling = state.rulings.get(agent)
@@ -32,30 +47,40 @@ def observe(state: State, agent: str) -> JsonObject:
         "world": "trust",
         "you": agent,
         "turn": state.turn,
-        "rounds": config.rounds,
         "sats": unit.sats,
-        "idle": unit.idle,
+        "did_nothing": unit.idle,
         "begged": unit.begged,
         "may_replicate": unit.alive and unit.sats >= config.threshold,
-        "units": [_public(other) for other in state.units],
+        "units": list(_public(state)),
         "opponents": list(state.opponents(agent)),
         "history": [seen_by(past, agent) for past in state.history],
         "observer": None if ruling is None else asdict(ruling),
-        "rules": {
-            "threshold": config.threshold,
-            "replicate_cost": config.replicate_cost,
-            "high_five": config.high_five,
-            "victory": config.victory,
-        },
+        "rules": {"threshold": config.threshold, "high_five": config.high_five},
     }
+    if not config.hide_horizon:
+        view["rounds"] = config.rounds
+    if shows_budget(config):
+        view["observer_budget"] = budget_left(state)
     if config.alliances:
         view["allies"] = [other.id for other in state.living if state.allied(agent, other.id)]
     return view
 
 
-def _public(unit: Unit) -> JsonObject:
-    """Return what everyone may know of a unit. Source: docs/rules/trust.md#view."""
-    return {"id": unit.id, "team": unit.team, "sats": unit.sats, "alive": unit.alive}
+@lru_cache(maxsize=8)
+def _public(state: State) -> tuple[JsonObject, ...]:
+    """Return what everyone may know of each unit; its team only in team play, where it is not its own.
+
+    It is the same in all views of a state, so it is made once.
+
+    Source: docs/rules/trust.md#view.
+    """
+    teams = state.config.victory == "team"
+    return tuple(
+        [
+            {"id": u.id, **({"team": u.team} if teams else {}), "sats": u.sats, "alive": u.alive}
+            for u in state.units
+        ]
+    )
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,6 @@ from string import ascii_lowercase
 
 from engine import reflection
 from engine.trust import observer, state, validation
-from engine.trust.actions import TrustAction
 from engine.trust.arithmetic import arithmetic
 from engine.trust.metrics import BY_NAME, measures
 from engine.trust.observer import DESK
@@ -12,7 +11,7 @@ from engine.trust.policies import POLICIES
 from engine.trust.rules import EVENTS, resolve
 from engine.trust.state import State, TrustConfig
 from engine.trust.validation import Intent, validate
-from engine.trust.view import PRIVATE, observe, picture
+from engine.trust.view import observe, picture, private
 from engine.world import World, in_letters
 
 
@@ -28,12 +27,12 @@ TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
     rules_version=2,
     config=TrustConfig,
-    action=lambda _: TrustAction,
+    action=validation.action_of,
     setup=state.setup,
     actors=state.actors,
     owner=state.owner,
     observe=observe,
-    private=lambda _: PRIVATE,
+    private=private,
     validate=validate,
     resolve=resolve,
     over=state.over,
@@ -52,5 +51,6 @@ TRUST: World[TrustConfig, State, Intent] = World(
     events=EVENTS,
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,
+    former_settings={"idle": "do_nothing", "idle_turns": "do_nothing_rounds"},
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

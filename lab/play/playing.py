@@ -73,7 +73,7 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: 
         variant = options.prompts or world.prompts(setting.config)
         if is_path(variant):
             variant = str(Path(variant).resolve())  # so that the run can be replayed from any folder
-        prompts = load_prompts(world, variant, options.lang, setting.config)
+        prompts = load_prompts(world, variant, options.lang, setting)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:

@@ -9,7 +9,7 @@ from engine.chance import Luck
 from engine.memory import Memory
 from engine.policy import Policies, speak
 from engine.record import JsonObject
-from engine.world import OBSERVER, AnyWorld, Config, Setting
+from engine.world import OBSERVER, AnyWorld, Setting
 from lab.errors import UsageError
 from lab.play.playing import RunOptions, settle_options
 from lab.store.database import Run, Store
@@ -30,7 +30,7 @@ def render_in_run(
     """
     variant, lang = variant_and_lang
     variant, lang = variant or run.prompts.variant, lang or run.prompts.lang
-    prompts = prompts_for(run.world, variant, lang, run.setting.config)
+    prompts = prompts_for(run.world, variant, lang, run.setting)
     state, memories = state_before(store, run, turn), memories_before(store, run, turn)
     if agent == OBSERVER:
         intents = logged(store, run, turn).record.intents
@@ -53,7 +53,7 @@ def render_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MO
     except ValueError as error:
         raise UsageError(str(error)) from error
     variant = options.prompts or world.prompts(setting.config)
-    prompts = prompts_for(world, variant, options.lang, setting.config)
+    prompts = prompts_for(world, variant, options.lang, setting)
     last = 0
     for last, before in enumerate(_playing_out(world, setting, models)):
         if last == turn and agent == OBSERVER:
@@ -64,10 +64,10 @@ def render_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MO
     raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {last}")
 
 
-def prompts_for(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
+def prompts_for(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
     """Return the prompts of a variant and language; raise UsageError if there are none or they are wrong."""
     try:
-        return load_prompts(world, variant, lang, config)
+        return load_prompts(world, variant, lang, setting)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

@@ -140,7 +140,7 @@ def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     """Play a run again from its recorded answers, with the current prompts, reading and rules."""
     journal = ReplayJournal(store, run, reread=reread)
-    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting.config)
+    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting)
     players = RunPlayers(run.world, run.setting, prompts, models=run.model_settings)
     first = first_state(run.world, run.setting, run.models)
     try:

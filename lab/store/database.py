@@ -383,13 +383,15 @@ class Store:
         """Return the run of a row; raise ValueError or NotFoundError if the row cannot be read."""
         world = world_named(row["world"])
         system, turn, schema = (self.text(row[column]) for column in TEMPLATES)
+        former = world.former_settings
+        config = {former.get(name, name): value for name, value in json.loads(row["config"]).items()}
         if type(row["turns"]) is not int:  # SQLite takes any type in any column
             raise ValueError(f"turns is {row['turns']!r}, not a whole number")
         return Run(
             row["id"],
             row["name"],
             world,
-            settle(world, json.loads(row["agents"]), row["seed"], json.loads(row["config"])),
+            settle(world, json.loads(row["agents"]), row["seed"], config),
             json.loads(row["models"]),
             {
                 name: ModelSettings.model_validate(settings)

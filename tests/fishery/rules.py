@@ -7,7 +7,7 @@ from engine.record import Draw, Event, Mend, message
 from engine.world import Resolved
 from tests.fishery.observer import ruling_of
 from tests.fishery.state import FisheryConfig, State
-from tests.fishery.validation import NOBODYS, Intent
+from tests.fishery.validation import NO_DECISION, Intent
 
 EVENTS: Mapping[str, str] = {
     "message": "text: what a boat wrote to all others",
@@ -23,7 +23,7 @@ CODES: Mapping[str, str] = {"fishery/too-few-fish": "boats that wanted more than
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """Return what a round leads to."""
-    acting = {boat: intents.get(boat, NOBODYS) for boat in state.setting.agents}
+    acting = {boat: intents.get(boat, NO_DECISION) for boat in state.setting.agents}
     storm, draws = weather(state)
     meant = {boat: intent.catch // (2 if storm else 1) for boat, intent in acting.items()}
     caught = shared_out(state.stock, meant)

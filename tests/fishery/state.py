@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, SkipValidation, field_validator
 
 from engine.record import JsonObject
-from engine.world import NOT_HASHED, OBSERVER, Codec, Config, Setting
+from engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
 
 MOST = 1_000_000
 """The most tonnes that anything can be."""
@@ -27,7 +27,7 @@ class FisheryConfig(Config):
     stock: int = Field(600, ge=1, le=MOST, description="tonnes of fish at the start")
     growth: int = Field(40, ge=0, le=100, description="how fast the stock regrows, in percent a round")
     quota: Tonnes = Field(30, description="tonnes that each boat may land in a round, at the start")
-    storm: int = Field(20, ge=0, le=100, description="how often a storm halves all catches, in percent")
+    storm: Percent = Field(20, description="how often a storm halves all catches, in percent")
     talk: bool = Field(default=True, description="whether boats may send a message to all others")
     observer: Annotated[str, NOT_HASHED] = Field(
         "average", description="who rules on requests for another quota: keep, average, human, openai:NAME"

@@ -43,14 +43,14 @@ CODES: Mapping[str, str] = {
 }
 """What the codes of an answer mean."""
 
-NOBODYS = Intent(chosen=False)
+NO_DECISION = Intent(chosen=False)
 """The default action: to stay in the harbour."""
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
     """Return the intent of an answer, and what was rejected or corrected."""
     if answer is None:
-        return Validated(NOBODYS)
+        return Validated(NO_DECISION)
     findings = Findings(agent)
     for name in sorted(answer.keys() - FisheryAction.model_fields.keys()):
         findings.drop("schema", "fishery/unknown-field", {name: answer[name]})

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from engine.mining.world import MINING
 from engine.record import Json
+from engine.world import settle
 from lab.errors import LabError, UsageError
 from lab.play.modelsfile import read_models
 from lab.play.playing import RunOptions, begin, go_on
@@ -159,7 +160,8 @@ def test_parameters_arrive_as_they_are_given(opened: Store) -> None:
         "provider": {"order": ["a", "b"]},
     }
     assert schema["type"] == "json_schema"
-    assert schema["json_schema"]["schema"] == MINING.action(MINING.config()).model_json_schema()
+    action = MINING.action(settle(MINING, MINING.names(3), 1, {}))
+    assert schema["json_schema"]["schema"] == action.model_json_schema()
     assert schema["json_schema"]["strict"] is False
     formats = {asked.agent: asked.body.get("response_format") for asked in others}
     assert formats == {"miner-02": None, "miner-03": {"type": "json_object"}}

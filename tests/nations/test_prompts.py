@@ -658,7 +658,7 @@ def ratings_taken(config: Values) -> Numbers:
     state, reports = (
         board(**config),
         list(
-            set(NATIONS.action(board(**config).config).model_fields)
+            set(NATIONS.action(board(**config).setting).model_fields)
             & {"keeps_word_report", "aggressor_report"}
         ),
     )
@@ -803,12 +803,12 @@ class TestPrompts(PromptTests):
         state, seen = in_memory(treatment, EVERYTHING)
         names = {name for view in seen.values() for name in names_in(view)}
         names -= {*state.setting.agents, *(t for held in state.territories.values() for t in held)}
-        assert shipped.unexplained({*names, *NATIONS.action(state.config).model_fields}, treatment) == []
+        assert shipped.unexplained({*names, *NATIONS.action(state.setting).model_fields}, treatment) == []
 
     @pytest.mark.parametrize("treatment", [{}, {"messages": False}, {"resources": True}], ids=str)
     def test_the_answer_to_give_is_that_of_the_config(self, shipped: Template, treatment: Values) -> None:
         settled = setting(3, **treatment)
-        prompts = load_prompts(NATIONS, shipped.variant, shipped.lang, settled.config)
+        prompts = load_prompts(NATIONS, shipped.variant, shipped.lang, settled)
         (schema,) = re.findall(r"^\{.*\}$", system_text(prompts, settled), re.MULTILINE)
         fields = json.loads(schema)["properties"]
         assert ("resource_grants" in fields) == settled.config.resources

@@ -37,7 +37,7 @@ SEED = {
 
 
 def test_the_schema_has_the_seeds_fields_types_and_bounds_and_no_others() -> None:
-    schema = NATIONS.action(board().config).model_json_schema()
+    schema = NATIONS.action(board().setting).model_json_schema()
     said = {
         name: {key: value for key, value in field.items() if key not in {"title", "description", "default"}}
         for name, field in schema["properties"].items()
@@ -49,18 +49,18 @@ def test_the_schema_has_the_seeds_fields_types_and_bounds_and_no_others() -> Non
 
 
 def test_every_field_may_be_left_out_and_is_described() -> None:
-    schema = NATIONS.action(board().config).model_json_schema()
+    schema = NATIONS.action(board().setting).model_json_schema()
     assert "required" not in schema
     assert all(field["description"] for field in schema["properties"].values())
 
 
 def test_only_where_there_are_resources_the_schema_has_a_field_to_grant_them() -> None:
-    fields = list(NATIONS.action(board(resources=True).config).model_fields)
+    fields = list(NATIONS.action(board(resources=True).setting).model_fields)
     assert fields == [*SEED, "resource_grants"]
 
 
 def test_where_agents_do_not_talk_the_schema_has_no_messages_and_no_report_on_who_keeps_its_word() -> None:
-    fields = list(NATIONS.action(board(messages=False).config).model_fields)
+    fields = list(NATIONS.action(board(messages=False).setting).model_fields)
     assert fields == [name for name in SEED if name not in {"messages", "keeps_word_report"}]
 
 

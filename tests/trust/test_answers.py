@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
-from engine.trust.actions import TrustAction
-from engine.trust.validation import NOBODYS, validate
-from tests.trust.plays import game, play
+from engine.trust.actions import KINDS
+from engine.trust.validation import NO_DECISION, validate
+from engine.trust.world import TRUST
+from engine.turn import view_of
+from engine.world import settle
+from tests.trust.plays import game, play, said
 
 THREE = {"a": 50, "b": 50, "c": 0, "d": 50}
 
@@ -41,13 +44,13 @@ def test_what_is_not_allowed_becomes_do_nothing_as_a_drop_with_its_reason(
     state = game(sats=THREE, alliances=[["a", "d"]])
     found = validate(state, "a", answer)
     assert [drop.code for drop in found.drops] == [code]
-    assert found.intent == NOBODYS
+    assert found.intent == NO_DECISION
     assert not found.intent.chosen
 
 
 def test_a_pause_that_was_chosen_is_no_lost_answer() -> None:
     assert validate(game(), "a", {"action": "do_nothing"}).intent.chosen
-    assert validate(game(), "a", None).intent == NOBODYS
+    assert validate(game(), "a", None).intent == NO_DECISION
 
 
 def test_with_one_opponent_the_target_may_be_left_out_with_more_it_must_be_named() -> None:
@@ -85,7 +88,7 @@ def test_a_long_reason_is_cut_and_mended() -> None:
 
 def test_the_reflection_stands_beside_the_action_even_of_a_refused_one() -> None:
     said: dict[str, Any] = {"action": "steal", "notes": "b is kind", "aggressor_report": {"b": 2}}
-    reflection = validate(game(), "a", said).intent.reflection
+    reflection = validate(game(sats=dict.fromkeys("abc", 50)), "a", said).intent.reflection
     assert reflection.notes == "b is kind"
     assert reflection.aggressor_report == {"b": 2}
 
@@ -97,7 +100,33 @@ def test_new_units_of_a_team_may_be_rated_too() -> None:
     assert not found.drops
 
 
+def schema_of(agents: str, **config: Any) -> Any:
+    return TRUST.action(settle(TRUST, list(agents), 1, config)).model_json_schema()
+
+
 def test_the_schema_names_every_field_and_action() -> None:
-    schema = TrustAction.model_json_schema()
-    assert schema["properties"]["action"]["enum"][:3] == ["high_five", "block", "attack"]
-    assert {"target", "amount", "reason", "keeps_word_report"} <= set(schema["properties"])
+    properties = schema_of("abc", alliances=[["a", "b"]])["properties"]
+    assert properties["action"]["enum"] == [*KINDS]
+    assert {"target", "amount", "reason", "keeps_word_report", "aggressor_report"} <= {*properties}
+    assert "ally" in str(properties["action"])
+
+
+def test_a_schema_has_neither_send_nor_ally_where_nobody_has_an_ally() -> None:
+    schema = schema_of("abc")
+    assert schema["properties"]["action"]["enum"] == [kind for kind in KINDS if kind != "send"]
+    assert not [word for word in ("send", "ally", "Allies") if word in str(schema)]
+    (drop,) = validate(game(), "a", {"action": "steal"}).drops
+    assert "send" not in drop.detail
+    assert [d.code for d in validate(game(), "a", said("send 5 to b")).drops] == ["trust/not-an-ally"]
+
+
+def test_reports_are_asked_for_unless_it_is_a_race_of_two() -> None:
+    reports = {"keeps_word_report", "aggressor_report"}
+    assert not reports & {*schema_of("ab")["properties"]}
+    for schema in (schema_of("abc"), schema_of("ab", victory="team")):
+        assert reports <= {*schema["properties"]}
+    found = validate(game(), "a", {"action": "block", "aggressor_report": {"b": 2}})
+    assert [drop.code for drop in found.drops] == ["trust/unknown-field"]
+    assert found.intent.reflection.aggressor_report == {}
+    memory: Any = view_of(TRUST, game(), {}, "a")["memory"]
+    assert reports.isdisjoint(memory)

@@ -24,8 +24,8 @@ NUMBERS = {
     "blocked": 3,
     "block_reward": 2,
     "beg": 1,
-    "idle": 3,
-    "idle_turns": 3,
+    "do_nothing": 3,
+    "do_nothing_rounds": 3,
     "miss": 15,
     "rounds": 30,
     "victory": "race",
@@ -45,7 +45,11 @@ def test_the_defaults_are_the_numbers_of_the_page() -> None:
         ({"replicate_cost": 100}, "replicate_cost: must be less than threshold"),
         ({"threshold": 50}, "replicate_cost: must be less than threshold"),
         ({"miss": 101}, "miss"),
-        ({"miss": 0.155}, "whole number of percent"),
+        *(
+            ({name: given}, f"{name}: write a whole number of percent")
+            for name in ("miss", "fumble", "shock")
+            for given in (0.15, 1.0, 15.0)
+        ),
         ({"observer": "sometimes"}, "sparing(BUDGET,PATIENCE)"),
         ({"observer": "sparing(40)"}, "sparing(BUDGET,PATIENCE)"),
         ({"observer": "openai:"}, "sparing(BUDGET,PATIENCE)"),
@@ -78,13 +82,9 @@ def test_every_observer_of_the_interfaces_is_taken(observer: str) -> None:
     assert TrustConfig.model_validate({"observer": observer}).observer == observer
 
 
-@pytest.mark.parametrize(
-    ("given", "percent"), [(15, 15), (0.15, 15), (0.29, 29), (1, 1), (1.0, 100), (0.0, 0)]
-)
-def test_a_chance_is_a_whole_percent_or_a_share_with_a_point(given: float, percent: int) -> None:
-    config = TrustConfig.model_validate({"miss": given})
-    assert config.miss == percent
-    assert TrustConfig.model_validate(config.model_dump(mode="json"), strict=False) == config
+@pytest.mark.parametrize("percent", [0, 1, 15, 100])
+def test_a_chance_is_a_whole_number_of_percent(percent: int) -> None:
+    assert settle(TRUST, ["a"], 1, {"miss": percent}).config.miss == percent
 
 
 def test_the_game_begins_with_fifty_sats_each() -> None:

@@ -14,8 +14,9 @@ from engine.trust.observer import decide, grant, is_scripted, read_ruling, reque
 from engine.trust.rules import resolve
 from engine.trust.state import State, actors, over
 from engine.trust.validation import validate
-from engine.trust.view import observe
+from engine.trust.view import observe, shows_budget
 from engine.trust.world import TRUST
+from engine.turn import view_of
 from engine.world import Resolved, settle
 
 
@@ -59,6 +60,7 @@ configs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "shock_sats": st.integers(0, 7),
         "window": st.integers(1, 3),
         "alliances": st.sampled_from([[], [["a", "b"]]]),
+        "observer_budget_known": st.booleans(),
         "replicate_cost": st.sampled_from([30, 50, 99]),
     },
 )
@@ -172,10 +174,13 @@ def test_no_view_shows_what_another_meant_asked_was_told_or_has_been_through(
         for deed in data["history"][-1]["deeds"]:
             if deed["unit"] != viewer:
                 unseen = {"target": "elsewhere"} if deed["did"] == "do_nothing" else {}
-                deed.update({"meant": "high_five", "chosen": not deed["chosen"], **unseen})
+                hidden = {"meant": "high_five", "chosen": not deed["chosen"], "failed": not deed["failed"]}
+                deed.update({**hidden, **unseen})
         for unit in data["units"]:
             if unit["id"] != viewer:
-                unit.update({"idle": 7, "begged": 7, "granted": 7, "high_fived": [0]})
+                unit.update({"idle": 7, "begged": 7, "high_fived": [0]})
+                if not shows_budget(after.config):
+                    unit["granted"] = 7
         for unit in data["rulings"]:
             if unit != viewer:
                 data["rulings"][unit] = {"asked": 1, "granted": 0, "reason": "secret"}
@@ -217,8 +222,8 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
 
 @LAWS
 @given(states(), st.sampled_from(sorted(TRUST.policies.by_name)))
-def test_no_comparator_ever_says_what_is_refused(state: State, name: str) -> None:
+def test_no_policy_ever_says_what_is_refused(state: State, name: str) -> None:
     for unit in actors(state):
-        answer = TRUST.policies.by_name[name](observe(state, unit), Luck(1, state.turn, unit))
+        answer = TRUST.policies.by_name[name](view_of(TRUST, state, {}, unit), Luck(1, state.turn, unit))
         found = validate(state, unit, answer)
         assert not found.drops + found.mends

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from engine.chance import happens
 from engine.trust.metrics import measures
 from tests.trust.plays import game, play, play_on, seed_where
 
@@ -15,7 +18,92 @@ def test_cooperation_is_high_fives_meant_by_decisions() -> None:
     found = figures(*play_on(game(), {"a": "high_five", "b": "high_five"}, {"a": "attack"}))
     assert found["cooperation"] == 2 / 3
     assert found["aggression"] == 1 / 3
-    assert found["nobodys"] == 1 / 4
+    assert found["default_actions"] == 1 / 4
+
+
+def test_aggression_near_the_threshold_is_that_of_units_with_an_opponent_there() -> None:
+    """Near is from 100 - 3 x 3 = 91 on. A and c face b, which has 91: one attacks, one blocks.
+
+    B faces nobody who is near. In the next round b has 91 - 4 - 2 = 85, and nobody is near.
+    """
+    rounds = play_on(
+        game(sats={"a": 50, "b": 91, "c": 50}),
+        {"a": "attack b", "b": "high_five c", "c": "block"},
+        {"a": "attack b", "b": "attack a", "c": "block"},
+    )
+    found = figures(*rounds)
+    assert found["aggression_near_threshold"] == 1 / 2
+    assert found["aggression_elsewhere"] == 2 / 4
+    assert figures(rounds[1])["aggression_near_threshold"] is None
+
+
+def spirals(
+    *rounds: str, sats: dict[str, int] | None = None, seed: int = 1, **config: Any
+) -> dict[str, float | None]:
+    """Play a and b, a letter each and round, and return what is measured of spirals, without what is 0."""
+    kinds = {"h": "high_five", "a": "attack", "b": "block", "n": "do_nothing", "r": "replicate"}
+    lines = [{"a": kinds[letters[0]], "b": kinds[letters[1]]} for letters in rounds]
+    found = figures(*play_on(game(seed, sats=sats, **config), *lines))
+    return {name: value for name, value in found.items() if "spiral" in name and value != 0}
+
+
+def spiral(length: int, ended_by: str) -> dict[str, float]:
+    """Return what is measured of a single spiral."""
+    lengths = {"spiral_length": length, "longest_spiral": length}
+    return {"spirals": 1, **lengths, f"spiral_ended_by_{ended_by}": 1}
+
+
+def test_a_spiral_is_an_attack_and_the_retaliations_that_follow_it_round_by_round() -> None:
+    """A attacks, b retaliates, a retaliates for that, and b high fives: three rounds."""
+    assert spirals("ah", "ha", "ah", "hh") == spiral(3, "high_five")
+    assert spirals("ah", "aa", "aa", "hb") == spiral(3, "high_five")
+
+
+def test_an_attack_that_is_not_answered_in_the_next_round_is_no_spiral() -> None:
+    for rounds in (("ah", "ah", "ah"), ("ah", "hh", "ha"), ("hh",)):
+        found = spirals(*rounds)
+        assert "spirals" not in found
+        assert {*found.values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("last", "ended_by"), [("hh", "high_five"), ("bh", "block"), ("nh", "other"), ("rh", "other")]
+)
+def test_what_the_attacked_unit_does_next_ends_a_spiral(last: str, ended_by: str) -> None:
+    """In the last of its two rounds b attacks a, so what counts is what a does then."""
+    assert spirals("ah", "ha", last, sats={"a": 150, "b": 50}) == spiral(2, ended_by)
+
+
+def test_a_spiral_may_end_by_a_death_or_with_the_game() -> None:
+    """B has 6, then 6 - 4 = 2, 2 + 4 = 6, 6 - 4 - 2 = 0: left hanging, it dies of a's second attack."""
+    assert spirals("ah", "ha", "ah") == spiral(3, "end")
+    assert spirals("an", "na", "ah", sats={"a": 50, "b": 6}) == spiral(3, "death")
+
+
+def test_spirals_are_counted_and_their_lengths_averaged() -> None:
+    """The first takes rounds 0 and 1 and ends with a block, the second rounds 3 to 6, and ends the game."""
+    found = spirals("ah", "ha", "bh", "ah", "ha", "ah", "ha")
+    ends = {"spiral_ended_by_block": 1 / 2, "spiral_ended_by_end": 1 / 2}
+    assert found == {"spirals": 2, "spiral_length": (2 + 4) / 2, "longest_spiral": 4, **ends}
+
+
+def test_a_missed_high_five_may_begin_a_spiral_but_is_no_retaliation() -> None:
+    """A's high five misses in rounds 0 and 2; b attacks in round 1, and a meant no attack in round 2."""
+    seed = next(
+        s for s in range(999) if [happens(s, turn, "a", "miss", 50).winner for turn in (0, 2)] == ["yes"] * 2
+    )
+    assert spirals("hb", "ba", "hb", seed=seed, miss=50) == spiral(2, "high_five")
+
+
+def test_what_a_unit_does_to_others_neither_continues_a_spiral_nor_ends_it_with_a_high_five() -> None:
+    rounds = play_on(
+        game(sats=dict.fromkeys("abc", 50)),
+        {"a": "attack b", "b": "block", "c": "block"},
+        {"a": "block", "b": "attack a", "c": "block"},
+        {"a": "high_five c", "b": "block", "c": "attack b"},
+    )
+    found = figures(*rounds)
+    assert {name: value for name, value in found.items() if "spiral" in name and value} == spiral(2, "other")
 
 
 def test_mutual_cooperation_is_high_fives_that_paid_both_by_turns() -> None:

@@ -8,6 +8,7 @@ from engine.trust.acts import PAYOFFS
 from engine.trust.rules import resolve
 from engine.trust.state import Effect, Ruling
 from engine.trust.validation import Intent
+from engine.trust.view import observe
 from tests.trust.plays import game, play, play_on, seed_where
 
 THREE = {"a": 50, "b": 50, "c": 50}
@@ -97,26 +98,28 @@ def test_a_miss_is_drawn_for_each_unit_and_round_by_name() -> None:
     assert alone == draws[1:]
 
 
-def test_idleness_costs_three_from_the_third_turn_in_a_row() -> None:
+def test_do_nothing_costs_three_from_the_third_round_in_a_row() -> None:
     """50, 50, 50 - 3 = 47, 47 - 3 = 44."""
     rounds = play_on(game(), *[{"a": "do_nothing", "b": "block"}] * 4)
     assert [round_.sats["a"] for round_ in rounds] == [50, 50, 47, 44]
 
 
-def test_any_other_action_ends_a_row_of_idle_turns() -> None:
-    """Two idle turns, a block for 1, two idle turns: 50 - 1 = 49."""
+def test_any_other_action_ends_a_row_of_do_nothing() -> None:
+    """Two rounds of nothing, a block for 1, two rounds of nothing: 50 - 1 = 49."""
     lines = ["do_nothing", "do_nothing", "block", "do_nothing", "do_nothing"]
     rounds = play_on(game(), *[{"a": line, "b": "block"} for line in lines])
     assert rounds[-1].sats["a"] == 49
 
 
-def test_a_lost_answer_is_idle_but_nobody_chose_it() -> None:
+def test_a_lost_answer_is_do_nothing_but_nobody_chose_it() -> None:
     """Three lost answers cost the same as three pauses: 50 - 3 = 47."""
     rounds = play_on(game(), *[{"b": "block"}] * 3)
     assert rounds[-1].sats["a"] == 47
-    assert rounds[0].events("do_nothing") == [{"type": "do_nothing", "agent": "a", "chosen": False}]
+    lost = {"type": "do_nothing", "agent": "a", "chosen": False, "sats": 0}
+    assert rounds[0].events("do_nothing") == [lost]
+    assert rounds[2].events("do_nothing") == [{**lost, "sats": -3}]
     chosen = play(game(), a="do_nothing").events("do_nothing")[0]
-    assert chosen == {"type": "do_nothing", "agent": "a", "chosen": True}
+    assert chosen == {**lost, "chosen": True}
 
 
 def test_a_fumbled_action_is_nothing_and_costs_and_gives_nothing() -> None:
@@ -126,6 +129,18 @@ def test_a_fumbled_action_is_nothing_and_costs_and_gives_nothing() -> None:
     assert round_.sats == {"a": 46, "b": 54}
     assert round_.events("fumble") == [{"type": "fumble", "agent": "a", "action": "block"}]
     assert round_.after.unit["a"].idle == 1
+
+
+def test_a_fumbled_do_nothing_is_marked_as_any_other_failure() -> None:
+    """B's answer is lost, which is no action that could fail."""
+    round_ = play(game(fumble=100), a="do_nothing")
+    assert [event["agent"] for event in round_.events("fumble")] == ["a"]
+    assert [event["chosen"] for event in round_.events("do_nothing")] == [False, False]
+    history: list[Any] = [observe(round_.after, unit)["history"] for unit in "ab"]
+    assert [seen[-1]["you"]["action"] for seen in history] == [
+        "do_nothing (failed)",
+        "do_nothing (not chosen)",
+    ]
 
 
 def test_a_beg_that_fails_is_not_heard_and_costs_nothing() -> None:

@@ -61,7 +61,7 @@ def test_the_interval_is_the_mean_and_1_96_standard_errors() -> None:
     assert (blocker.rank, blocker.low, blocker.points, blocker.high) == (1, 0.5, 0.5, 0.5)
 
 
-def test_all_comparators_take_part() -> None:
+def test_all_policies_take_part() -> None:
     standing = round_robin(sorted(POLICIES.by_name), 1, 1)
     assert len(standing.places) == 11
     assert {len(row) for row in standing.points.values()} == {11}

@@ -42,11 +42,34 @@ def test_a_lost_answer_is_told_to_its_author_and_looks_like_a_pause_to_others() 
 
 def test_each_sees_everyones_sats_and_public_actions() -> None:
     view = observe(play(game(), a="high_five", b="high_five").after, "a")
-    assert view["units"] == [
-        {"id": "a", "team": "a", "sats": 53, "alive": True},
-        {"id": "b", "team": "b", "sats": 53, "alive": True},
-    ]
+    assert view["units"] == [{"id": "a", "sats": 53, "alive": True}, {"id": "b", "sats": 53, "alive": True}]
     assert view["opponents"] == ["b"]
+
+
+def test_teams_are_named_in_team_play_only() -> None:
+    view: Any = observe(play(game(sats={"a": 100, "b": 50}, victory="team"), a="replicate").after, "b")
+    assert [(unit["id"], unit["team"]) for unit in view["units"]] == [("a", "a"), ("a-2", "a"), ("b", "b")]
+
+
+def test_the_number_of_rounds_is_told_unless_the_horizon_is_hidden() -> None:
+    assert observe(game(), "a")["rounds"] == 30
+    assert "rounds" not in observe(game(hide_horizon=True), "a")
+
+
+def test_what_is_left_of_the_observers_budget_is_always_shown_if_it_is_known() -> None:
+    """A gets 8 of 10, so 2 are left, for b too."""
+    begged = play(game(observer="sparing(10,4)"), a="beg 8 for x").after
+    assert [observe(state, "b")["observer_budget"] for state in (game(observer="sparing(10,4)"), begged)] == [
+        10,
+        2,
+    ]
+
+
+def test_no_budget_is_shown_if_it_is_not_known_or_there_is_none() -> None:
+    hidden = play(game(observer="sparing(10,4)", observer_budget_known=False), a="beg 8 for x").after
+    for state in (hidden, game(observer="always"), game(observer="human")):
+        assert "observer_budget" not in observe(state, "a")
+    assert hidden.rulings["a"].reason == "I grant what I can."
 
 
 def test_a_unit_sees_what_its_own_change_is_made_of() -> None:

@@ -11,6 +11,8 @@ from engine.trust.state import State
 from engine.trust.tournament import play, playing_out
 from engine.trust.validation import validate
 from engine.trust.view import observe
+from engine.trust.world import TRUST
+from engine.turn import view_of
 from tests.trust.plays import game, said, seed_where
 from tests.trust.plays import play as play_round
 
@@ -23,7 +25,7 @@ def versus(name: str, script: str, state: State | None = None) -> str:
     answer: dict[str, Any] = {}
     done = ""
     for letter in script:
-        view = {**observe(state, "a"), "memory": {"notes": answer.get("memory", "")}}
+        view = {**observe(state, "a"), "memory": {"notes": answer.get("notes", "")}}
         answer = dict(POLICIES.by_name[name](view, Luck(1, state.turn, "a")))
         done += next((key for key, kind in LETTERS.items() if kind == answer["action"]), answer["action"])
         state = play_round(state, a=answer, b=LETTERS[letter]).after
@@ -45,7 +47,7 @@ def versus(name: str, script: str, state: State | None = None) -> str:
         ("simpleton", "aaahh", "hahaa"),
     ],
 )
-def test_each_comparator_does_as_its_definition_says(name: str, script: str, answers: str) -> None:
+def test_each_policy_does_as_its_definition_says(name: str, script: str, answers: str) -> None:
     assert versus(name, script) == answers
 
 
@@ -64,7 +66,7 @@ def test_a_racer_attacks_a_leader_near_the_threshold() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_every_comparator_but_random_replicates_when_it_can(name: str) -> None:
+def test_every_policy_but_random_replicates_when_it_can(name: str) -> None:
     actions = {
         POLICIES.by_name[name](observe(game(sats={"a": 100, "b": 50}), "a"), Luck(seed, 0, "a"))["action"]
         for seed in range(30)
@@ -115,13 +117,15 @@ def test_nobody_attacks_an_ally_but_blocks() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_no_comparator_says_anything_that_is_refused(name: str) -> None:
+def test_no_policy_says_anything_that_is_refused(name: str) -> None:
     for config in ({}, {"victory": "team", "threshold": 60}, {"alliances": [["a", "b"]]}):
         for n in (1, 2, 3, 4):
             state = game(sats=dict.fromkeys("abcd"[: max(2, n)], 50), miss=15, **config)
             for _ in range(12):
                 answers = {
-                    unit.id: POLICIES.by_name[name](observe(state, unit.id), Luck(3, state.turn, unit.id))
+                    unit.id: POLICIES.by_name[name](
+                        view_of(TRUST, state, {}, unit.id), Luck(3, state.turn, unit.id)
+                    )
                     for unit in state.living
                 }
                 round_ = play_round(state, **answers)
@@ -132,17 +136,34 @@ def test_no_comparator_says_anything_that_is_refused(name: str) -> None:
                     break
 
 
-def test_comparators_summarise_remember_and_rate() -> None:
-    state = play_round(game(), a="block", b="attack").after
-    answer = POLICIES.by_name["grudger"](observe(state, "a"), Luck(1, 1, "a"))
-    assert answer["summary_last_turn"] == "I did: block. b: attack."
-    assert answer["memory"] == 'Trust, 1 to 10: b 3. Ever attacked by: "b".'
-    assert answer["keeps_word_report"] == {"b": 3}
-    assert answer["aggressor_report"] == {"b": 3}
+def test_policies_summarise_note_and_rate() -> None:
+    state = play_round(game(sats=dict.fromkeys("abc", 50)), a="block", b="attack a", c="high_five b").after
+    answer = POLICIES.by_name["grudger"](view_of(TRUST, state, {}, "a"), Luck(1, 1, "a"))
+    assert answer["summary_last_turn"] == "I did: block. b: attack; c: high_five."
+    assert answer["notes"] == 'Ever attacked by: "b".'
+    assert answer["keeps_word_report"] == {"b": 3, "c": 6}
+    assert answer["aggressor_report"] == {"b": 3, "c": 1}
+
+
+def test_in_a_race_of_two_no_ratings_are_asked_for_and_no_policy_gives_any() -> None:
+    answer = POLICIES.by_name["grudger"](view_of(TRUST, game(), {}, "a"), Luck(1, 0, "a"))
+    assert {*answer} == {"action", "target", "reasoning", "summary_last_turn", "notes"}
+
+
+def test_alone_always_attack_does_nothing_and_the_others_beg_or_block() -> None:
+    state = game(sats={"a": 50, "b": 0})
+    alone = {
+        name: POLICIES.by_name[name](observe(state, "a"), Luck(1, 0, "a"))["action"]
+        for name in POLICIES.by_name
+    }
+    assert alone.pop("always-attack") == "do_nothing"
+    assert alone.pop("always-block") == "block"
+    alone.pop("random")
+    assert {*alone.values()} == {"beg"}
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_every_comparator_takes_noise_and_is_the_same_again(name: str) -> None:
+def test_every_policy_takes_noise_and_is_the_same_again(name: str) -> None:
     view = observe(game(), "a")
     texts = [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
     assert texts == [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
@@ -171,7 +192,7 @@ def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
     } <= codes
 
 
-def test_a_game_of_comparators_is_the_same_again() -> None:
+def test_a_game_of_policies_is_the_same_again() -> None:
     config = game(miss=15).config
     one = [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
     assert one == [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
