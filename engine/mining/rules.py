@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from engine.chance import draw, happens
 from engine.mining.actions import KINDS, Kind
-from engine.mining.state import Cell, ClaimNews, Deeds, News, Past, RaidNews, State
+from engine.mining.state import Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
 from engine.mining.validation import IDLE, Intent
 from engine.record import Draw, Event, message
 from engine.world import Resolved
@@ -263,7 +263,8 @@ def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> Stat
     claimed = books.claims.winners
     captured = {c: who for c, who in books.raids.captures.items() if c not in books.authority.returned}
     changed = claimed | captured
-    log = Past(state.turn, _news(books), _deeds(intents, books))
+    news = _news(books)
+    log = Past(state.turn, _tally(news), _deeds(intents, books), news)
     return replace(
         state,
         turn=state.turn + 1,
@@ -305,19 +306,34 @@ def _news(books: Books) -> News:
     return News(books.claims.news, tuple(raids), tuple(books.orders["defend"]))
 
 
-def _remembered(state: State, log: Past) -> tuple[Past, ...]:
-    """Return the rounds that agents may look back on: one, the window, or all.
+def _tally(news: News) -> Tally:
+    """Return the figures of a round for the rolling summary.
 
-    Source: docs/rules/mining.md#rolling-summary.
+    Source: docs/rules/mining.md#logs.
     """
-    past = (*state.past, log)
+    return Tally(
+        claimed=len(news.claims),
+        contested=sum(len(claim.claimants) > 1 for claim in news.claims),
+        defended=len(news.defended),
+        raided=len(news.raids),
+        taken=sum(raid.taken_by is not None for raid in news.raids),
+        returned=sum(raid.returned for raid in news.raids),
+    )
+
+
+def _remembered(state: State, log: Past) -> tuple[Past, ...]:
+    """Return the rounds that agents may look back on: one, the figures of the window, or all of all.
+
+    Source: docs/rules/mining.md#rolling-summary, docs/rules/mining.md#last-round.
+    """
     match state.config.visibility:
         case "last":
-            return past[-1:]
+            return (log,)
         case "window":
-            return past[-state.config.window :]
+            figures = [replace(past, news=News()) for past in state.past]
+            return (*figures, log)[-state.config.window :]
         case "full":
-            return past
+            return (*state.past, log)
 
 
 def _deeds(intents: Mapping[str, Intent], books: Books) -> dict[str, Deeds]:

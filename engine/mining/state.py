@@ -135,12 +135,28 @@ class Deeds:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """One round of the rolling summary: each figure counts plots."""
+
+    claimed: int
+    contested: int
+    defended: int
+    raided: int
+    taken: int
+    returned: int
+
+
+@dataclass(frozen=True, slots=True)
 class Past:
-    """The log of one round: what all may know about it, and what each agent did."""
+    """The log of one round: what all may know about it, and what each agent did.
+
+    `news` is empty for a round of which agents may only know the figures, so that states stay small.
+    """
 
     turn: int
-    news: News
+    tally: Tally
     deeds: Mapping[str, Deeds]
+    news: News = News()
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ Source: docs/rules/mining.md#what-an-agent-sees.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from functools import lru_cache
 
 from engine.mining.actions import KINDS
@@ -186,15 +187,7 @@ def _counts(config: MiningConfig, log: Past) -> JsonObject:
 
     Source: docs/rules/mining.md#rolling-summary.
     """
-    news = log.news
-    counts: dict[str, Json] = {
-        "turn": log.turn,
-        "claimed": len(news.claims),
-        "contested": sum(len(claim.claimants) > 1 for claim in news.claims),
-        "defended": len(news.defended),
-        "raided": len(news.raids),
-        "taken": sum(raid.taken_by is not None for raid in news.raids),
-    }
-    if config.authority == "adjudication":
-        counts["returned"] = sum(raid.returned for raid in news.raids)
-    return counts
+    figures = asdict(log.tally)
+    if config.authority != "adjudication":
+        del figures["returned"]
+    return {"turn": log.turn, **figures}
