@@ -6,6 +6,7 @@ run database, whose journal has the answers that arrived since then. The checkpo
 unread: they may be of another moment, and may know of a turn in progress what no journal has.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -71,7 +72,7 @@ async def play(
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
-    await saver.adelete_thread(run)
+    await _forget(saver, run, config)
     state, step = begin, cast("TurnState | Command[Any] | None", begin)
     yield state
     while not state["over"]:
@@ -83,6 +84,17 @@ async def play(
             step, said = Command(resume=said), None
         else:
             raise WaitingError(after["__interrupt__"][0].value)
+
+
+async def _forget(saver: BaseCheckpointSaver[str], run: str, config: RunnableConfig) -> None:
+    """Delete the checkpoints of a run. Raise sqlite3.DatabaseError if damage keeps some of them."""
+    await saver.adelete_thread(run)
+    try:
+        left = await saver.aget_tuple(config)
+    except (ValueError, TypeError, LookupError) as error:  # what damaged bytes are unpacked to
+        raise sqlite3.DatabaseError(f"a checkpoint is damaged: {error}") from error
+    if left is not None:
+        raise sqlite3.DatabaseError("a deleted checkpoint is still there")
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

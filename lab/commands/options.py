@@ -71,11 +71,11 @@ WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
 
 
 @contextmanager
-def opened(home: Path) -> "Iterator[Store]":
-    """Open the run database of a home folder."""
+def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
+    """Open the run database of a home folder; without `writes`, only to read it."""
     from lab.store.database import open_store
 
-    with open_store(home) as opened:
+    with open_store(home, writes=writes) as opened:
         yield opened
 
 

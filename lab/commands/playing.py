@@ -88,7 +88,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     options = run_options(
         world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
     )
-    with opened(home) as store:
+    with opened(home, writes=True) as store:
         begun = begin(store, options, Caps(max_calls, max_tokens, max_usd, max_seconds))
         ERR.print(Text(f"run {begun.id}"))
         _play(store, begun, as_json=as_json)
@@ -111,7 +111,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     from lab.play.playing import recap
 
     caps = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
-    with opened(home) as store:
+    with opened(home, writes=True) as store:
         found = store.find(run)
         found.check_versions()
         found = recap(store, found, {k: v for k, v in caps.items() if v is not None})
@@ -144,7 +144,7 @@ def answer(
     run, told = answering.told_options([run, *context.args])  # an option may stand before the run
     if told and whole is not None:
         raise UsageError("write single fields or --answer, not both")
-    with opened(home) as store:
+    with opened(home, writes=True) as store:
         found = store.find(run)
         found.check_versions()
         requests, form = answering.waiting(found), answering.asked_form(found)

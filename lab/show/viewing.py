@@ -77,7 +77,7 @@ def site(home: Path, host: str) -> Starlette:
         def endpoint(request: Request) -> Response:
             at = {**request.query_params, **request.path_params}
             try:
-                with open_store(home) as opened, opened.as_of_now():
+                with open_store(home, writes=False) as opened, opened.as_of_now():
                     return HTMLResponse(show(Pages(opened, link, live=True), at), headers=HEADERS)
             except LabError as error:
                 return _told(error, 404 if isinstance(error, UsageError) else 500)

@@ -8,14 +8,16 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 from filelock import FileLock, Timeout
@@ -577,20 +579,48 @@ class Store:
 
 
 @contextmanager
-def open_store(home: Path) -> Iterator[Store]:
-    """Open the run database of a home folder; create or migrate it as needed."""
-    path = home / "runs.db"
+def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
+    """Open the run database of a home folder; create or migrate it as needed.
+
+    Without `writes`, runs are only read. Then a home that is missing or read-only is fine, and stays as it
+    is: what it holds is read from a copy.
+    """
+    with nullcontext(home) if writes or _is_writable(home) else _copy_of(home) as folder:
+        yield from _opened(home, folder)
+
+
+def _is_writable(home: Path) -> bool:
+    """Return whether this process may write to the run database of a home."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(path, os.W_OK, effective_ids=effective) for path in (home, home / "runs.db"))
+
+
+@contextmanager
+def _copy_of(home: Path) -> Iterator[Path]:
+    """Yield a temporary folder with the run database of a home, as SQLite needs to write to read it."""
+    if home.exists() and not home.is_dir():
+        raise LabError(f"{home} is not a folder; choose another folder with --home")
+    with TemporaryDirectory(prefix="hobbes-") as folder:
+        for name in ("runs.db", "runs.db-wal"):
+            if (home / name).exists():
+                shutil.copyfile(home / name, Path(folder) / name)
+        yield Path(folder)
+
+
+def _opened(home: Path, folder: Path) -> Iterator[Store]:
+    """Yield the store of a home folder, whose files are in `folder`."""
+    path = folder / "runs.db"
     try:
-        (home / "locks").mkdir(parents=True, exist_ok=True)
+        (folder / "locks").mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
     except (OSError, sqlite3.Error) as error:
         raise LabError(f"cannot store runs in {home}: {error}; choose another folder with --home") from error
     try:
         db = Database(connection)
         # SQLite does not wait for another process that switches the same new file to WAL.
-        with FileLock(home / "locks" / "runs.lock", timeout=BUSY_SECONDS):
+        with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
-            _keep_a_copy_of_version_1(home, db)
+            _keep_a_copy_of_version_1(folder, db)
             migrations.apply(db)
             make_tables_of_the_record(db)
         connection.execute("pragma synchronous = normal")

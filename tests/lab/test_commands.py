@@ -373,9 +373,9 @@ def test_a_truncated_database_is_reported_and_left_as_it_is(cli: Cli, home: Path
 
 def test_an_impossible_home_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "choose another folder with --home" in str(
-        refused(cli, "runs", "--home", str(tmp_path / "file" / "home"))
-    )
+    for command, home in ((["run", "mining"], "file/home"), (["runs"], "file")):
+        told = refused(cli, *command, "--home", str(tmp_path / home))
+        assert "choose another folder with --home" in str(told)
 
 
 def test_corrupt_checkpoints_are_thrown_away(cli: Cli, home: Path) -> None:
@@ -486,7 +486,9 @@ def test_doctor_asks_for_models_below_an_address_with_a_query(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("home", "writable"), [("file", False), ("file/below", False), ("new/below", True)])
-def test_doctor_says_whether_runs_can_be_stored(cli: Cli, tmp_path: Path, home: str, writable: bool) -> None:
+def test_doctor_says_whether_runs_can_be_stored(
+    cli: Cli, tmp_path: Path, home: str, *, writable: bool
+) -> None:
     (tmp_path / "file").touch()
     told = json.loads(cli("doctor", "--json", "--home", str(tmp_path / home)).stdout)
     assert told["home_writable"] is writable

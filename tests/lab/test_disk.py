@@ -14,11 +14,13 @@ from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 
 import pytest
+from typer.testing import CliRunner
 
+from lab.cli import app
 from lab.errors import LabError
 from lab.play.playing import RunOptions
 from lab.store.database import open_store
-from tests.conftest import ROOT, Hobbes, missing
+from tests.conftest import ROOT, Cli, Hobbes, missing
 from tests.lab.play import played
 
 PLAY = ("run", "mining", "--agents", "6", "--rounds", "40", "--model", "policy:random", "--name", "small")
@@ -134,11 +136,12 @@ def locked() -> Iterator[Path]:
     """A home in which nothing can be written."""
     with TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        with open_store(home):
-            pass
+        with open_store(home) as opened:
+            played(opened, RunOptions("mining", 3, values={"rounds": 2}, name="kept"))
         for place in (home.parent, home, home / "locks"):
             place.chmod(0o555)
-        (home / "locks" / "runs.lock").chmod(0o444)
+        for file in (home / "locks" / "runs.lock", home / "runs.db"):
+            file.chmod(0o444)
         before = os.geteuid()
         if before == 0:  # whom no folder's mode binds
             os.seteuid(NOBODY)
@@ -146,6 +149,30 @@ def locked() -> Iterator[Path]:
         os.seteuid(before)
         for place in (home.parent, home, home / "locks"):
             place.chmod(0o755)
+
+
+READING = (
+    ["runs"],
+    ["trace", "kept", "1", "miner-01"],
+    ["verify", "kept"],
+    ["replay", "kept"],
+    ["compare", "kept", "kept"],
+    ["prompts", "render", "mining", "--run", "kept"],
+)
+
+
+@pytest.mark.parametrize("command", READING, ids=" ".join)
+def test_a_read_only_home_is_read(locked: Path, command: list[str]) -> None:
+    before = {path.name for path in locked.iterdir()}
+    done = CliRunner().invoke(app, [*command, "--home", str(locked)])
+    assert done.exit_code == 0, done.exception
+    assert done.stdout
+    assert {path.name for path in locked.iterdir()} == before
+
+
+def test_reading_makes_no_home(cli: Cli, home: Path) -> None:
+    assert "no runs yet" in cli("runs").stdout
+    assert not home.exists()
 
 
 def test_a_read_only_home_is_reported_in_one_line(locked: Path) -> None:
