@@ -471,11 +471,7 @@ def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
     state = start(world, setting)
     assert world.actors(state) == setting.agents
     assert world.prompts(setting.config)
-    assert world.action(setting.config).model_json_schema()["properties"].keys() >= {
-        "reasoning",
-        "keeps_word_report",
-        "aggressor_report",
-    }
+    assert "reasoning" in world.action(setting.config).model_json_schema()["properties"]
 
 
 @each_world

@@ -104,7 +104,7 @@ def states(draw: st.DrawFn) -> State:
     setting = settle(MINING, agents, draw(st.integers(0, 3)), config)
     rows, cols = setting.config.rows, setting.config.cols
     land = draw(st.text("." + "".join(agents), min_size=rows * cols, max_size=rows * cols))
-    ages = draw(st.text("01234", min_size=rows * cols, max_size=rows * cols))
+    ages = draw(st.text("0123", min_size=rows * cols, max_size=rows * cols))
     purses = draw(st.text("0123456789", min_size=8, max_size=8))
     owners = _grid([None if plot == "." else plot for plot in land], cols)
     since = _grid([None if plot == "." else int(age) for plot, age in zip(land, ages, strict=True)], cols)
