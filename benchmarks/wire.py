@@ -23,6 +23,7 @@ from lab.store.database import Run, Store, open_store
 from lab.wire.recording import environment
 from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
+from nodes.models import ModelSettings
 
 AGENTS, TURNS, DELAY, REPEATS = 10, 50, 0.05, 3
 IDEAL = TURNS * DELAY
@@ -93,7 +94,7 @@ def _timed(act: Callable[[], Awaitable[None]]) -> float:
 
 async def _bare(run: Run, prompts: Prompts) -> None:
     """Send the prompts turn by turn through the run's client."""
-    player = ChatPlayer("policy/guided", "", run.prompts)
+    player = ChatPlayer(ModelSettings(model="policy/guided"), "", run.prompts)
     for turn, asked in enumerate(prompts):
         await asyncio.gather(*(player.reply(Address(turn, agent), asked[agent]) for agent in asked))
     await player.close()

@@ -229,6 +229,8 @@ class World(Generic[C, S, I]):
     over(state)                      whether the game has ended
     scores(state)                    the score of each agent
     measures(history)                the figures of a whole run
+    formulas                         the formula of each measure by name; its docstring says what is measured.
+                                     In a name, AGENT stands for that of any agent
     arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
     load(setting, data)              the state of its JSON; raises ValueError for data of another shape
     state, intent                    convert states and intents to JSON and back
@@ -236,10 +238,12 @@ class World(Generic[C, S, I]):
     names(n)                         the default names of n agents
     default_agents                   the default number of agents
     picture(state)                   the state for people: rows of short words
+    in_picture(agents)               the word by which the picture shows an agent, where it is not its name
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
-                                     A message is an event of the type `message`, with `text` and, where it
-                                     is not to all, `to`
+                                     A field that names an actor says to whom it happened, or, if it is
+                                     called `from`, from whom something came. A message is an event of the
+                                     type `message`, with `text` and, where it is not to all, `to`
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
     viewer_key                       the key under which a view names its agent
@@ -264,6 +268,7 @@ class World(Generic[C, S, I]):
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
     measures: Callable[[Sequence[Played[S, I]]], tuple[Measure, ...]]
+    formulas: Mapping[str, Callable[..., object]]
     arithmetic: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
     load: Callable[[Setting[C], JsonObject], S]
     state: Codec[S]
@@ -276,6 +281,7 @@ class World(Generic[C, S, I]):
     events: Mapping[str, str]
     codes: Mapping[str, str]
     viewer_key: str = "you"
+    in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     observer: Observer[S, I] | None = None
 
 

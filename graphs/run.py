@@ -6,7 +6,6 @@ run database, whose journal has the answers that arrived since then. The checkpo
 unread: they may be of another moment, and may know of a turn in progress what no journal has.
 """
 
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -87,14 +86,14 @@ async def play(
 
 
 async def _forget(saver: BaseCheckpointSaver[str], run: str, config: RunnableConfig) -> None:
-    """Delete the checkpoints of a run. Raise sqlite3.DatabaseError if damage keeps some of them."""
+    """Delete the checkpoints of a run. Raise aiosqlite.DatabaseError if damage keeps some of them."""
     await saver.adelete_thread(run)
     try:
         left = await saver.aget_tuple(config)
     except (ValueError, TypeError, LookupError) as error:  # what damaged bytes are unpacked to
-        raise sqlite3.DatabaseError(f"a checkpoint is damaged: {error}") from error
+        raise aiosqlite.DatabaseError(f"a checkpoint is damaged: {error}") from error
     if left is not None:
-        raise sqlite3.DatabaseError("a deleted checkpoint is still there")
+        raise aiosqlite.DatabaseError("a deleted checkpoint is still there")
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

@@ -3,9 +3,10 @@
 import errno
 import os
 import sys
+from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import typer
 from rich.text import Text
@@ -20,10 +21,27 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    add_completion=False,
 )
 for group in (playing, proving, looking, tools, prompts):
     app.add_typer(group.app)
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001  typer's
+    """Print the version and exit."""
+    if asked:
+        typer.echo(f"hobbes {version('hobbes')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="show the version and exit"),
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:
@@ -32,7 +50,7 @@ def main() -> None:
         _prepare_streams()
         _check_arguments()
         try:
-            app()
+            app(prog_name="hobbes")  # also for `python -m hobbes`
         finally:
             sys.stdout.flush()
     except UsageError as error:
@@ -42,12 +60,13 @@ def main() -> None:
         _complain(error)
         sys.exit(1)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in {errno.ENOSPC, errno.EPIPE}:
             raise  # a bug
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python's flush at exit works
-        _complain(
-            LabError(f"cannot write the output: {error.strerror}; free disk space, or write it elsewhere")
-        )
+        if error.errno == errno.ENOSPC:  # otherwise the reader, such as `head`, has all that it wants
+            _complain(
+                LabError(f"cannot write the output: {error.strerror}; free disk space, or write it elsewhere")
+            )
         sys.exit(1)
 
 

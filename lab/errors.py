@@ -11,3 +11,7 @@ class HaltedRunError(LabError):
 
 class UsageError(LabError):
     """The request itself is wrong: exit code 2."""
+
+
+class MissingError(UsageError, LookupError):
+    """There is no such home, run, turn, agent or table: exit code 2."""

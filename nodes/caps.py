@@ -5,7 +5,8 @@ a run costs is not part of what it plays, so caps never change a digest.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -54,25 +55,34 @@ class Meter:
 
     def __init__(self, caps: Caps, spent: Spent, usd_of: Callable[[Reply], float | None]) -> None:
         self._caps = caps
-        self._spent = spent
         self._usd_of = usd_of
         self._began = time.monotonic() - spent.seconds
+        self.spent = spent
+        """What the run has cost so far."""
+        self.waiting: list[str] = []
+        """The agents whose calls are under way, in the order in which they were asked."""
         self.stop_reason = ""
         """Which cap stopped the run; empty until one does."""
 
-    def begin(self) -> None:
-        """Count a call that is about to be made. Raise HaltedError if a cap does not allow it."""
+    @contextmanager
+    def call(self, agent: str) -> Iterator[None]:
+        """Count a call to an agent while it is made. Raise HaltedError if a cap does not allow it."""
         # The first reason stays, so that every later call of the turn reports the same one.
         self.stop_reason = self.stop_reason or self._reached()
         if self.stop_reason:
             raise HaltedError(self.stop_reason)
-        self._spent.calls += 1
+        self.spent.calls += 1
+        self.waiting.append(agent)
+        try:
+            yield
+        finally:
+            self.waiting.remove(agent)
 
     def _reached(self) -> str:
         """Return which cap is reached or cannot be enforced; empty if all allow another call."""
-        self._spent.seconds = time.monotonic() - self._began
+        self.spent.seconds = time.monotonic() - self._began
         for name in Caps.__dataclass_fields__:
-            cap, spent = getattr(self._caps, name), getattr(self._spent, name)
+            cap, spent = getattr(self._caps, name), getattr(self.spent, name)
             if cap is not None and spent is None:
                 return f"--max-{name} {cap} cannot be enforced: the server reported no tokens for an answer"
             if cap is not None and spent >= cap:
@@ -83,7 +93,7 @@ class Meter:
         """Count the cost of a call that has ended. A call that brought no answer counts as free."""
         if reply.failure in NO_ANSWER:
             return
-        self._spent.add(_sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply))
+        self.spent.add(_sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply))
 
 
 def _sum(one: T | None, other: T | None) -> T | None:

@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import re
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -30,15 +31,14 @@ from nodes.calling import (
 )
 from nodes.follow_up import follow_up_prompt
 from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply
-from nodes.prompting import PromptSet, turn_text
+from nodes.models import ModelSettings, url_of
+from nodes.pacing import Pace
+from nodes.prompting import PromptSet, approximate_tokens, turn_text
 from nodes.reading import read
 from nodes.secrecy import safe_line, without_secrets
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The request header with the address of the call: `turn/agent/attempt`."""
-
-TIMEOUT = 120.0
-"""How many seconds one try may take."""
 
 LONGEST_BODY = 10_000_000
 """The most bytes of a response, compressed or not: ten for each character that reading accepts."""
@@ -46,22 +46,33 @@ LONGEST_BODY = 10_000_000
 TOO_MANY_TOKENS = 2**40
 """Token counts from here on are not believed. Smaller ones add up to a number that SQLite can hold."""
 
-AT_ONCE = 100
-"""How many requests to one model may be under way at the same time."""
-
-PORTS = range(1, 2**16)
-"""The valid port numbers."""
-
-NOT_A_URL = "OPENAI_BASE_URL is not a valid URL; write http://HOST:PORT/v1 or https://…"
-"""The error message does not quote the value, because it may contain a key."""
-
-JSON_OBJECT: Mapping[str, Any] = {"response_format": {"type": "json_object"}}
-"""The default parameters of a request."""
+OWN_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "user-agent",
+        ADDRESS_HEADER,
+    }
+)
+"""All headers that a server with a base URL of its own is sent."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
 
-OPTIONAL = ("response_format", "temperature", "max_completion_tokens", "max_tokens")
+OPTIONAL = (
+    "response_format",
+    "temperature",
+    "top_p",
+    "seed",
+    "reasoning_effort",
+    "max_completion_tokens",
+    "max_tokens",
+)
 """Parameters that a server may refuse. The request is then repeated without them."""
 
 OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
@@ -198,46 +209,68 @@ class PlainClient(openai.DefaultAioHttpClient):
             raise httpx2.RemoteProtocolError(str(error), request=request) from error
 
 
-class ChatPlayer:
-    """Asks a chat model. Key and base URL come from OPENAI_API_KEY and OPENAI_BASE_URL.
+def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
+    """Return a hook that takes every header out of a request which was not made for its server.
 
-    `parameters` are sent with each request. If the server refuses one, it is left out or sent under its other
-    name for the rest of the run. `answered` says whether the model has answered before in this run. Raise
-    ValueError if the key or the base URL cannot be used.
+    The client adds what it finds in the environment, for OpenAI: organization, project and custom headers.
+    """
+
+    async def hook(request: httpx2.Request) -> None:
+        for name in [name for name in request.headers if name not in OWN_HEADERS]:
+            del request.headers[name]
+        # After a redirect to another server there is none, and there must be none.
+        if "authorization" in request.headers:
+            request.headers["authorization"] = f"Bearer {key}"
+
+    return hook
+
+
+class ChatPlayer:
+    """Asks a chat model as its settings say.
+
+    If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
+    `name` is what error messages call the model. `answered` says whether the model has answered before in
+    this run. Raise ValueError if the key or the base URL cannot be used.
     """
 
     def __init__(
         self,
-        model: str,
+        settings: ModelSettings,
         system: str,
         prompts: PromptSet,
-        parameters: Mapping[str, Any] = JSON_OBJECT,
         *,
+        name: str = "",
         answered: bool = False,
     ) -> None:
-        self._model = model
+        self._model = settings.model
+        self._timeout = settings.timeout
         self._system = system
         self._prompts = prompts
-        self._asked = dict(parameters)
-        self._parameters = dict(parameters)
+        self._asked = settings.parameters(prompts.schema)
+        self._parameters = dict(self._asked)
         self._refused: set[str] = set()
-        self._breaker = Breaker(f"openai:{model}", answered=answered)
-        self._at_once = asyncio.Semaphore(AT_ONCE)
-        base = server_address()
+        self._breaker = Breaker(name or f"openai:{settings.model}", answered=answered)
+        self._pace = Pace(settings)
+        base, key = server_address(settings), settings.api_key() or "none"
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = PlainClient(
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
             limits=httpx2.Limits(
-                max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE, keepalive_expiry=300
+                max_connections=settings.parallel,
+                max_keepalive_connections=settings.parallel,
+                keepalive_expiry=300,
             ),
-            timeout=httpx2.Timeout(TIMEOUT, connect=10.0),
-            event_hooks={"response": [_bound]},
+            timeout=httpx2.Timeout(settings.timeout, connect=10.0),
+            event_hooks={
+                "request": [_only_own_headers(key)] if settings.base_url else [],
+                "response": [_bound],
+            },
             params=base.params,  # not in base_url: openai's client would append the path after the query
         )
         self._chat = LeanChat(
-            model=model,
+            model=settings.model,
             base_url=str(base.copy_with(query=None)) or None,
-            api_key=SecretStr(os.environ.get("OPENAI_API_KEY") or "none"),
+            api_key=SecretStr(key),
             max_retries=0,
             disable_streaming=True,
             use_responses_api=False,
@@ -264,14 +297,21 @@ class ChatPlayer:
         Raise HaltedError if the provider is gone before the call has an outcome.
         """
         began, tries = time.monotonic(), 0
-        self._breaker.begun()
         messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.turn)]
+
+        tokens = approximate_tokens(prompt.system) + approximate_tokens(prompt.turn)
 
         async def one_try() -> tuple[AIMessage, str]:
             nonlocal tries
-            self._breaker.check()
-            tries += 1
-            return await self._try(messages, address)
+            async with self._pace.slot(tokens) as sent:
+                self._breaker.check()
+                if not tries:  # a call that waits for a limit is not under way: it cannot bring an answer
+                    self._breaker.begun()
+                tries += 1
+                message, without = await self._try(messages, address)
+                told = _tokens(message)
+                sent.tokens = tokens if None in told else sum(filter(None, told))
+                return message, without
 
         try:
             message, without = await with_retries(one_try)
@@ -285,18 +325,17 @@ class ChatPlayer:
 
     async def _try(self, messages: list[BaseMessage], address: Address) -> tuple[AIMessage, str]:
         """Return the answer of one try, with a note on unsent parameters; otherwise raise TryFailedError."""
-        async with self._at_once:
-            sent = dict(self._parameters)
-            try:
-                # The client's own timeout starts again with each byte, and some servers send blanks to wait.
-                async with asyncio.timeout(TIMEOUT):
-                    return await self._chat.complete(messages, address, sent), self._unsent(sent)
-            except (openai.OpenAIError, TimeoutError) as error:
-                failure = failure_of(error)
-                if refused := _refused_parameter(error, failure, sent):
-                    self._do_without(refused)
-                    raise TryFailedError(failure.message, tries=TRIES, pause=0, about="request") from error
-                raise failure from error
+        sent = dict(self._parameters)
+        try:
+            # The client's own timeout starts again with each byte, and some servers send blanks to wait.
+            async with asyncio.timeout(self._timeout):
+                return await self._chat.complete(messages, address, sent), self._unsent(sent)
+        except (openai.OpenAIError, TimeoutError) as error:
+            failure = failure_of(error)
+            if refused := _refused_parameter(error, failure, sent):
+                self._do_without(refused)
+                raise TryFailedError(failure.message, tries=TRIES, pause=0, about="request") from error
+            raise failure from error
 
     def _do_without(self, refused: str) -> None:
         """Leave a refused parameter out from now on, or use its other name if that was not refused."""
@@ -317,7 +356,7 @@ class ChatPlayer:
     def _answered(self, message: AIMessage, without: str) -> Reply:
         """Return the reply for an answer. `error` notes what was unusual about it."""
         metadata, kept = message.response_metadata, message.additional_kwargs
-        usage: Mapping[str, Any] = message.usage_metadata or {}
+        tokens_in, tokens_out = _tokens(message)
         tools = f"tool calls and no content: {kept['tools']}" if kept["tools"] and not message.text else ""
         odd = [without, tools or str(kept["refusal"] or "")]
         return Reply(
@@ -326,8 +365,8 @@ class ChatPlayer:
             _storable(kept["reasoning"]),
             Outcome.REFUSED if kept["refusal"] else ended(finished(metadata), message.text),
             safe_line("; ".join(note for note in odd if note)),
-            tokens_in=_count(usage.get("input_tokens")),
-            tokens_out=_count(usage.get("output_tokens")),
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
         )
 
     def _named(self, name: str) -> str:
@@ -350,29 +389,21 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     if failure.message.startswith(CONTEXT_OVERFLOW):  # its text may name max_tokens, which is not refused
         return None
     text = f"{error.param} {failure.message}"
-    return next((name for name in OPTIONAL if name in sent and name in text), None)
+    named = (name for name in OPTIONAL if name in sent and re.search(rf"\b{name}\b", text))
+    return next(named, None)
 
 
-def server_address() -> httpx2.URL:
-    """Return the base URL of the server, empty for OpenAI's own.
+def server_address(settings: ModelSettings) -> httpx2.URL:
+    """Return the base URL of a model's server, empty for OpenAI's own.
 
-    Raise ValueError if the URL is not valid or names a user, or if the key cannot be sent in a header. The
-    message quotes neither, since both may be secrets.
+    Raise ValueError if OPENAI_BASE_URL is not valid or names a user. The message does not quote it.
     """
-    said = os.environ.get("OPENAI_BASE_URL", "")
+    if settings.base_url:
+        return url_of(settings.base_url)
     try:
-        address = httpx2.URL(said)
-    except (httpx2.InvalidURL, ValueError):
-        raise ValueError(NOT_A_URL) from None
-    somewhere = address.scheme in {"http", "https"} and address.host and address.port in {None, *PORTS}
-    if said and (not somewhere or any(character.isspace() for character in said)):
-        raise ValueError(NOT_A_URL)
-    if address.userinfo:  # the transport refuses to send both a user and a key
-        raise ValueError("OPENAI_BASE_URL contains a user name; put the key in OPENAI_API_KEY instead")
-    key = os.environ.get("OPENAI_API_KEY", "")
-    if not (key.isascii() and key.isprintable()):
-        raise ValueError("OPENAI_API_KEY contains a character that a key cannot have")
-    return address
+        return url_of(os.environ.get("OPENAI_BASE_URL", ""))
+    except ValueError as error:
+        raise ValueError(f"OPENAI_BASE_URL {error}") from None
 
 
 def ended(finish: Outcome | None, text: str) -> Outcome | None:
@@ -384,6 +415,12 @@ def ended(finish: Outcome | None, text: str) -> Outcome | None:
         parsed = read("", Reply(text, ""))
         return Outcome.TRUNCATED if parsed.found_as is FoundAs.REPAIRED else None
     return None if finish is Outcome.ANSWERED else finish
+
+
+def _tokens(message: AIMessage) -> tuple[int | None, int | None]:
+    """Return the token counts of prompt and answer, None for a count that the server did not give."""
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    return _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
 
 
 def _count(tokens: object) -> int | None:

@@ -20,7 +20,7 @@ class HumanPlayer:
         """Stop the run. The value that it is resumed with is the answer."""
         said = interrupt({"address": str(address), "asked": prompt.turn})
         text = said if isinstance(said, str) else canonical(said)
-        return Reply(text, PlayerKind.HUMAN, tokens_in=0, tokens_out=0)
+        return Reply(text, PlayerKind.HUMAN, tokens_in=0, tokens_out=0, player=PlayerKind.HUMAN)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
         """Return None: a person is asked only once per turn."""

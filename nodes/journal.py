@@ -79,6 +79,8 @@ class Reply:
     milliseconds: int = 0
     tries: int = 1
     """How often the request was sent. Every try but the last ended in a transient error."""
+    player: str = ""
+    """The spec of the player that replied; empty for a call of an earlier version of hobbes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ All of them return text, which is read and validated in the same way.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,19 +17,20 @@ from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
 from nodes.human import HumanPlayer
 from nodes.journal import Address, PlayerKind, Prompt, Reply, policy_model
+from nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from nodes.prompting import PromptSet, system_text
 
 if TYPE_CHECKING:
     from nodes.chat import ChatPlayer
+
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+"""The name that a models file gives to a model."""
 
 SPEC = re.compile(
     r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
     r"|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?"
 )
 """How people name a player."""
-
-HIGHEST_TEMPERATURE = 2
-"""The highest temperature that the chat-completions protocol allows."""
 
 
 class Player(Protocol):
@@ -63,21 +64,29 @@ class Players(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A parsed player spec: `openai:NAME?temperature=0.5&max_tokens=800` or `policy:NAME?noise=0.1`."""
+    """A parsed player spec.
+
+    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1`, or a name of a models file.
+    """
 
     kind: PlayerKind
     name: str
     noise: float = 0.0
-    parameters: tuple[tuple[str, float], ...] = ()
+    settings: ModelSettings | None = None
+    """The settings of a chat model, None for a scripted policy."""
 
 
-def parse_spec(policies: Policies, spec: str) -> Spec:
-    """Parse a spec. Raise ValueError if it is malformed or names an unknown policy."""
+def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spec:
+    """Parse a spec. Raise ValueError if it is malformed or names an unknown policy or model."""
+    if spec in models:
+        return Spec(PlayerKind.CHAT, spec, settings=models[spec])
     found = SPEC.fullmatch(spec)
     if found is None:
-        raise ValueError(f"{spec!r} is not a model spec; write openai:NAME or policy:NAME?noise=0.1")
+        known = f" or a name of the models file: {', '.join(models)}" if models else ""
+        raise ValueError(f"{spec!r} is not a model spec; write openai:NAME or policy:NAME?noise=0.1{known}")
     if found["model"]:
-        return Spec(PlayerKind.CHAT, found["model"], parameters=_parameters(found["parameters"]))
+        settings = _with_parameters(found["model"], found["parameters"])
+        return Spec(PlayerKind.CHAT, found["model"], settings=settings)
     if found["policy"] not in policies.by_name:
         raise ValueError(f"there is no policy {found['policy']!r}; policies: {', '.join(policies.by_name)}")
     try:
@@ -89,24 +98,21 @@ def parse_spec(policies: Policies, spec: str) -> Spec:
     return Spec(PlayerKind.POLICY, found["policy"], noise)
 
 
-def _parameters(said: str) -> tuple[tuple[str, float], ...]:
-    """Parse the parameters of each request. Raise ValueError if one is malformed or out of range."""
+def _with_parameters(model: str, said: str) -> ModelSettings:
+    """Return the settings that a spec says. Raise ValueError if a parameter is malformed or out of range."""
     given: dict[str, float] = {}
-    for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
-        try:
+    try:
+        for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
             given[name] = float(value) if name == "temperature" else int(value)
-        except ValueError as error:
-            raise ValueError(
-                f"{name}={value}: temperature must be a number, max_tokens a whole number"
-            ) from error
-    if not 0 <= given.get("temperature", 0) <= HIGHEST_TEMPERATURE or given.get("max_tokens", 1) < 1:
+        return ModelSettings.model_validate({"model": model, **given})
+    except ValueError as error:
         raise ValueError(
-            f"{said[1:]}: temperature must be from 0 to {HIGHEST_TEMPERATURE}, max_tokens at least 1"
-        )
-    return tuple(given.items())
+            f"{said[1:]}: temperature must be a number from 0 to {HIGHEST_TEMPERATURE}, "
+            "max_tokens a whole number of at least 1"
+        ) from error
 
 
-def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
+def deal(world: AnyWorld, mix: str, agents: Iterable[str], models: Models = NO_MODELS) -> dict[str, str]:
     """Return each agent's player spec, from a mix such as `openai:gpt-5-mini*4,policy:random*6`.
 
     Specs are dealt to the agents in order. One spec may come without `*N`; it takes all remaining agents.
@@ -121,7 +127,7 @@ def deal(world: AnyWorld, mix: str, agents: Iterable[str]) -> dict[str, str]:
         raise ValueError(f"model mix {mix!r} does not add up to {len(names)} agents; write SPEC*N,SPEC*N")
     dealt = [spec for spec, count in counts for _ in range(left if count is None else count)]
     for spec in set(dealt):
-        parse_spec(world.policies, spec)
+        parse_spec(world.policies, spec, models)
     return dict(zip(names, dealt, strict=True))
 
 
@@ -148,18 +154,19 @@ class PolicyPlayer:
 
 
 class Metered:
-    """A player whose calls are counted, and stopped by the run's caps."""
+    """A player whose calls are counted, and stopped by the run's caps. Its replies say its spec."""
 
-    def __init__(self, player: Player, meter: Meter) -> None:
+    def __init__(self, player: Player, spec: str, meter: Meter) -> None:
         self._player = player
+        self._spec = spec
         self._meter = meter
         self.prompt = player.prompt
         self.follow_up = player.follow_up
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return the reply. Raise HaltedError if a cap does not allow another call."""
-        self._meter.begin()
-        reply = await self._player.reply(address, prompt)
+        with self._meter.call(address.agent):
+            reply = replace(await self._player.reply(address, prompt), player=self._spec)
         self._meter.ended(reply)
         return reply
 
@@ -167,23 +174,26 @@ class Metered:
 class RunPlayers:
     """The players of one run. Each spec has one player, for all the agents that it is dealt to.
 
-    With a meter, calls are counted and the run's caps enforced. `answered` says whether any call of the run
-    was ever answered, before it was resumed; then a model's provider is given up later (nodes/calling.py).
+    `models` has the settings of the models that the run took from a models file. With a meter, calls are
+    counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
+    was resumed; the providers of these are given up later (nodes/calling.py).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  everything that a run's players depend on
         self,
         world: AnyWorld,
         setting: Setting[Any],
         prompts: PromptSet,
         meter: Meter | None = None,
         *,
-        answered: bool = False,
+        models: Models = NO_MODELS,
+        answered: Collection[str] = (),
     ) -> None:
         self._world = world
         self._setting = setting
         self._prompts = prompts
         self._meter = meter
+        self._settings = models
         self._answered = answered
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
@@ -196,40 +206,43 @@ class RunPlayers:
     def named(self, spec: str) -> Player:
         """Return the player of a spec; it is made when it is first needed."""
         if spec not in self._players:
-            parsed = parse_spec(self._world.policies, spec)
+            parsed = parse_spec(self._world.policies, spec, self._settings)
             self._players[spec] = (
                 PolicyPlayer(self._world, parsed, self._setting.seed)
-                if parsed.kind is PlayerKind.POLICY
-                else self._model(parsed, self._system, self._prompts)
+                if parsed.settings is None
+                else self._model(spec, parsed.settings, self._system, self._prompts)
             )
-        return self._counted(self._players[spec])
+        return self._counted(self._players[spec], spec)
 
     def observing(self, spec: str) -> Player:
         """Return the observer's player, a person or a model; it is made when it is first needed."""
         name = f"observer {spec}"
         if name not in self._players:
-            model = parse_spec(self._world.policies, spec) if spec != PlayerKind.HUMAN else None
+            settings = None
+            if spec != PlayerKind.HUMAN:
+                settings = parse_spec(self._world.policies, spec, self._settings).settings
             # An observer has no turn template; it gets the requests as JSON and nothing else.
             alone = replace(self._prompts, turn="{{ view }}")
             self._players[name] = (
-                HumanPlayer() if model is None else self._model(model, self._prompts.observer, alone)
+                self._model(spec, settings, self._prompts.observer, alone) if settings else HumanPlayer()
             )
-        return self._counted(self._players[name])
+        return self._counted(self._players[name], spec)
 
-    def _model(self, spec: Spec, system: str, prompts: PromptSet) -> Player:
+    def _model(self, spec: str, settings: ModelSettings, system: str, prompts: PromptSet) -> Player:
         """Return a new chat player."""
         # Imported late: the client takes longer to import than a small run of policies takes to play.
-        from nodes.chat import JSON_OBJECT, ChatPlayer  # noqa: PLC0415
+        from nodes.chat import ChatPlayer  # noqa: PLC0415
 
-        parameters = {**JSON_OBJECT, **dict(spec.parameters)}
-        self._models.append(ChatPlayer(spec.name, system, prompts, parameters, answered=self._answered))
+        name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
+        answered = spec in self._answered
+        self._models.append(ChatPlayer(settings, system, prompts, name=name, answered=answered))
         return self._models[-1]
 
-    def _counted(self, player: Player) -> Player:
+    def _counted(self, player: Player, spec: str) -> Player:
         """Return the player with its calls counted, unless it is a person, whose answers cost nothing."""
         if self._meter is None or isinstance(player, HumanPlayer):
             return player
-        return Metered(player, self._meter)
+        return Metered(player, spec, self._meter)
 
     def stop_reason(self) -> str:
         """Return which cap is reached or which provider is gone; empty if calls can be made."""

@@ -40,7 +40,10 @@ VIEW = frozenset({"view"})
 _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
-_RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
+RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
+
+# Say in a system template what the variant is about, and how much its advice gives away.
+_ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
 
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -69,7 +72,7 @@ class PromptSet:
 
     def place(self, part: str) -> str:
         """Name the file of one part, `system` or `turn`."""
-        return _name(folder_of(self.world, self.variant) / f"{part}.{self.lang}.md")
+        return name_of(folder_of(self.world, self.variant) / f"{part}.{self.lang}.md")
 
 
 def is_path(variant: str) -> bool:
@@ -85,7 +88,7 @@ def folder_of(world_name: str, variant: str) -> Path:
 def variants(world: AnyWorld) -> tuple[str, ...]:
     """Return the variants of a world: those of this checkout, and the path of its default if it is one."""
     names = {file.parent.name for file in (ROOT / world.name).glob("*/*.md")}
-    default = world.prompts(_default_setting(world).config)
+    default = world.prompts(default_setting(world).config)
     return (*sorted(names), *([default] if is_path(default) else []))
 
 
@@ -95,18 +98,31 @@ def languages(world_name: str, variant: str) -> tuple[str, ...]:
     return tuple(sorted(file.name.split(".")[1] for file in files))
 
 
+def about(world_name: str, variant: str) -> dict[str, str]:
+    """Return what a variant says about itself: `about`, `advice`, or neither.
+
+    Both stand in comments of its system template; if languages say different things, the first one counts.
+    """
+    said: dict[str, str] = {}
+    for lang in reversed(languages(world_name, variant)):
+        file = folder_of(world_name, variant) / f"system.{lang}.md"
+        text = file.read_text(encoding="utf-8", errors="replace")
+        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(text)}
+    return said
+
+
 def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None = None) -> PromptSet:
     """Load and check a variant in one language, for a config or else the world's defaults.
 
     The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
-    config = config or _default_setting(world).config
+    config = config or default_setting(world).config
     folder = folder_of(world.name, variant)
     if is_path(variant):
         _check_folder(folder)
     else:
         _known("variant", f"prompts/{world.name}", variant, variants(world))
-    _known("language", _name(folder), lang, languages(world.name, variant))
+    _known("language", name_of(folder), lang, languages(world.name, variant))
     prompts = PromptSet(
         world.name,
         variant,
@@ -116,20 +132,41 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, config: Config | None
         schema=answer_schema(world, config),
     )
     # A trial rendering, since some mistakes appear only then; nothing is kept of it.
-    system_text(prompts, _default_setting(world))
+    system_text(prompts, default_setting(world))
     _check_turn(prompts)
     if world.observer is not None:
         return replace(prompts, observer=_observer_text(world, folder, lang, config))
     return prompts
 
 
-def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
-    """Render what an observer that is a model is told; the file may stand in the folder of the variant."""
+def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
+    """Yield the files of a variant that can be loaded, with those that it includes."""
+    folder = folder_of(world.name, variant)
+    for file in (folder / f"system.{lang}.md", folder / f"turn.{lang}.md"):
+        yield file
+        for found in _INCLUDE.finditer(file.read_text(encoding="utf-8-sig")):
+            yield _shared(world, folder, found["name"])
+    if world.observer is not None:
+        yield _observer_file(world, folder, lang)
+
+
+def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
+    """Yield the files in prompts/<world>/ that variants of a language share."""
+    yield from sorted((ROOT / world.name).glob(f"*.{lang}.md"))
+
+
+def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
+    """Return the text of an observer that is a model: in the folder of the variant, or shared by variants."""
     file = folder / f"observer.{lang}.md"
-    file = file if file.exists() else _shared(world, folder, file.name)
+    return file if file.exists() else _shared(world, folder, file.name)
+
+
+def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
+    """Render what an observer that is a model is told."""
+    file = _observer_file(world, folder, lang)
     ruling = one_line_json(world.observer.ruling(()).model_json_schema()) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
-    return _render(_name(file), _template(_read(file, values)), values)
+    return _render(name_of(file), _template(_read(file, values)), values)
 
 
 def answer_schema(world: AnyWorld, config: Config) -> str:
@@ -159,7 +196,7 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
     """
     file = ROOT / f"follow_up.{lang}.md"
     values = {"answer": answer, "refused": rejections, "turn": turn}
-    return _render(_name(file), _template(_read(file, values.keys()).rstrip()), values)
+    return _render(name_of(file), _template(_read(file, values.keys()).rstrip()), values)
 
 
 def one_line_json(value: Json) -> str:
@@ -170,7 +207,7 @@ def one_line_json(value: Json) -> str:
 
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
-    return tuple(found["name"] for found in _RULE.finditer(template))
+    return tuple(found["name"] for found in RULE.finditer(template))
 
 
 def approximate_tokens(text: str) -> int:
@@ -248,7 +285,7 @@ def _placeholders_of(world: AnyWorld) -> frozenset[str]:
     return frozenset({*world.config.model_fields, "agents", "schema"})
 
 
-def _default_setting(world: AnyWorld) -> Setting[Any]:
+def default_setting(world: AnyWorld) -> Setting[Any]:
     """Return a world's setting with the default agents and the default config."""
     return settle(world, world.names(world.default_agents), 0, {})
 
@@ -259,9 +296,9 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
         lambda found: _read(_shared(world, file.parent, found["name"]), known), _read(file, known)
     )
     if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
-        shared = _name(_above(file.parent))
+        shared = name_of(_above(file.parent))
         raise PromptError(
-            f'{_name(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
+            f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
         )
     return text
 
@@ -274,17 +311,17 @@ def _read(file: Path, known: Collection[str]) -> str:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise PromptError(f"{_name(file)}: {error.strerror}") from error
+        raise PromptError(f"{name_of(file)}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise PromptError(f"{_name(file)}: not UTF-8 at byte {error.start}") from error
+        raise PromptError(f"{name_of(file)}: not UTF-8 at byte {error.start}") from error
     try:
         _JINJA.compile(text)
     except TemplateSyntaxError as error:
-        raise PromptError(f"{_name(file)}, line {error.lineno}: {_first_line(error)}") from error
+        raise PromptError(f"{name_of(file)}, line {error.lineno}: {_first_line(error)}") from error
     unknown = sorted(find_undeclared_variables(_JINJA.parse(text)) - set(known))
     if unknown:
         raise PromptError(
-            f"{_name(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
+            f"{name_of(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
         )
     return text
 
@@ -306,7 +343,7 @@ def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
     """Yield the problems of rendering the system text under each treatment, without repeats."""
     place, template = prompts.place("system"), _template(prompts.system)
     baseline: dict[str, Json] = {
-        **_default_setting(world).config.model_dump(mode="json"),
+        **default_setting(world).config.model_dump(mode="json"),
         "agents": world.default_agents,
         "schema": prompts.schema,
     }
@@ -384,7 +421,7 @@ def _vocabulary(template: str) -> set[str]:
     return {f"placeholder {name}" for name in placeholders} | {f"rule {name}" for name in rules_of(template)}
 
 
-def _name(file: Path) -> str:
+def name_of(file: Path) -> str:
     """Return the name of a file as people say it: from the checkout, or as it was given."""
     return (file.relative_to(ROOT.parent) if file.is_relative_to(ROOT) else file).as_posix()
 

@@ -12,6 +12,9 @@ LONGEST_LINE = 500
 SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """Environment variables whose values are removed: an error message may quote the wrong key."""
 
+_read: set[str] = set()
+"""Further variables whose values are removed: each from which a key was read."""
+
 ADDRESS = "OPENAI_BASE_URL"
 """The environment variable whose value may contain secrets: http://user:secret@host/v1?key=secret."""
 
@@ -23,6 +26,12 @@ SHORTEST_SECRET = 8
 
 KEY = re.compile(r"\bsk-[\w*.-]{8,}")
 """Text that looks like a key. Servers often quote a key in part, with asterisks."""
+
+
+def key_in(variable: str) -> str:
+    """Return the key in an environment variable, empty if it is not set. From now on it is a secret."""
+    _read.add(variable)
+    return os.environ.get(variable, "")
 
 
 def safe_line(text: str) -> str:
@@ -72,7 +81,13 @@ def _hex(digits: str) -> str:
 
 def secrets() -> Iterator[tuple[str, str]]:
     """Yield the secrets in the environment, each after the name of its variable."""
-    every = [*((name, os.environ.get(name, "")) for name in SECRETS), *((ADDRESS, s) for s in _in_address())]
+    variables = dict.fromkeys((*SECRETS, *sorted(_read)))
+    every = [
+        *((name, os.environ.get(name, "")) for name in variables),
+        *((ADDRESS, s) for s in _in_address()),
+    ]
+    # The longest comes first: one secret may be the beginning of another.
+    every.sort(key=lambda pair: -len(pair[1]))
     return ((name, secret) for name, secret in every if len(secret) >= SHORTEST_SECRET)
 
 

@@ -13,6 +13,7 @@ from hypothesis import settings
 from typer.testing import CliRunner, Result
 
 from lab.cli import app
+from lab.show.terminal import ERR, OUT
 from lab.store.database import Store, open_store
 from nodes import calling
 
@@ -62,6 +63,8 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.setenv("COLUMNS", "200")
+    for console in (OUT, ERR):  # pytest-xdist sets COLUMNS before they are made, which would fix their width
+        monkeypatch.setattr(console, "_width", None)
 
 
 @pytest.fixture(autouse=True)

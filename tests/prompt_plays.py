@@ -53,6 +53,7 @@ from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.world import AnyWorld, settle
 from engine.worlds import WORLDS
 from nodes import prompting
+from nodes.prompt_warnings import prompt_warnings
 from nodes.prompting import PromptError, PromptSet, check_prompts, load_prompts, system_text, turn_text
 
 Numbers: TypeAlias = set[float]
@@ -381,6 +382,16 @@ class PromptTests:
     def test_the_prompts_hold_under_every_treatment(self, variant: Template) -> None:
         problems = check_prompts(variant.world, variant.prompts)
         assert not problems, "\n".join(problems)
+
+    def test_a_shipped_variant_has_no_warnings(self, shipped_variant: Template) -> None:
+        found = prompt_warnings(shipped_variant.world, shipped_variant.variant, shipped_variant.lang)
+        assert list(found) == []
+
+    def test_a_shipped_variant_says_how_much_it_advises(self, shipped_variant: Template) -> None:
+        said = prompting.about(shipped_variant.world_name, shipped_variant.variant)
+        assert said.keys() == {"about", "advice"}
+        if said["advice"] == "rules only":
+            assert not [rule for rule in shipped_variant.rules if rule.startswith("advice-")]
 
     def test_each_shipped_template_is_there_and_the_first_is_the_default(self) -> None:
         there = {(template.variant, template.lang) for template in self.prompts.templates()}

@@ -25,6 +25,7 @@ from lab.wire.serving import stand_in
 from nodes import prompting
 from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
+from nodes.models import ModelSettings
 from nodes.prompting import PromptSet
 from tests.conftest import Hobbes
 
@@ -133,7 +134,9 @@ def test_a_call_that_was_not_recorded_is_an_error_that_names_its_address(tmp_pat
     path = recorded(tmp_path)
 
     async def ask(address: Address) -> None:
-        player = ChatPlayer("policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""))
+        player = ChatPlayer(
+            ModelSettings(model="policy/guided"), "system", PromptSet("mining", "guided", "en", "", "", "")
+        )
         try:
             await player.reply(address, Prompt("system", "turn"))
         finally:

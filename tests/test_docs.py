@@ -16,10 +16,9 @@ from engine.worlds import WORLDS
 from lab.cli import app
 from lab.play.playing import RunOptions
 from lab.play.stepping import PARTS, step
-from lab.show.exporting import tables
 from lab.store.database import Store
 from lab.store.schema import migrations
-from lab.store.tables import JSON_COLUMNS
+from lab.store.tables import JSON_COLUMNS, TABLES, table_of
 from tests.lab.play import played
 
 ROOT = Path(__file__).parents[1]
@@ -141,7 +140,8 @@ def test_what_the_page_calls_json_is_json(trust: Store) -> None:
 
 def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -> None:
     rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
-    found = {table.name: list(table.columns) for table in tables(trust, trust.find("last"))}
+    everything = [table_of(trust, trust.find("last"), name) for name in TABLES]
+    found = {table.name: list(table.columns) for table in everything}
     assert set(found) == {*described(), *rows} - {"run.json", "runs", "texts"}
     for name, columns in found.items():
         of_page = [column for column, _, _ in described().get(name, [])]
@@ -169,6 +169,12 @@ def test_the_page_describes_what_run_prints(home: Path) -> None:
 def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
     unit = trust.find("last").setting.agents[0]
     assert keys("hobbes trace RUN --json") == list(told(home, "trace", "last")[0])
+    matches = [
+        found
+        for words in (("--event", "beg"), ("--grep", "."))
+        for found in told(home, "trace", "last", *words)
+    ]
+    assert set(keys("hobbes trace RUN --event TYPE --json")) == {key for found in matches for key in found}
     assert keys("hobbes trace RUN TURN --json") == list(told(home, "trace", "last", "0"))
     assert keys("hobbes trace RUN TURN AGENT --json") == list(told(home, "trace", "last", "0", unit))
 
@@ -182,6 +188,10 @@ def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> Non
 def test_the_page_describes_what_replay_prints(trust: Store, home: Path) -> None:
     assert trust.find("last").turns
     assert keys("hobbes replay RUN --json") == list(told(home, "replay", "last"))
+
+
+def test_the_page_describes_what_worlds_prints(home: Path) -> None:
+    assert keys("hobbes worlds WORLD --json") == list(told(home, "worlds", "mining"))
 
 
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:

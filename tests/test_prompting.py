@@ -18,6 +18,7 @@ from nodes import prompting
 from nodes.prompting import (
     PromptError,
     PromptSet,
+    about,
     approximate_tokens,
     check_prompts,
     languages,
@@ -75,6 +76,15 @@ def test_variants_are_folders_and_languages_are_files(write: Write) -> None:
     assert variants(MINING) == ("a", "b")
     assert (languages("mining", "a"), languages("mining", "b")) == (("en",), ("en", "zh"))
     assert languages("mining", "c") == ()
+
+
+def test_a_variant_says_what_it_is_about_and_how_much_its_advice_gives_away(write: Write) -> None:
+    write("{# about: gold, and more gold #}\n{# advice: rules only #}\nMine.\n", lang="en")
+    write("{# about: 黄金 #}\nMine.\n", lang="zh")
+    assert about("mining", "plain") == {"about": "gold, and more gold", "advice": "rules only"}
+    assert system_text(load_prompts(MINING, "plain", "en"), settle(MINING, ["ann"], 1, {})) == "Mine."
+    write(variant="silent")
+    assert about("mining", "silent") == {}
 
 
 def test_a_loaded_prompt_set_needs_no_file(write: Write, tmp_path: Path) -> None:

@@ -238,3 +238,7 @@ FORMULAS: Mapping[str, Callable[[History], float | None]] = {
     "plots_hhi": plots_hhi,
     **{f"share_{kind}": _share_of(kind) for kind in KINDS},
 }
+"""The measures that a single round has, too."""
+
+BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, "half_life": half_life}
+"""The formula of each measure."""

@@ -4,12 +4,12 @@ from engine import reflection
 from engine.mining import state, validation
 from engine.mining.actions import action_model
 from engine.mining.arithmetic import arithmetic
-from engine.mining.metrics import measures
+from engine.mining.metrics import BY_NAME, measures
 from engine.mining.policies import POLICIES
 from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
 from engine.mining.validation import Intent, validate
-from engine.mining.view import PRIVATE, draw_map, observe
+from engine.mining.view import PRIVATE, draw_map, map_codes, observe
 from engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
@@ -27,6 +27,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=lambda state: state.gold,
     measures=measures,
+    formulas=BY_NAME,
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,
@@ -35,6 +36,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     names=lambda n: tuple(f"miner-{k:02}" for k in range(1, n + 1)),
     default_agents=10,
     picture=lambda state: [row.split(" ") for row in draw_map(state)],
+    in_picture=map_codes,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
     codes={**validation.CODES, **reflection.CODES},

@@ -302,6 +302,22 @@ def _of_reports(scope: str, last: Played[State, Intent]) -> Iterator[Measure]:
             yield Measure(f"{name}_self_bias/{agent}", scope, bias.get(agent))
 
 
+_OF_REPORTS: Mapping[str, Callable[..., object]] = {
+    "calibration": calibration,
+    "calibration/AGENT": calibration,
+    "agreement": agreement,
+    "self_bias": self_bias,
+    "self_bias/AGENT": self_bias,
+}
+
+BY_NAME: Mapping[str, Callable[..., object]] = {
+    **FORMULAS,
+    "welfare/AGENT": gains,
+    **{f"{kind}_{name}": _OF_REPORTS[name] for kind in ("aggressor", "keeps_word") for name in _OF_REPORTS},
+}
+"""The formula of each measure. Without `/AGENT`, it is the mean over the agents."""
+
+
 def _of(pairs: Pairs, one: str, other: str) -> int:
     """Return the number for a pair of agents, or 0 if there is none."""
     return pairs.get(one, {}).get(other, 0)

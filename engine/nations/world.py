@@ -6,7 +6,7 @@ from string import ascii_uppercase
 from engine import reflection
 from engine.nations import phases, state, validation
 from engine.nations.arithmetic import arithmetic
-from engine.nations.metrics import measures
+from engine.nations.metrics import BY_NAME, measures
 from engine.nations.policies import POLICIES
 from engine.nations.resolution import EVENTS, resolve
 from engine.nations.state import NationsConfig, State
@@ -56,6 +56,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
     measures=measures,
+    formulas=BY_NAME,
     arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
     load=state.load,
     state=state.CODEC,

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from engine.measuring import parts, ratio
 from engine.trust.rules import result
-from engine.trust.state import Deed, Effect, Round, State, over
+from engine.trust.state import Deed, Effect, Round, State, Unit, over
 from engine.trust.validation import Intent
 from engine.world import Measure, Played
 
@@ -38,7 +38,7 @@ def measures(history: History) -> tuple[Measure, ...]:
     for played in history:
         scope = f"turn/{played.before.turn}"
         found += [Measure(name, scope, RATES[name]([played])) for name in RATES]
-        found += [Measure(f"sats/{unit.id}", scope, float(unit.sats)) for unit in played.after.units]
+        found += [Measure(f"sats/{unit.id}", scope, sats_of(unit)) for unit in played.after.units]
     return tuple(found)
 
 
@@ -114,6 +114,11 @@ def misses(history: History) -> float | None:
 def sats(history: History) -> float:
     """Sats of all living units at the end. Source: docs/rules/trust.md#sats-and-gain."""
     return float(sum(unit.sats for unit in history[-1].after.living))
+
+
+def sats_of(unit: Unit) -> float:
+    """Sats of a unit after the turn. Source: docs/rules/trust.md#sats-and-gain."""
+    return float(unit.sats)
 
 
 def gain(history: History) -> float | None:
@@ -231,3 +236,6 @@ ENDINGS: Mapping[str, Callable[[History], float | None]] = {
     "timed_out": _ended("timed out"),
 }
 """How the game ended. The mean over many runs is the share of games. Source: docs/rules/trust.md#endings."""
+
+BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, **ENDINGS, "sats/AGENT": sats_of}
+"""The formula of each measure."""

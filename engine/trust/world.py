@@ -6,7 +6,7 @@ from engine import reflection
 from engine.trust import observer, state, validation
 from engine.trust.actions import TrustAction
 from engine.trust.arithmetic import arithmetic
-from engine.trust.metrics import measures
+from engine.trust.metrics import BY_NAME, measures
 from engine.trust.observer import DESK
 from engine.trust.policies import POLICIES
 from engine.trust.rules import EVENTS, resolve
@@ -39,6 +39,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     over=state.over,
     scores=state.scores,
     measures=measures,
+    formulas=BY_NAME,
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,

@@ -8,7 +8,8 @@ import typer
 from rich.text import Text
 
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
-from lab.show.terminal import OUT, percent, picture, print_json, table
+from lab.errors import UsageError
+from lab.show.terminal import OUT, picture, print_json, table
 
 app = typer.Typer()
 
@@ -28,81 +29,99 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes runs
     """
+    from lab.show.run_list import show
+
     with opened(home) as store:
         rows = store.runs()
     if as_json:
         print_json(rows)
         return
-    columns = ("id", "name", "world", "status", "turns", "failed", "digest")
-    shown = [
-        (
-            row["id"],
-            row["name"],
-            row["world"],
-            "tainted" if row["tainted"] else row["status"],
-            row["turns"],
-            percent(row["failures"]["share"]),
-            (row["digest"] or "")[:8],
-        )
-        for row in rows
-    ]
-    OUT.print(table("", columns, shown) if rows else Text("no runs yet; try: hobbes run mining"))
+    OUT.print(show(rows) if rows else Text("no runs yet; try: hobbes run mining"))
 
 
 @app.command(context_settings=ENV)
-def trace(
+def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     run: RunName,
     turn: Annotated[int | None, typer.Argument(help="a turn, counted from 0")] = None,
     agent: Annotated[str | None, typer.Argument(help="an agent, or observer")] = None,
+    event: Annotated[
+        list[str] | None, typer.Option(help="list the events of this type; may be repeated")
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option("--agent", envvar="HOBBES_AGENT", help="only what this agent did or what names it"),
+    ] = None,
+    grep: Annotated[
+        str | None,
+        typer.Option(
+            help="list where this regular expression is found in answers, reasoning, messages and events"
+        ),
+    ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
     """Show a run, a turn, or one agent's turn.
 
-    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full.
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. --event, --agent and
+    --grep choose what to show of a run.
 
     Example: hobbes trace last 3 miner-01
     """
-    from lab.show import cards, tracing
+    from lab.show import cards, searching, tracing
+    from lab.show.looks import looks_in, words_of
     from lab.store.history import state_before
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
         if turn is None:
-            shown: Any = tracing.overview(store, found)
-        elif agent is None:
-            shown = tracing.turn_card(store, found, turn)
+            search = searching.search_for(store, found, event or (), of, grep)
+            if event or grep is not None:
+                matches = searching.found(store, found, search)
+                if as_json:
+                    print_json(list(matches))
+                else:
+                    cards.show_found(matches, search.pattern, looks_in(store, found))
+            elif as_json:
+                print_json(tracing.overview(store, found, of))
+            else:
+                cards.show_overview(tracing.turns_so_far(store, found, of), looks_in(store, found))
+            return
+        if event or of is not None or grep is not None:
+            raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
+        if agent is None:
+            shown: Any = tracing.turn_card(store, found, turn)
         else:
             shown = tracing.agent_card(store, found, turn, agent)
-        after = None if turn is None else state_before(store, found, min(turn + 1, found.turns))
+        after, looks = state_before(store, found, min(turn + 1, found.turns)), looks_in(store, found)
     if as_json:
         print_json(shown)
-    elif turn is None:
-        cards.show_overview(shown)
     elif agent is None:
-        cards.show_turn(shown)
-        OUT.print(picture(found.world.picture(after)))
+        cards.show_turn(shown, looks)
+        OUT.print(picture(found.world.picture(after), words_of(found, looks)))
     else:
-        cards.show_card(shown)
+        cards.show_card(shown, looks)
 
 
 @app.command(context_settings=ENV)
 def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     """Show two runs of one world side by side.
 
-    Settings that differ, first divergence, failed calls, measures and reports are shown.
+    Settings that differ, first divergence, first decision that differs, failed calls, measures and reports
+    are shown.
 
     Example: hobbes compare baseline last
     """
     from lab.proof.comparing import compare
     from lab.show.comparison_table import show
+    from lab.show.looks import looks_of
 
     with opened(home) as store, store.as_of_now():
-        found = compare(store, store.find(a), store.find(b))
+        one, other = store.find(a), store.find(b)
+        found = compare(store, one, other)
     if as_json:
         print_json(found)
     else:
-        OUT.print(show(found))
+        OUT.print(show(found, looks_of([*one.setting.agents, *other.setting.agents])))
 
 
 @app.command(context_settings=ENV)

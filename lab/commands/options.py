@@ -56,7 +56,17 @@ Agents = Annotated[int | None, typer.Option(min=1, help="how many agents")]
 Rounds = Annotated[int | None, typer.Option(min=1, help="how many turns")]
 Seed = Annotated[int | None, typer.Option(help="the seed of the run's random draws")]
 Model = Annotated[
-    str | None, typer.Option(callback=not_empty, help="openai:NAME, policy:NAME?noise=0.1, or SPEC*N,SPEC*N")
+    str | None,
+    typer.Option(
+        callback=not_empty,
+        help="openai:NAME, policy:NAME?noise=0.1, a name in the models file, or SPEC*N,SPEC*N",
+    ),
+]
+ModelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
+    ),
 ]
 Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
 Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]

@@ -17,6 +17,7 @@ from lab.commands.options import (
     Home,
     Lang,
     Model,
+    ModelsFile,
     ObserverSpec,
     Prompts,
     Rounds,
@@ -65,6 +66,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     rounds: Rounds = None,
     seed: Seed = None,
     model: Model = None,
+    models: ModelsFile = None,
     prompts: Prompts = None,
     lang: Lang = None,
     observer: ObserverSpec = None,
@@ -89,7 +91,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
     )
     with opened(home, writes=True) as store:
-        begun = begin(store, options, Caps(max_calls, max_tokens, max_usd, max_seconds))
+        begun = begin(store, options, Caps(max_calls, max_tokens, max_usd, max_seconds), models)
         ERR.print(Text(f"run {begun.id}"))
         _play(store, begun, as_json=as_json)
 
@@ -170,8 +172,8 @@ def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None)
     from lab.show.watching import watched
 
     try:
-        with watched(run) as on_turn:
-            asyncio.run(go_on(store, run, on_turn, said))
+        with watched(run) as watch:
+            asyncio.run(go_on(store, run, watch.on_turn, said, watch.on_meter))
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
         ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)
@@ -188,9 +190,11 @@ def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None)
     if as_json:
         print_json(result)
     else:
+        from lab.show.looks import looks_in, words_of
         from lab.store.history import state_before
 
-        OUT.print(picture(run.world.picture(state_before(store, ended, ended.turns))))
+        rows = run.world.picture(state_before(store, ended, ended.turns))
+        OUT.print(picture(rows, words_of(run, looks_in(store, run))))
         OUT.print(summary(result, store.measures(run.id)))
         trace, replay = store.command("trace", run.id, ended.turns - 1), store.command("replay", run.id)
         OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)

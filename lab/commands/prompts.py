@@ -39,21 +39,29 @@ Lang = Annotated[str, typer.Option(help="en or zh")]
 
 @app.command("list", context_settings=ENV)
 def prompts_list(as_json: AsJson = False) -> None:
-    """List the prompt variants of each world and their languages.
+    """List the prompt variants of each world: their languages, and how much their advice gives away.
 
     Example: hobbes prompts list
     """
-    from nodes.prompting import languages, variants
+    from nodes.prompting import about, languages, variants
 
     found = {
-        name: {variant: list(languages(name, variant)) for variant in variants(world)}
+        name: {
+            variant: {"languages": languages(name, variant), "advice": None, "about": None}
+            | about(name, variant)
+            for variant in variants(world)
+        }
         for name, world in WORLDS.items()
     }
     if as_json:
         print_json(found)
         return
-    rows = [(w, v, " ".join(langs)) for w, of_world in found.items() for v, langs in of_world.items()]
-    OUT.print(table("", ("world", "variant", "languages"), rows))
+    rows = [
+        (name, variant, " ".join(said["languages"] or ()), said["advice"] or "", said["about"] or "")
+        for name, of_world in found.items()
+        for variant, said in of_world.items()
+    ]
+    OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
 
 
 @app.command("show", context_settings=ENV)
@@ -83,7 +91,9 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
-    agent: Annotated[str | None, typer.Option(help="an agent; by default the first one")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="an agent, or observer; by default the first agent")
+    ] = None,
     run: Annotated[
         str | None, typer.Option(help="take state and memories from this run, and its settings")
     ] = None,
@@ -102,10 +112,16 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     The prompt goes to stdout, its approximate token counts go to stderr.
 
-    Scripted policies play the turns before; the world's default one answers in a model's place.
+    With --run, the turns before are those of the run. Without it, scripted policies play them: those of
+    --model and, in the place of each model, the world's default policy. So if models play, the prompt of
+    turn 0 is exact, and a later one shows what the default policy would have led to.
+
+    With --agent observer, print what an observer that is a model is sent about the requests of the turn.
+    Without --run, scripted policies make these requests, too.
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
+    from lab.play.modelsfile import read_models
     from lab.play.rendering import render_in_run, render_new
     from nodes.prompting import approximate_tokens
 
@@ -113,7 +129,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     own = {"agents": agents, "seed": seed, "models": model}
     values = settings_asked(settings, rounds=rounds, observer=observer)
     if run is None:
-        prompt = render_new(run_options(world, values, prompts=prompts, lang=lang, **own), turn, who)
+        options = run_options(world, values, prompts=prompts, lang=lang, **own)
+        prompt = render_new(options, turn, who, read_models(home))
     elif values or any(value is not None for value in own.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     else:
@@ -155,27 +172,31 @@ def prompts_check(
 ) -> None:
     """Check the prompt files for mistakes.
 
-    Placeholders, all combinations of settings, and the languages against each other are checked.
+    Placeholders, all combinations of settings, and the languages against each other are checked. A number
+    that is no placeholder, and a sentence about rules that no mark covers, are warnings.
 
     Example: hobbes prompts check mining guided
     """
+    from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
     problems: list[str] = []
     checked: list[str] = []
+    warnings: dict[str, None] = {}  # each one once, although variants share files
     for one in [world_asked(world)] if world else WORLDS.values():
         for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
                 try:
                     problems += check_prompts(one, load_prompts(one, name, lang))
+                    warnings |= dict.fromkeys(prompt_warnings(one, name, lang))
                 except PromptError as error:
                     problems.append(str(error))
     if as_json:
-        print_json({"checked": checked, "problems": problems})
+        print_json({"checked": checked, "problems": problems, "warnings": list(warnings)})
     else:
-        for problem in problems:
-            OUT.print(plain(problem), soft_wrap=True)
-        OUT.print(Text(f"{len(checked)} checked, {len(problems)} problems"))
+        for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
+            OUT.print(plain(line), soft_wrap=True)
+        OUT.print(Text(f"{len(checked)} checked, {len(problems)} problems, {len(warnings)} warnings"))
     if problems:
         sys.exit(1)

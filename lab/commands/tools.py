@@ -1,15 +1,43 @@
-"""The commands that need no recorded run: `step`, `tournament`, `serve`, `doctor`."""
+"""The commands that need no recorded run: `worlds`, `step`, `tournament`, `serve`, `doctor`, `models`."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from engine.worlds import WORLDS
-from lab.commands.options import ENV, HOME, AsJson, Home, Settings, WorldName, setting, world_asked
-from lab.show.terminal import OUT, json_text, print_json
+from lab.commands.options import (
+    ENV,
+    HOME,
+    AsJson,
+    Home,
+    ModelsFile,
+    Settings,
+    WorldName,
+    setting,
+    world_asked,
+)
+from lab.show.terminal import OUT, json_text, print_json, table
 
 app = typer.Typer()
+
+
+@app.command(context_settings=ENV)
+def worlds(
+    world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None, as_json: AsJson = False
+) -> None:
+    """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
+
+    Example: hobbes worlds mining
+    """
+    from lab.show.worlds import about, show_all, show_one
+
+    asked = [world_asked(world)] if world else list(WORLDS.values())
+    found = [about(one) for one in asked]
+    if as_json:
+        print_json(found[0] if world else {one["world"]: one for one in found})
+    else:
+        OUT.print(show_one(found[0]) if world else show_all(found))
 
 
 STEP_HELP = "\n\n".join(
@@ -44,7 +72,8 @@ def tournament(
 ) -> None:
     """Play a round-robin of the scripted policies of trust.
 
-    The ranking is printed with confidence intervals and a payoff matrix.
+    The ranking is printed with confidence intervals and a payoff matrix. With 200 games of each pair, this
+    takes a minute or two, depending on the cores of the machine; a bar on stderr shows the progress.
 
     Example: hobbes tournament --games 200 --set miss=5
     """
@@ -84,19 +113,63 @@ def serve(
 
 
 @app.command(context_settings=ENV)
-def doctor(home: Home = HOME, as_json: AsJson = False) -> None:
+def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
     """Check the installation, the environment and the server.
 
     It shows whether an API key and a base URL are set, but never the key, and asks the server for its models.
+    It does the same for each model of the models file.
 
     Example: hobbes doctor
     """
+    from lab.play.modelsfile import read_models
     from lab.wire.doctor import examine
 
-    found = examine(home)
+    found = examine(home, read_models(home, models))
     if as_json:
         print_json(found)
     else:
         OUT.print(json_text(found))
-    if found["server"].startswith("does not answer") or not found["home_writable"]:
+    servers = [found["server"], *(model["server"] for model in found["models"].values())]
+    if any(server.startswith("does not answer") for server in servers) or not found["home_writable"]:
         sys.exit(1)
+
+
+@app.command("models", context_settings=ENV)
+def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
+    """List the models of the models file: server, key variable, limits and price.
+
+    It shows whether each key is set, but never a key, and asks no server.
+
+    Example: hobbes models --models models.toml
+    """
+    from lab.play.modelsfile import FILE, described, read_models
+
+    found = described(read_models(home, models))
+    if as_json:
+        print_json(found)
+    elif found:
+        for name, one in found.items():
+            OUT.print(table("", (name, ""), _of_model(one)))
+    else:
+        OUT.print(f"there is no {home / FILE}; docs/models.md says what to write into it")
+
+
+def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what there is to say about a model, as rows of two cells."""
+    limits = (
+        f"{model['parallel']} at once",
+        f"{model['timeout']:g} seconds each",
+        *(
+            f"{model[name]} {what} a minute"
+            for name, what in (("calls_per_minute", "calls"), ("tokens_per_minute", "tokens"))
+            if name in model
+        ),
+    )
+    price = model.get("price")
+    return [
+        ("model", model["model"]),
+        ("base URL", model.get("base_url", "that of OPENAI_BASE_URL, or OpenAI's own")),
+        ("key", f"{model['key']} ({'set' if model['key_set'] else 'not set'})" if model["key"] else "none"),
+        ("limits", ", ".join(limits)),
+        ("price", f"${price['input']:g} in, ${price['output']:g} out per million tokens" if price else "-"),
+    ]

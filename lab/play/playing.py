@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from engine.record import Json
@@ -15,15 +16,17 @@ from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.play.ending import ending
+from lab.play.modelsfile import read_models
 from lab.store.database import DAMAGE, Run, Store, may_be_damage
 from lab.store.history import logged
 from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
 from nodes.caps import NO_CAPS, Caps, Meter
 from nodes.halted import HaltedError
-from nodes.journal import PlayerKind
+from nodes.journal import PlayerKind, Reply
+from nodes.models import Models, ModelSettings
 from nodes.players import RunPlayers, deal, parse_spec
-from nodes.prompting import follow_up_text, load_prompts
+from nodes.prompting import follow_up_text, is_path, load_prompts
 from nodes.state import TurnState, first_state, state_at
 
 CHECKPOINTS = "checkpoints.db"
@@ -57,36 +60,45 @@ def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
     return world, setting
 
 
-def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
+def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
     """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
+    named = read_models(store.home, models_file)
     try:
         world, setting = settle_options(options)
-        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents)
+        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
         if (observer := _observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
             parse_spec(world.policies, observer)
         variant = options.prompts or world.prompts(setting.config)
+        if is_path(variant):
+            variant = str(Path(variant).resolve())  # so that the run can be replayed from any folder
         prompts = load_prompts(world, variant, options.lang, setting.config)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
-    _check_a_model_can_be_reached(world, setting, models)
-    _check_prices_are_known(store, world, setting, models, caps)
-    return store.find(store.new_run(world, setting, models, prompts, options.name, caps))
+    asked = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
+    chats = _chat_models(world, setting, models, asked)
+    _check_the_models_can_be_reached(chats)
+    _check_prices_are_known(store, chats, caps)
+    return store.find(store.new_run(world, setting, models, asked, prompts, options.name, caps))
 
 
-def _check_prices_are_known(
-    store: Store, world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], caps: Caps
-) -> None:
+def _chat_models(
+    world: AnyWorld, setting: Setting[Any], specs: Mapping[str, str], named: Models
+) -> dict[str, ModelSettings]:
+    """Return the settings of each chat model that a run asks, by spec."""
+    found = {*specs.values(), _observer_asked(world, setting)} - {"", PlayerKind.HUMAN}
+    parsed = {spec: parse_spec(world.policies, spec, named) for spec in sorted(found)}
+    return {spec: one.settings for spec, one in parsed.items() if one.settings}
+
+
+def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
     """Raise UsageError for a cap on money if the price of a model is unknown: it could not be kept."""
     if caps.usd is None:
         return
     prices = prices_of(store.home)
-    for spec in filter(None, (*models.values(), _observer_asked(world, setting))):
-        if (
-            spec.startswith(f"{PlayerKind.CHAT}:")
-            and usd(prices, parse_spec(world.policies, spec).name, 0, 0) is None
-        ):
+    for spec, settings in chats.items():
+        if usd(prices, settings.model, 0, 0, settings.price) is None:
             where = f"{store.home}/prices.toml"
             raise UsageError(
                 f"--max-usd needs the price of {spec}; write it into {where} (see lab/store/prices.toml)"
@@ -99,18 +111,28 @@ def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
     return world.observer.asks(state) if world.observer else ""
 
 
-def _check_a_model_can_be_reached(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
-    """Raise UsageError for a run with models if no server is set, or its address is not valid."""
-    specs = (*models.values(), _observer_asked(world, setting))
-    asked = any(spec.startswith(f"{PlayerKind.CHAT}:") for spec in specs)
-    if not asked:
+def _check_the_models_can_be_reached(chats: Models) -> None:
+    """Raise UsageError if a key or a server that a chat model needs is not set or not valid."""
+    for spec, settings in chats.items():
+        variable = settings.key_variable
+        if variable is None or os.environ.get(variable):
+            continue
+        if settings.key or settings.base_url:
+            raise UsageError(
+                f"{spec} needs its key in {variable}, which is not set; `hobbes models` shows it"
+            )
+        if not os.environ.get("OPENAI_BASE_URL"):
+            raise UsageError(
+                "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them"
+            )
+    if not chats:
         return
-    if not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
-        raise UsageError("openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them")
     from nodes.chat import server_address  # noqa: PLC0415  slow to import, and policies need none of it
 
     try:
-        server_address()
+        for settings in chats.values():
+            server_address(settings)
+            settings.api_key()
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -120,26 +142,41 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
     if not higher:
         return run
     caps = replace(run.caps, **higher)
-    _check_prices_are_known(store, run.world, run.setting, run.models, caps)
+    _check_prices_are_known(store, _chats_of(run), caps)
     store.update(run.id, caps=json.dumps(asdict(caps)))
     return store.find(run.id)
 
 
-async def go_on(store: Store, run: Run, on_turn: OnTurn, said: str | None = None) -> None:
+def _chats_of(run: Run) -> Models:
+    """Return the settings of each chat model that a run asks, by spec."""
+    return _chat_models(run.world, run.setting, run.models, run.model_settings)
+
+
+async def go_on(
+    store: Store,
+    run: Run,
+    on_turn: OnTurn,
+    said: str | None = None,
+    on_meter: Callable[[Meter], None] = lambda _: None,
+) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
-    Where a person is asked the run ends as `waiting`, and goes on with what was `said`.
+    Where a person is asked the run ends as `waiting`, and goes on with what was `said`. `on_meter` is called
+    once, with the meter that counts the run's calls from now on.
     """
     began = time.monotonic()
     run.check_versions()
-    _check_a_model_can_be_reached(run.world, run.setting, run.models)
     with store.playing(run.id):
         run = _as_it_stands(store, run, said)
-        # A halted run is one until a turn is played past where it halted; a finished one has its figures.
-        if run.status not in {"halted", "finished"}:
+        if run.status == "finished":
+            return
+        _check_the_models_can_be_reached(_chats_of(run))
+        if run.status != "halted":  # it is halted until a turn is played past where it halted
             store.update(run.id, status="unfinished", error=None, question=None)
         try:
-            await _play_to_the_end(store, run, on_turn, said)
+            meter = _meter_of(store, run)
+            on_meter(meter)
+            await _play_to_the_end(store, run, meter, on_turn, said)
         except WaitingError as waiting:
             store.update(run.id, status="waiting", question=json.dumps(waiting.question))
             return
@@ -166,13 +203,26 @@ def _as_it_stands(store: Store, run: Run, said: str | None) -> Run:
     return present
 
 
-async def _play_to_the_end(store: Store, run: Run, on_turn: OnTurn, said: str | None) -> None:
-    """Play from the last logged turn until the world is over."""
+def _meter_of(store: Store, run: Run) -> Meter:
+    """Return the meter of a run, with what it has cost so far."""
     prices = prices_of(store.home)
-    spent = store.spent(run, prices)
-    meter = Meter(run.caps, spent, lambda r: usd(prices, r.model, r.tokens_in, r.tokens_out))
-    answered = not all(decision.failed for decision in store.decisions(run.id))
-    players = RunPlayers(run.world, run.setting, run.prompts, meter, answered=answered)
+
+    def usd_of(reply: Reply) -> float | None:
+        return usd(prices, reply.model, reply.tokens_in, reply.tokens_out, run.price(reply.player))
+
+    return Meter(run.caps, store.spent(run, prices), usd_of)
+
+
+async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn, said: str | None) -> None:
+    """Play from the last logged turn until the world is over."""
+    players = RunPlayers(
+        run.world,
+        run.setting,
+        run.prompts,
+        meter,
+        models=run.model_settings,
+        answered=store.answered(run.id),
+    )
     journal = RunJournal(store, run)
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:

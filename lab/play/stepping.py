@@ -94,11 +94,15 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
         state = world.load(setting, request["state"])
     memories = _memories(setting.agents, world.actors(state), request.get("memories", {}))
     happened = NOTHING
-    if request.get("answers") is not None:
+    if request.get("answers") is None:
+        if "ruling" in request:
+            raise ValueError("ruling: without answers, no turn is played; give both or neither")
+    else:
         if world.over(state):
             raise ValueError("answers: the game is over; leave them out")
         answers = _parsed(world, state, request["answers"])
-        played = turns.play(world, state, memories, answers, _ruling(world, request.get("ruling")))
+        ruling = _ruling(world, state, answers, request["ruling"]) if "ruling" in request else None
+        played = turns.play(world, state, memories, answers, ruling)
         state, memories, happened = played.resolved.state, dict(played.memories), _happened(played)
     return {
         "state": world.state.to_json(state),
@@ -135,11 +139,20 @@ def _parsed(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str
     return {agent: _read(agent, answers[agent]) for agent in agents if agent in answers}
 
 
-def _ruling(world: AnyWorld, value: object) -> ParsedAnswer | None:
-    """Return the parsed ruling of the observer, or None if there is none."""
-    if value is not None and world.observer is None:
+def _ruling(
+    world: AnyWorld,
+    state: Any,  # noqa: ANN401  a world's own state
+    answers: Mapping[str, ParsedAnswer],
+    value: object,
+) -> ParsedAnswer:
+    """Return the parsed ruling of the observer; raise ValueError if the observer is not asked for one."""
+    if world.observer is None:
         raise ValueError(f"ruling: {world.name} has no observer")
-    return None if value is None else _read(OBSERVER, value)
+    if not world.observer.asks(state):
+        raise ValueError("ruling: a rule of the world rules here; leave it out, or set observer to human")
+    if turns.question_of(world, state, turns.judge(world, state, answers).intents) is None:
+        raise ValueError("ruling: nobody asks the observer in this turn; leave it out")
+    return _read(OBSERVER, value)
 
 
 def _read(agent: str, value: object) -> ParsedAnswer:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby, islice, zip_longest
 from typing import Any, TypeAlias
 
-from engine.record import sha256
+from engine.record import JsonObject, canonical, sha256
 from engine.turn import Layer
 from engine.world import OBSERVER
 from lab.errors import UsageError
@@ -54,6 +54,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
         "settings": _settings_that_differ(a, b),
         "divergence": _first_divergence(store, a, b),
+        "decision": _first_decision(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
         **{name: [one[name], other[name]] for name in ("calls", "tokens", "usd", "failures")},
@@ -87,7 +88,7 @@ def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
 
 
 def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
-    """Return the settings that differ; of the models, only those of agents that both runs have."""
+    """Return the settings that differ; of the models, only those that both runs have."""
     one, other = (
         {
             **run.setting.config.model_dump(mode="json"),
@@ -101,6 +102,8 @@ def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
     found = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
     if a.models != b.models and any(models := _differing_values(a.models, b.models)):
         found["models"] = models
+    if any(named := _differing_values(_named(a), _named(b))):
+        found["model_settings"] = named
     if not {"prompts", "lang"} & found.keys() and any(
         texts := _differing_values(_template_hashes(a), _template_hashes(b))
     ):
@@ -112,6 +115,11 @@ def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[
     """Return, for each side, the values of the keys that both have with different values."""
     keys = [key for key in one if key in other and one[key] != other[key]]
     return [{key: side[key] for key in keys} for side in (one, other)]
+
+
+def _named(run: Run) -> dict[str, Any]:
+    """Return the settings of the models that a run took from a models file, as JSON."""
+    return {name: settings.to_json() for name, settings in run.model_settings.items()}
 
 
 def _template_hashes(run: Run) -> dict[str, str]:
@@ -137,6 +145,26 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
         agent, layer, diff = found
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
     return None
+
+
+def _first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first turn and agent that acted in both runs and decided otherwise; None if there is none.
+
+    Reflections are not compared: the reasons of a decision differ more often than the decision itself.
+    """
+    for one, other in zip(*(islice(store.turns(run.id), run.turns) for run in (a, b)), strict=False):
+        records = (one.record, other.record)
+        for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
+            intents = [record.intents[agent] for record in records]
+            if canonical(moves(intents[0])) != canonical(moves(intents[1])):
+                outcomes = [record.outcomes.get(agent) for record in records]
+                return {"turn": one.turn, "agent": agent, "intents": intents, "outcomes": outcomes}
+    return None
+
+
+def moves(intent: JsonObject) -> JsonObject:
+    """Return an intent without its reflection: what an agent does."""
+    return {field: value for field, value in intent.items() if field != "reflection"}
 
 
 def _in_one_run_only(

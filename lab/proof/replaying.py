@@ -141,7 +141,7 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     """Play a run again from its recorded answers, with the current prompts, reading and rules."""
     journal = ReplayJournal(store, run, reread=reread)
     prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting.config)
-    players = RunPlayers(run.world, run.setting, prompts)
+    players = RunPlayers(run.world, run.setting, prompts, models=run.model_settings)
     first = first_state(run.world, run.setting, run.models)
     try:
         nodes = ring(run.world, lambda _: nullcontext(players), journal)

@@ -26,6 +26,7 @@ from lab.store.database import (
     LoggedTurn,
     Run,
     Store,
+    later_if_set,
     sealed,
     sealed_by_column,
 )
@@ -121,8 +122,9 @@ def _broken_seal(store: Store, run: Run) -> Iterator[str]:
     """Name what was changed in the row of a run or in the texts that its prompts are made of."""
     row = store.db.table("runs").get(run.id)
     seals = json.loads(row["seal"])
-    for column, seal in json.loads(sealed_by_column({name: row[name] for name in RUN_COLUMNS})).items():
-        if seals.get(column) != seal:
+    now = json.loads(sealed_by_column({name: row[name] for name in RUN_COLUMNS}))
+    for column in {**seals, **now}:
+        if seals.get(column) != now.get(column):
             yield f"the column runs.{column} was changed after the run had begun"
     for column in TEMPLATES:
         if sha256(store.text(row[column])) != row[column]:
@@ -183,7 +185,7 @@ def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
     rows = store.db.table("calls").rows_where("run = ? and turn = ?", [run.id, turn])
     for row in rows:
         who = f"{row['agent']}, attempt {row['attempt']}"
-        if row["seal"] != sealed({column: row[column] for column in CALL_COLUMNS}):
+        if row["seal"] != sealed(later_if_set({column: row[column] for column in CALL_COLUMNS})):
             yield f"the call of {who}, was changed after it had been written"
         for column in ("system", "prompt"):
             if sha256(store.text(row[column])) != row[column]:

@@ -1,33 +1,121 @@
 """What `hobbes trace` prints: a run, a turn, one agent's turn, or the observer's."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
-from lab.show.terminal import OUT, card, json_text, matrix, plain, table
-from lab.show.tracing import all_calls, changed_in_memory
+from engine.record import MESSAGE, Event, Json
+from engine.turn import TurnRecord
+from lab.show.looks import Looks
+from lab.show.terminal import ERR, OUT, card, json_text, matrix, named, plain, table
+from lab.show.tracing import all_calls, changed_in_memory, reasoning_of
+from lab.store.database import Decision, LoggedTurn
 
 UNFINISHED = "not finished"
-"""What stands for the digest of a turn that has not finished."""
+"""What is said of a turn that has not finished."""
+
+MOST_DEEDS = 8
+"""How many pairs of agents are listed for each type of event in a turn."""
 
 
-def show_overview(turns: list[dict[str, Any]]) -> None:
-    """Print a run, one line per turn."""
-    columns = ("turn", "outcomes", "failed", "rejections", "corrections", "events", "digest")
-    rows = [
-        (
-            turn["turn"],
-            counts(turn["outcomes"]),
-            turn["failures"],
-            *(counts(turn[part]) for part in ("drops", "mends", "events")),
-            (turn["digest"] or UNFINISHED)[:12],
-        )
-        for turn in turns
-    ]
-    OUT.print(table("", columns, rows))
+def show_overview(turns: Iterable[tuple[int, LoggedTurn | None, Sequence[Decision]]], looks: Looks) -> None:
+    """Print a run: for each turn who did what to whom, the number of other events, and failed calls."""
+    for number, turn, decided in turns:
+        record = turn.record if turn else None
+        parts = [*_happened(record.events, looks), *_refused(record)] if record else [Text(UNFINISHED)]
+        failed = Counter(decision.outcome for decision in decided if decision.failed)
+        if failed:
+            parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
+        _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
+
+
+def _print_line(turn: int, text: Text) -> None:
+    """Print what is said about a turn beside its number, without breaking words where that is possible."""
+    line = Table.grid(padding=(0, 2))
+    line.add_column(justify="right", min_width=4)
+    line.add_column(overflow="fold")
+    line.add_row(str(turn), text)
+    OUT.print(line)
+
+
+def _happened(events: Iterable[Event], looks: Looks) -> Iterator[Text]:
+    """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
+    done: dict[str, dict[tuple[str, str], Counter[tuple[str, str]]]] = {}
+    alone: Counter[str] = Counter()
+    for event in events:
+        others = [(key, name) for key, name in event.facts.items() if _is_name(name, looks)]
+        if event.type == MESSAGE or not others:
+            alone[event.type] += 1
+            continue
+        for key, other in others:
+            by = event.agent, "←" if key == "from" else "→"
+            done.setdefault(event.type, {}).setdefault(by, Counter())[str(other), _words(event, looks)] += 1
+    for kind, deeds in done.items():
+        yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(deeds, looks)))
+    if alone:
+        yield Text(counts(alone))
+
+
+def _is_name(value: Json, looks: Looks) -> bool:
+    """Return whether a field of an event names somebody."""
+    return isinstance(value, str) and value in looks
+
+
+def _words(event: Event, looks: Looks) -> str:
+    """Return what an event says in single words: the result of a raid, or that an attack was blocked."""
+    told = event.facts.items()
+    words = [value for _, value in told if isinstance(value, str) and value.isalpha() and value not in looks]
+    return " ".join([*words, *(key for key, value in told if value is True)])
+
+
+def _deeds(deeds: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
+    """Yield, for each agent, those to whom it did something, with what came of it and how often."""
+    left = MOST_DEEDS
+    for (agent, arrow), others in deeds.items():
+        to = [
+            Text(" ").join([named(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))])
+            for (other, words), n in islice(others.items(), left)
+        ]
+        if to:
+            yield Text.assemble(named(agent, looks), f" {arrow} ", Text(", ").join(to))
+        left -= len(to)
+    if more := sum(map(len, deeds.values())) - (MOST_DEEDS - left):
+        yield Text(f"and {more} more")
+
+
+def _refused(record: TurnRecord) -> Iterator[Text]:
+    """Yield the numbers of rejections and corrections, if there are any."""
+    for what, of in (("rejection", record.drops), ("correction", record.mends)):
+        if of:
+            yield Text(f"{len(of)} {what}{'s' * (len(of) != 1)}", style="dim")
+
+
+def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | None, looks: Looks) -> None:
+    """Print what a search found, one line each, with what the pattern matches marked."""
+    none = True
+    for match in matches:
+        none = False
+        if "event" in match:
+            event = match["event"]
+            line = Text.assemble(
+                (event["type"], "bold"), " ", named(event["agent"], looks), "  ", details_text(event, looks)
+            )
+        else:
+            text = plain(" ".join(match["text"].split()))
+            line = Text.assemble((match["found_in"], "bold"), " ", named(match["agent"], looks), "  ", text)
+        if pattern is not None:
+            for part in pattern.finditer(line.plain):
+                line.stylize("reverse", *part.span())
+        _print_line(match["turn"], line)
+    if none:
+        ERR.print(Text("nothing found", style="dim"))
 
 
 def counts(counted: Mapping[str, int]) -> str:
@@ -35,26 +123,27 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def show_turn(turn: dict[str, Any]) -> None:
+def show_turn(turn: dict[str, Any], looks: Looks) -> None:
     """Print a turn: its agents, events, calls, arithmetic and reports; only the calls before its end."""
     title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
         OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
-        OUT.print(_calls("", all_calls(turn)))
+        OUT.print(_calls("", all_calls(turn), looks))
         return
     columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning")
-    OUT.print(table(title, columns, [_agent_row(agent) for agent in turn["agents"]]))
-    events = [[event["type"], event["agent"], details(event)] for event in turn["events"]]
-    OUT.print(table("\nevents", ("type", "agent", "details"), events))
-    OUT.print(_calls("\ncalls", all_calls(turn)))
+    OUT.print(table(title, columns, [_agent_row(agent) for agent in turn["agents"]], looks))
+    events = [[event["type"], event["agent"], details_text(event, looks)] for event in turn["events"]]
+    OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
+    OUT.print(_calls("\ncalls", all_calls(turn), looks))
     if turn["observer"] and (turn["observer"]["drops"] or turn["observer"]["mends"]):
         title = "\nrejections and corrections of the observer's answer"
         OUT.print(Text(title, style="italic"), _rejections_and_corrections(turn["observer"]), sep="\n")
     for agent, figures in turn["arithmetic"].items():
-        OUT.print(table(f"\n{agent}", ("figure", "arithmetic"), list(figures.items())))
+        OUT.print(Text("\n").append_text(named(agent, looks)))
+        OUT.print(table("", ("figure", "arithmetic"), list(figures.items())))
     for kind, ratings in turn["reports"].items():
         if ratings:
-            OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings))
+            OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings, looks))
     OUT.print(Text(f"digest {turn['digest']}", style="dim"))
 
 
@@ -65,14 +154,23 @@ def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
     return [agent["agent"], agent["outcome"], agent["model"], *found, reasoning]
 
 
-def details(event: Mapping[str, Any]) -> str:
-    """Return the fields of an event other than its type and agent, in one line."""
-    return ", ".join(
-        f"{k} {json.dumps(v, ensure_ascii=False)}" for k, v in event.items() if k not in {"type", "agent"}
+def details(event: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the fields of an event other than its type and agent."""
+    return [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
+
+
+def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
+    """Return these fields in one line."""
+    return Text(", ").join(
+        Text.assemble(
+            f"{key} ",
+            named(value, looks) if _is_name(value, looks) else plain(json.dumps(value, ensure_ascii=False)),
+        )
+        for key, value in details(event)
     )
 
 
-def show_card(data: dict[str, Any]) -> None:
+def show_card(data: dict[str, Any], looks: Looks) -> None:
     """Print everything about one agent's turn, or the observer's; only its calls before the turn's end."""
     parts: list[tuple[str, RenderableType]] = [
         ("view", json_text(data["view"]) if "view" in data else Text("see the prompt")),
@@ -80,28 +178,26 @@ def show_card(data: dict[str, Any]) -> None:
         ("prompt", plain(data["prompt"])),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
-        ("attempts", _calls("", data["attempts"])),
-        ("reasoning", plain(_reasoning(data) or "none")),
+        ("attempts", _calls("", data["attempts"], looks)),
+        ("reasoning", plain(reasoning_of(data) or "none")),
         ("rejections and corrections", _rejections_and_corrections(data)),
     ]
     if "rulings" in data:
         parts.append(("rulings", json_text(data["rulings"])))
     if "intent" in data:
         changed = changed_in_memory(data)
-        events = "\n".join(f"{event['type']} {event['agent']} {details(event)}" for event in data["events"])
+        events = [
+            Text.assemble(event["type"], " ", named(event["agent"], looks), " ", details_text(event, looks))
+            for event in data["events"]
+        ]
         parts += [
             ("intent", json_text(data["intent"])),
-            ("events", plain(events or "none")),
+            ("events", Text("\n").join(events) if events else Text("none")),
             ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
             ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
-    OUT.print(card(f"run {data['run']}, turn {data['turn']}, {data['agent']}", parts))
-
-
-def _reasoning(data: Mapping[str, Any]) -> str:
-    """Return the reasoning that came with a call, or else the reasoning in its answer."""
-    reasoning: str = data["reasoning"] or data.get("intent", {}).get("reflection", {}).get("reasoning", "")
-    return reasoning
+    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(named(data["agent"], looks))
+    OUT.print(card(title, parts))
 
 
 def _outcome(data: Mapping[str, Any]) -> str:
@@ -111,9 +207,9 @@ def _outcome(data: Mapping[str, Any]) -> str:
     return f"{outcome}; {cost}\n{data['error']}".strip()
 
 
-def _calls(title: str, calls: list[dict[str, Any]]) -> RenderableType:
+def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
     """Return a table of calls, one per row."""
-    return table(title, tuple(calls[0]), [list(call.values()) for call in calls])
+    return table(title, tuple(calls[0]), [list(call.values()) for call in calls], looks)
 
 
 def _rejections_and_corrections(data: Mapping[str, Any]) -> RenderableType:

@@ -8,36 +8,54 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from lab.show.terminal import PALETTE
+from lab.show.looks import PALETTE, Looks
+
+MARKERS = "os^Dv*<>"
+"""matplotlib's names of the shapes of MARKS, of which the second half is not filled."""
 
 DASHES = ("-", "--", ":", "-.")
 """Line styles, which distinguish lines when colours repeat or are missing, as in print."""
+
+MARKED = 12
+"""About how often the mark of an agent stands on its line."""
+
+INK = "#010203"
+"""Stands for the colour of texts and axes, which is that of the page: dark on light, or light on dark."""
+
+STYLE = "svg{color:#1b1b1b}@media(prefers-color-scheme:dark){svg{color:#e6e6e6}}"
 
 mpl.rcParams |= {
     "svg.hashsalt": "hobbes",  # the same run gives the same bytes
     "svg.fonttype": "none",  # text stays text
     "text.parse_math": False,
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
 }
 
 
-def scores_and_failures(scores: Sequence[Mapping[str, int]], failures: Sequence[int]) -> str:
+def scores_and_failures(scores: Sequence[Mapping[str, int]], failures: Sequence[int], looks: Looks) -> str:
     """Return a chart of each agent's score after each turn, with the failed calls of each turn below.
 
-    It is an SVG image as a data URL.
+    It is an SVG image as a data URL. It has no background, and its texts and axes are dark or light as the
+    reader prefers.
     """
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     above, below = figure.subplots(2, sharex=True, height_ratios=(4, 1))
     turns = range(len(scores))
-    for k, agent in enumerate(sorted({agent for now in scores for agent in now})):
+    for agent in sorted({agent for now in scores for agent in now}, key=lambda agent: looks[agent].place):
+        look = looks[agent]
+        filled = look.shape < len(MARKERS)
         above.plot(
             turns,
             [now.get(agent) for now in scores],
             label=agent,
-            color=PALETTE[k % len(PALETTE)],
-            linestyle=DASHES[k // len(PALETTE) % len(DASHES)],
-            marker="." if len(scores) == 1 else None,
+            color=PALETTE[look.colour],
+            linestyle=DASHES[look.place // len(PALETTE) % len(DASHES)],
+            marker=MARKERS[look.shape % len(MARKERS)],
+            markerfacecolor=PALETTE[look.colour] if filled else "none",
+            markevery=max(1, len(scores) // MARKED),
+            markersize=5,
         )
-    below.stairs(failures, [turn - 0.5 for turn in range(len(failures) + 1)], fill=True, color=PALETTE[5])
+    below.stairs(failures, [turn - 0.5 for turn in range(len(failures) + 1)], fill=True, color=INK)
     above.set_ylabel("score")
     below.set_ylabel("failed")
     below.set_xlabel("turn")
@@ -48,5 +66,11 @@ def scores_and_failures(scores: Sequence[Mapping[str, int]], failures: Sequence[
     below.set_ylim(bottom=0, top=max(1, *failures))
     figure.legend(loc="outside right upper", frameon=False, ncols=1 + len(above.lines) // 16)
     drawn = io.BytesIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
+    figure.savefig(drawn, format="svg", metadata={"Date": None}, transparent=True)
+    svg = (
+        drawn.getvalue()
+        .decode()
+        .replace(INK, "currentColor")
+        .replace("<defs>", f"<style>{STYLE}</style><defs>", 1)
+    )
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

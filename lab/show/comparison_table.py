@@ -1,13 +1,16 @@
 """What `hobbes compare` prints: two runs side by side."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lab.proof.comparing import COUNTED, SIDES, Comparison, beside
-from lab.show.terminal import matrix, percent, plain, table, tokens_text
+from engine.answer import DECISIONS
+from lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
+from lab.show.looks import Looks
+from lab.show.terminal import matrix, named, percent, plain, table, tokens_text
 
 MOST_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
@@ -22,21 +25,22 @@ TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
 """Titles of tables, and of their first columns, that differ from the JSON keys."""
 
 
-def show(comparison: Comparison) -> RenderableType:
-    """Return a comparison as it is printed."""
+def show(comparison: Comparison, looks: Looks) -> RenderableType:
+    """Return a comparison as it is printed; `looks` are those of the agents of both runs."""
     measures = [(name, *one["values"], one["difference"]) for name, one in comparison["measures"].items()]
     return Group(
         table(f"two runs of {comparison['world']}", ("", *SIDES), _facts(comparison)),
         _side_by_side("settings that differ", "setting", dict(settings_by_field(comparison["settings"]))),
         *_warning(comparison),
-        *_divergence(comparison["divergence"]),
-        _side_by_side("scores", "agent", comparison["scores"]),
+        *_divergence(comparison["divergence"], looks),
+        *_decision(comparison["decision"], looks),
+        _side_by_side("scores", "agent", comparison["scores"], looks),
         *(_side_by_side(*title_of(name), comparison[name]) for name in COUNTED),
-        *_failures(comparison["failures"]),
+        *_failures(comparison["failures"], looks),
         table("\nmeasures", ("measure", *SIDES, "B - A"), measures)
         if measures
         else Text("\nno measures yet"),
-        *_reports(comparison["reports"]),
+        *_reports(comparison["reports"], looks),
     )
 
 
@@ -81,13 +85,15 @@ def _warning(comparison: Comparison) -> Iterator[Text]:
     yield Text(f"\n{shares}. {FAILED_CALLS_HINT}", style="bold red")
 
 
-def _divergence(found: Mapping[str, Any] | None) -> Iterator[Text]:
+def _divergence(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, with the beginning of its diff."""
     if found is None:
         yield Text("\nno divergence: all turns are equal", style="bold")
         return
-    yield Text(f"\nfirst divergence: turn {found['turn']}, ", style="bold").append_text(
-        plain(f"{found['agent'] or 'all'}: {found['layer']}")
+    yield Text.assemble(
+        (f"\nfirst divergence: turn {found['turn']}, ", "bold"),
+        named(found["agent"] or "all", looks),
+        f": {found['layer']}",
     )
     lines = found["diff"].splitlines()
     yield plain("\n".join(_cut(line) for line in lines[:MOST_LINES]))
@@ -95,18 +101,34 @@ def _divergence(found: Mapping[str, Any] | None) -> Iterator[Text]:
         yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
 
 
+def _decision(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
+    """Yield the first decision that differs, with what the agent did in both runs."""
+    if found is None:
+        yield Text("\nno decision differs in the turns that both runs have", style="bold")
+        return
+    yield Text.assemble(
+        (f"\nfirst decision that differs: turn {found['turn']}, ", "bold"), named(found["agent"], looks)
+    )
+    for side, intent, outcome in zip(SIDES, found["intents"], found["outcomes"], strict=True):
+        failed = "" if outcome in DECISIONS else f"✗ {outcome}, default action: "
+        intended = json.dumps(moves(intent), ensure_ascii=False)
+        yield Text.assemble(f"{side}: ", (failed, "bold red"), plain(_cut(intended)))
+
+
 def _cut(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
 
 
-def _side_by_side(title: str, of: str, values: Mapping[Any, Sequence[Any]]) -> RenderableType:
+def _side_by_side(
+    title: str, of: str, values: Mapping[Any, Sequence[Any]], looks: Looks | None = None
+) -> RenderableType:
     """Return a table of the values of both runs."""
     if not values:
         return Text(f"\n{title}: none", style="italic")
-    return table(f"\n{title}", (of, *SIDES), [(key, *pair) for key, pair in values.items()])
+    return table(f"\n{title}", (of, *SIDES), [(key, *pair) for key, pair in values.items()], looks)
 
 
-def _failures(failures: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def _failures(failures: Sequence[Mapping[str, Any]], looks: Looks) -> Iterator[RenderableType]:
     """Yield tables of the failed calls by cause, agent and turn."""
     for by in ("cause", "agent", "turn"):
         a, b = (one[f"by_{by}"] for one in failures)
@@ -114,14 +136,14 @@ def _failures(failures: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]
         if by == "turn":
             counts = {turn: counts[turn] for turn in sorted(counts)}
         if counts:
-            yield _side_by_side(f"failed calls by {by}", by, dict(list(counts.items())[:MOST_LINES]))
+            yield _side_by_side(f"failed calls by {by}", by, dict(list(counts.items())[:MOST_LINES]), looks)
         if len(counts) > MOST_LINES:
             yield Text(f"… and {len(counts) - MOST_LINES} more; --json prints all", style="dim")
 
 
-def _reports(reports: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def _reports(reports: Sequence[Mapping[str, Any]], looks: Looks) -> Iterator[RenderableType]:
     """Yield the final reports of each kind, rater by ratee, first of A and then of B."""
     for kind in dict.fromkeys(kind for of_run in reports for kind in of_run):
         for side, of_run in zip(SIDES, reports, strict=True):
             if of_run.get(kind):
-                yield matrix(f"\n{kind.replace('_', ' ')} at the end of {side}", of_run[kind])
+                yield matrix(f"\n{kind.replace('_', ' ')} at the end of {side}", of_run[kind], looks)

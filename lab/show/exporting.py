@@ -1,14 +1,13 @@
 """`hobbes export`: a run as tables for other tools, or as pages for people.
 
-The tables are those of the run database, with texts in place of their hashes. Further columns tell which call
-of each agent and turn counts, and which calls failed.
+The tables are those of `lab.store.tables`.
 """
 
 import csv
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,9 +16,8 @@ from rich.progress import track
 
 from lab.errors import LabError, UsageError
 from lab.show.terminal import ERR
-from lab.store.database import Run, Store, by_turn
-from lab.store.history import scores
-from lab.store.tables import JSON_COLUMNS, QUERIES, RunTable, read_table
+from lab.store.database import Run, Store
+from lab.store.tables import TABLES, RunTable, table_of
 
 
 def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
@@ -49,60 +47,19 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     about = {**store.about(run.id), **store.result(run)}
     (folder / "run.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     written = {"run.json": 1}
-    for table in track(list(tables(store, run)), "exporting", console=ERR, transient=True):
+    for name in track(TABLES, "exporting", console=ERR, transient=True):
+        table = table_of(store, run, name)
         path = folder / f"{table.name}.{form}"
         WRITERS[form](path, table)
         written[path.name] = len(table.rows)
     return written
 
 
-def tables(store: Store, run: Run) -> Iterator[RunTable]:
-    """Yield all tables of a run: those of the database, the failed calls, and the scores by turn."""
-    decisions = store.decisions(run.id)
-    counts = {(d.turn, d.agent, d.attempt): d for d in decisions}
-    decided, failed = by_turn(decisions)
-    for name in QUERIES:
-        table = read_table(store, run, name)
-        if name == "turns":
-            more = [{"decisions": decided[r["turn"]], "failures": failed[r["turn"]]} for r in table.rows]
-            table = table.with_columns({"decisions": int, "failures": int}, more)
-        if name == "calls":
-            found = [counts.get((r["turn"], r["agent"], r["attempt"])) for r in table.rows]
-            more = [{"decides": d is not None, "failed": d is not None and d.failed} for d in found]
-            table = table.with_columns({"decides": bool, "failed": bool}, more)
-        yield table
-    address = {"run": str, "turn": int, "agent": str}
-    yield RunTable(
-        "failures",
-        {**address, "attempt": int, "cause": str},
-        [
-            {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
-            for d in decisions
-            if d.failed
-        ],
-    )
-    yield RunTable(
-        "scores",
-        {**address, "score": int},
-        [
-            {"run": run.id, "turn": turn, "agent": agent, "score": score}
-            for turn, now in scores(store, run)
-            for agent, score in now.items()
-        ],
-    )
-
-
 def _write_jsonl(path: Path, table: RunTable) -> None:
     """Write one JSON object per line; columns of JSON are written as values."""
     with path.open("w", encoding="utf-8") as file:
-        for row in table.rows:
-            values = {
-                column: json.loads(value)
-                if value is not None and (table.name, column) in JSON_COLUMNS
-                else value
-                for column, value in row.items()
-            }
-            file.write(json.dumps(values, ensure_ascii=False) + "\n")
+        for row in table.values():
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def _write_csv(path: Path, table: RunTable) -> None:

@@ -19,11 +19,12 @@ from markupsafe import Markup
 from engine.answer import DECISIONS
 from lab.play.answering import asked_form, columns_and_rows, waiting
 from lab.play.forms import Field, Kind, spelled
-from lab.proof.comparing import beside, compare
+from lab.proof.comparing import beside, compare, moves
 from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
-from lab.show.terminal import Rows, coloured, json_lines, percent, ratees_of, spelled_out, tokens_text
+from lab.show.looks import PALETTE, looks_in, looks_of, words_of
+from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
 from lab.show.tracing import (
     agent_card,
     all_calls,
@@ -35,7 +36,9 @@ from lab.store.database import Run, Store
 from lab.store.history import scores, state_before
 
 TEMPLATES = Path(__file__).with_name("templates")
-STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
+    f".c{k} {{ background: {colour}; }}\n" for k, colour in enumerate(PALETTE)
+)
 _STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 _POLICY = {
     "default-src": "'none'",
@@ -119,12 +122,19 @@ def _environment() -> Environment:
         "tokens_text": tokens_text,
         "ratees_of": ratees_of,
         "both": beside,
+        "moves": moves,
         "columns_and_rows": columns_and_rows,
         "control_of": control,
         "title_of": title_of,
         "failed_calls_hint": FAILED_CALLS_HINT,
     }
     return environment
+
+
+def part(name: str, *values: object) -> str:
+    """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
+    parts = _environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
+    return str(getattr(parts, name)(*values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +151,7 @@ class Pages:
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
-        shown = {"watching": False, "link": self.link, "live": self.live, **values}
+        shown = {"watching": False, "link": self.link, "live": self.live, "looks": {}, **values}
         return _environment().get_template(name).render(**shown)
 
     def runs(self) -> str:
@@ -153,7 +163,7 @@ class Pages:
         turns = overview(self.store, run)
         failed = [turn["failures"] for turn in turns if turn["digest"]]
         by_turn = [now for _, now in scores(self.store, run)]
-
+        looks = looks_in(self.store, run)
         return self._page(
             "run.html",
             watching=self.live and run.status not in AT_REST,
@@ -164,20 +174,24 @@ class Pages:
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,
-            chart=scores_and_failures(by_turn, failed) if by_turn else "",
-            picture=coloured(self._picture(run, run.turns))[0],
+            looks=looks,
+            chart=scores_and_failures(by_turn, failed, looks) if by_turn else "",
+            picture=painted(words_of(run, looks), self._picture(run, run.turns))[0],
             measures=self.store.measures_with_counts(run.id),
         )
 
     def turn(self, run: Run, number: int) -> str:
         """Return the page of a turn: agents, the world before and after, events, draws, calls."""
         card = turn_card(self.store, run, number)
-        before, after = coloured(self._picture(run, number), self._picture(run, min(number + 1, run.turns)))
+        looks = looks_in(self.store, run)
+        pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
+        before, after = painted(words_of(run, looks), *pictures)
         return self._page(
             "turn.html",
             run=run,
             card=card,
             calls=all_calls(card),
+            looks=looks,
             before=before,
             after=after,
         )
@@ -193,12 +207,18 @@ class Pages:
             card=card,
             near=asked[max(at - 1, 0) : at + 2],
             changed=changed_in_memory(card) if "intent" in card else {},
+            looks=looks_in(self.store, run),
         )
 
     def compare(self, a: Run, b: Run) -> str:
         """Return the page of two runs side by side."""
         found = compare(self.store, a, b)
-        return self._page("compare.html", comparison=found, settings=settings_by_field(found["settings"]))
+        return self._page(
+            "compare.html",
+            comparison=found,
+            settings=settings_by_field(found["settings"]),
+            looks=looks_of([*a.setting.agents, *b.setting.agents]),
+        )
 
     def _picture(self, run: Run, number: int) -> Rows:
         """Return the picture of the world at the start of a turn."""

@@ -14,6 +14,7 @@ TITLE = "points per game: 1 for a win, 1/2 for surviving a game without a winner
 
 def watched(meetings: Iterator[Meeting], pairs: int) -> Iterable[Meeting]:
     """Yield the results of the pairs, with a progress bar on stderr."""
+    ERR.print(Text(f"{pairs} pairs of policies; 200 games of each take a minute or two", style="dim"))
     return track(meetings, "pairs", pairs, console=ERR, transient=True)
 
 

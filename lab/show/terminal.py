@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.reflection import HIGHEST
+from lab.show.looks import PALETTE, Look, Looks, looks_of
 
 NARROWEST = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
@@ -32,14 +33,11 @@ OUT = console()
 ERR = console(stderr=True)
 """Everything else."""
 
-# Eight colours by Okabe and Ito that colour-blind people can tell apart.
-PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
-
 Rows: TypeAlias = Sequence[Sequence[str]]
 """The picture of a world: rows of short words."""
 
 SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
-"""Five of these colours, for values from low to high."""
+"""Five colours of PALETTE, for values from low to high."""
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f"
@@ -57,6 +55,14 @@ def plain(value: object) -> Text:
     return Text(spelled_out(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
 
 
+def named(name: str, looks: Looks) -> Text:
+    """Return a name, with its mark and in its colour if it has a look; no line ends between the two."""
+    look = looks.get(name)
+    if look is None:
+        return plain(name)
+    return Text(f"{look.mark}{spelled_out(name)}", style=PALETTE[look.colour])
+
+
 def print_json(value: object) -> None:
     """Print one JSON document on stdout, with invisible characters escaped."""
     ascii_only = sys.stdout.encoding.lower() != "utf-8"
@@ -64,27 +70,38 @@ def print_json(value: object) -> None:
     print(_CONTROL.sub(lambda found: json.dumps(found.group())[1:-1], text))  # noqa: T201  the one place that prints JSON
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> RenderableType:
-    """Return a table; columns of numbers are aligned right."""
+def table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], looks: Looks | None = None
+) -> RenderableType:
+    """Return a table; columns of numbers are aligned right, and names that have a look get it."""
     filled = [["" if cell is None else cell for cell in row] for row in rows]
     made = Table(header_style="bold", box=None, pad_edge=False)
     for k, column in enumerate(columns):
         numbers = all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
-        made.add_column(column, justify="right" if numbers and filled else "left", overflow="fold")
+        made.add_column(
+            named(column, looks or {}), justify="right" if numbers and filled else "left", overflow="fold"
+        )
     for row in filled:
-        made.add_row(*(cell if isinstance(cell, Text) else plain(_short(cell)) for cell in row))
+        made.add_row(*(_cell(cell, looks or {}) for cell in row))
     # rich would wrap a title of its own to the width of the table.
     return Group(Text(title, style="italic"), made) if title else made
 
 
-def matrix(title: str, ratings: Mapping[str, Mapping[str, int]]) -> RenderableType:
+def _cell(cell: object, looks: Looks) -> Text:
+    """Return what stands in a cell of a table."""
+    if isinstance(cell, Text):
+        return cell
+    return named(cell, looks) if isinstance(cell, str) else plain(_short(cell))
+
+
+def matrix(title: str, ratings: Mapping[str, Mapping[str, int]], looks: Looks) -> RenderableType:
     """Return ratings, rater by ratee: low ones blue, high ones orange, an agent's own in brackets."""
     ratees = ratees_of(ratings)
     rows = [
-        [plain(rater), *(_rating(report.get(ratee), own=rater == ratee) for ratee in ratees)]
+        [rater, *(_rating(report.get(ratee), own=rater == ratee) for ratee in ratees)]
         for rater, report in ratings.items()
     ]
-    return table(title, ("rater \\ ratee", *ratees), rows)
+    return table(title, ("rater \\ ratee", *ratees), rows, looks)
 
 
 def ratees_of(ratings: Mapping[str, Mapping[str, int]]) -> list[str]:
@@ -110,24 +127,29 @@ def _short(cell: object) -> object:
     return round(cell, 3) if isinstance(cell, float) else cell
 
 
-def coloured(*pictures: Rows) -> list[list[list[tuple[str, int | None]]]]:
-    """Return pictures of a world, with their words padded to one width and each with a colour.
+def painted(looks: Looks, *pictures: Rows) -> list[list[list[tuple[str, Look | None]]]]:
+    """Return pictures of a world: their words, padded to one width, each with the look of whom it shows.
 
-    The colour is an index into PALETTE, or None for an empty place.
+    `looks` has the look of each word that shows somebody; such a word gets the mark in front.
     """
-    found = {word for rows in pictures for row in rows for word in row}
-    colours = {word: k % len(PALETTE) for k, word in enumerate(sorted(w for w in found if w.strip(".")))}
-    width = max(map(len, found), default=0)
-    return [[[(f"{w:>{width}}", colours.get(w)) for w in row] for row in rows] for rows in pictures]
+
+    def marked(word: str) -> str:
+        return f"{looks[word].mark}{word}" if word in looks else word
+
+    width = max((len(marked(word)) for rows in pictures for row in rows for word in row), default=0)
+    return [
+        [[(f"{marked(word):>{width}}", looks.get(word)) for word in row] for row in rows] for rows in pictures
+    ]
 
 
-def picture(rows: Rows) -> Text:
-    """Return the picture of a world in colours."""
+def picture(rows: Rows, looks: Looks) -> Text:
+    """Return the picture of a world; `looks` has the look of each word that shows somebody."""
     text = Text()
-    (painted,) = coloured(rows)
-    for row in painted:
-        for word, colour in row:
-            text.append(f" {word}", style="dim" if colour is None else PALETTE[colour])
+    (lines,) = painted(looks, rows)
+    for line in lines:
+        for word, look in line:
+            style = PALETTE[look.colour] if look else "" if word.strip(" .") else "dim"
+            text.append(f" {spelled_out(word)}", style=style)
         text.append("\n")
     return text
 
@@ -137,8 +159,10 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     facts = Table.grid(padding=(0, 2))
     for name in ("run", "world", "turns", "digest", "over", "calls"):
         facts.add_row(Text(name, style="bold"), plain(result[name]))
+    looks = looks_of(result["scores"])
+    scores = [Text.assemble(named(agent, looks), f" {score}") for agent, score in result["scores"].items()]
+    facts.add_row(Text("scores", style="bold"), Text(", ").join(scores) if scores else Text("none"))
     for name, key in (
-        ("scores", "scores"),
         ("outcomes", "outcomes"),
         ("rejections", "drops"),
         ("corrections", "mends"),
@@ -177,10 +201,10 @@ def _failures(failures: Mapping[str, Any]) -> str:
     return f"{failures['total']} ({percent(failures['share'])}): {causes}; {agents}"
 
 
-def card(title: str, parts: Iterable[tuple[str, RenderableType]]) -> RenderableType:
+def card(title: str | Text, parts: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     """Return a card, with one panel per part."""
     panels = [Panel(body, title=name, title_align="left", border_style="dim") for name, body in parts]
-    return Group(Text(title, style="bold"), *panels)
+    return Group(Text.assemble((title, "bold") if isinstance(title, str) else title), *panels)
 
 
 def json_text(value: object) -> Text:

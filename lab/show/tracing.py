@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.memory import EMPTY_MEMORY
 from engine.record import JsonObject
 from engine.turn import question_of
 from engine.world import OBSERVER
-from lab.errors import LabError, UsageError
+from lab.errors import LabError, MissingError
 from lab.store.database import Decision, LoggedTurn, Run, Store
 from lab.store.history import logged, memories_before, played_turn, reports, state_before
 from nodes.journal import Call
@@ -27,18 +28,43 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(store: Store, run: Run) -> list[Card]:
+def overview(store: Store, run: Run, agent: str | None = None) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections, events.
 
-    The last line may be of a turn that has calls and has not ended: it has no digest.
+    With an agent, only its calls, and only the events that name it, are counted. The last line may be of a
+    turn that has calls and has not ended: it has no digest.
+    """
+    return [_line(*each) for each in turns_so_far(store, run, agent)]
+
+
+def turns_so_far(
+    store: Store, run: Run, agent: str | None = None
+) -> Iterator[tuple[int, LoggedTurn | None, list[Decision]]]:
+    """Yield each turn's number, its record (None before the turn has ended), and the calls that count.
+
+    With an agent, they are its calls, and the record holds only what is its own or names it.
     """
     decided: dict[int, list[Decision]] = {}
     for decision in store.decisions(run.id):
-        decided.setdefault(decision.turn, []).append(decision)
-    turns = {turn.turn: turn for turn in store.turns(run.id)}
-    return [
-        _line(number, turns.get(number), decided.get(number, [])) for number in sorted({*turns, *decided})
-    ]
+        if agent in {None, decision.agent}:
+            decided.setdefault(decision.turn, []).append(decision)
+    last = -1
+    for turn in store.turns(run.id):
+        last = turn.turn
+        yield last, turn if agent is None else _of(turn, agent), decided.get(last, [])
+    yield from ((number, None, decided[number]) for number in sorted(decided) if number > last)
+
+
+def _of(turn: LoggedTurn, agent: str) -> LoggedTurn:
+    """Return a turn with only those rejections, corrections and events that are an agent's or name it."""
+    record = turn.record
+    only = replace(
+        record,
+        drops=tuple(drop for drop in record.drops if drop.agent == agent),
+        mends=tuple(mend for mend in record.mends if mend.agent == agent),
+        events=tuple(event for event in record.events if agent in event.to_json().values()),
+    )
+    return replace(turn, record=only)
 
 
 def _line(number: int, turn: LoggedTurn | None, decided: list[Decision]) -> Card:
@@ -106,7 +132,7 @@ def _agent_card(store: Store, run: Run, turn: LoggedTurn, agent: str, arithmetic
     """Return an agent's card of a turn."""
     number, record = turn.turn, turn.record
     if agent not in record.intents:
-        raise UsageError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
+        raise MissingError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
     called = _call_card(store, run, number, agent)
     if called is None:
         raise LabError(f"run {run.id} has no answer of {agent} in turn {number}: its record is damaged")
@@ -144,6 +170,12 @@ def _found(turn: LoggedTurn, agent: str) -> Card:
         "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
         "mends": [mend.to_json() for mend in turn.record.mends if mend.agent == agent],
     }
+
+
+def reasoning_of(card: Mapping[str, Any]) -> str:
+    """Return the reasoning that came with a call, or else the reasoning in its answer."""
+    reasoning: str = card["reasoning"] or card.get("intent", {}).get("reflection", {}).get("reasoning", "")
+    return reasoning
 
 
 def changed_in_memory(card: Card) -> Card:

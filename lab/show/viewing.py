@@ -26,7 +26,7 @@ from lab.play.answering import as_posted, asked_form
 from lab.play.playing import go_on
 from lab.show.pages import POLICY, Pages
 from lab.show.terminal import ERR, plain
-from lab.store.database import Run, Store, open_store
+from lab.store.database import Run, Store, command, open_store
 from lab.wire.listening import listener
 
 HEADERS = {
@@ -148,13 +148,13 @@ def view(home: Path, host: str, port: int) -> None:
         try:
             uvicorn.Server(config).run(sockets=[listening])
         finally:  # Ctrl-C comes out of it
-            _tell_what_was_played(home)
+            tell_what_was_played(home)
 
 
-def _tell_what_was_played(home: Path) -> None:
+def tell_what_was_played(home: Path) -> None:
     """Print, for each run that is being played behind a page, how to continue it."""
     for thread in enumerate_threads():
         if thread.name.startswith(PLAYING):
             run = thread.name.removeprefix(PLAYING)
-            hint = f"run {run} was being played; `hobbes resume {run} --home {home}` goes on"
+            hint = f"run {run} was being played; `{command(home, 'resume', run)}` goes on"
             ERR.print(plain(hint), soft_wrap=True)

@@ -1,5 +1,9 @@
-"""What people see while a run is played: a progress bar, and in a terminal the picture of the world."""
+"""What people see while a run is played: a progress bar, and in a terminal the picture of the world.
 
+A line below the bar says whose answers are still awaited, what the run has cost so far, and the time left.
+"""
+
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -7,29 +11,96 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
-from lab.play.playing import OnTurn
-from lab.show.terminal import ERR, picture
+from lab.show.looks import looks_now, words_of
+from lab.show.terminal import ERR, picture, plain
 from lab.store.database import Run
+from nodes.caps import Meter
 from nodes.state import TurnState
+
+NAMED = 4
+"""How many of the agents that are waited for are named."""
+
+MINUTE, HOUR = 60, 3600
+
+
+class Watch:
+    """Follows a run while it is played, and shows where it stands."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=ERR,
+        )
+        self._task = self._bar.add_task(run.world.name, total=run.setting.config.rounds)
+        self._meter: Meter | None = None
+        self._world: dict[str, Any] | None = None
+        self._turns: list[tuple[int, float]] = []
+
+    def on_meter(self, meter: Meter) -> None:
+        """Take the meter that counts the run's calls."""
+        self._meter = meter
+
+    def on_turn(self, state: TurnState) -> None:
+        """Take the state that the run starts from, and then the state after each turn."""
+        self._bar.update(self._task, completed=state["turn"])
+        self._world = state["world"]
+        # The first and the last are enough to say how long a turn takes.
+        self._turns[1:] = [(state["turn"], time.monotonic())]
+
+    def screen(self) -> RenderableType:
+        """Return what is shown now."""
+        if self._world is None:
+            return Group(self._bar, self.line())
+        state = self._run.world.load(self._run.setting, self._world)
+        words = words_of(self._run, looks_now(self._run, state))
+        return Group(picture(self._run.world.picture(state), words), self._bar, self.line())
+
+    def line(self) -> Text:
+        """Return the line below the bar: who is waited for, tokens, dollars, time left."""
+        parts = [*(costs(self._meter) if self._meter else ()), *self._time_left()]
+        return plain(" · ".join(parts))
+
+    def _time_left(self) -> Iterator[str]:
+        """Yield the time that the remaining turns take if they take as long as those played so far."""
+        if not self._turns:
+            return
+        (first, began), (last, ended) = self._turns[0], self._turns[-1]
+        if last > first:  # a run that starts again from damaged checkpoints says its first turn twice
+            each = (ended - began) / (last - first)
+            remaining = each * (self._run.setting.config.rounds - last) - (time.monotonic() - ended)
+            yield f"about {duration(max(remaining, 0))} left"
+
+
+def costs(meter: Meter) -> Iterator[str]:
+    """Yield who is waited for, and what a run has cost so far if it asks models."""
+    waiting, spent = list(meter.waiting), meter.spent
+    if waiting:
+        more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
+        yield f"waiting for {', '.join(waiting[:NAMED])}{more}"
+    if spent.tokens != 0:
+        yield "tokens unknown" if spent.tokens is None else f"{spent.tokens:,} tokens"
+        yield "price unknown" if spent.usd is None else f"${spent.usd:,.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words, in the two largest units at most."""
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    minutes = round(seconds / MINUTE)
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager
-def watched(run: Run) -> Iterator[OnTurn]:
-    """Show the progress of a run on stderr; yield the function that each turn is reported to."""
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=ERR
-    )
-    task = bar.add_task(run.world.name, total=run.setting.config.rounds)
-    last: list[dict[str, Any]] = []
-
-    def on_turn(state: TurnState) -> None:
-        bar.update(task, completed=state["turn"])
-        last[:] = [state["world"]]
-
-    def screen() -> RenderableType:
-        rows = run.world.picture(run.world.load(run.setting, last[0])) if last else ()
-        return Group(picture(rows), bar)
-
-    with Live(get_renderable=screen, console=ERR, refresh_per_second=8, transient=True):
-        yield on_turn
+def watched(run: Run) -> Iterator[Watch]:
+    """Show the progress of a run on stderr while it is played; yield what has to be told about it."""
+    watch = Watch(run)
+    with Live(get_renderable=watch.screen, console=ERR, refresh_per_second=8, transient=True):
+        yield watch

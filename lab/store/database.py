@@ -30,11 +30,12 @@ from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
-from lab.errors import LabError, UsageError
+from lab.errors import LabError, MissingError, UsageError
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
 from nodes.caps import Caps, Spent
 from nodes.journal import Address, Call, PlayerKind, Prompt, Reply
+from nodes.models import Models, ModelSettings, Price
 from nodes.prompting import PromptSet
 from nodes.reading import deciding
 
@@ -88,6 +89,7 @@ CALL_COLUMNS = (
     "outcome",
     "found_as",
     "model",
+    "player",
     "system",
     "prompt",
     "answer",
@@ -107,6 +109,7 @@ RUN_COLUMNS = (
     "agents",
     "seed",
     "models",
+    "model_settings",
     "prompts",
     "lang",
     "system_template",
@@ -121,6 +124,9 @@ RUN_COLUMNS = (
 """The columns of a run that never change, and that its seal covers."""
 
 
+LATER = ("model_settings", "player")
+"""Columns that earlier rows were sealed without; they are empty there."""
+
 SEAL = 16
 """Characters of the seal of one column."""
 
@@ -133,9 +139,15 @@ def sealed(row: Mapping[str, Any]) -> str:
     return sha256(canonical(list(row.values())))
 
 
+def later_if_set(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that the seal of a row covers: those added later only where they are not empty."""
+    return {column: value for column, value in row.items() if column not in LATER or value is not None}
+
+
 def sealed_by_column(row: Mapping[str, Any]) -> str:
     """Return a seal that also shows which column was changed later: JSON, the seal of each column."""
-    return canonical({column: sealed({column: value})[:SEAL] for column, value in row.items()})
+    covered = later_if_set(row)
+    return canonical({column: sealed({column: value})[:SEAL] for column, value in covered.items()})
 
 
 STATUSES = ("unfinished", "waiting", "halted", "finished")
@@ -173,6 +185,8 @@ class Run:
     world: AnyWorld
     setting: Setting[Any]
     models: dict[str, str]
+    model_settings: dict[str, ModelSettings]
+    """The settings of the models that the run took from a models file, by name."""
     prompts: PromptSet
     status: str
     turns: int
@@ -182,6 +196,11 @@ class Run:
     question: dict[str, Any] | None
     """The question to a person, while the run waits for the answer."""
     versions: Versions
+
+    def price(self, spec: str | None) -> Price | None:
+        """Return the price that the models file gave for a player; None if it gave none."""
+        settings = self.model_settings.get(spec or "")
+        return settings.price if settings else None
 
     def check_versions(self) -> None:
         """Raise LabError if this hobbes can show the run, but not play, replay or verify it."""
@@ -236,6 +255,17 @@ class LoggedTurn:
     ledgers: dict[str, Any]
 
 
+def usual_home() -> Path:
+    """Return the home folder of those who name no other."""
+    return Path(os.environ.get("HOBBES_HOME") or ".hobbes")
+
+
+def command(home: Path, *words: object) -> str:
+    """Return a `hobbes` command line for a home folder, quoted for a shell."""
+    place = [] if home == usual_home() else ["--home", home]
+    return shlex.join(str(word) for word in ("hobbes", *words, *place))
+
+
 class Store:
     """The run database of a home folder."""
 
@@ -243,17 +273,20 @@ class Store:
         self.home = home
         self.db = db
 
+    def close(self) -> None:
+        """Close the database."""
+        self.db.conn.close()
+
     def command(self, *words: object) -> str:
         """Return a `hobbes` command line for this home folder, quoted for a shell."""
-        usual = Path(os.environ.get("HOBBES_HOME") or ".hobbes")
-        home = [] if self.home == usual else ["--home", self.home]
-        return shlex.join(str(word) for word in ("hobbes", *words, *home))
+        return command(self.home, *words)
 
     def new_run(  # noqa: PLR0913, PLR0917  everything that a run starts with
         self,
         world: AnyWorld,
         setting: Setting[Any],
         models: Mapping[str, str],
+        model_settings: Models,
         prompts: PromptSet,
         name: str | None,
         caps: Caps,
@@ -271,6 +304,9 @@ class Store:
                 "agents": json.dumps(setting.agents),
                 "seed": setting.seed,
                 "models": json.dumps(models),
+                "model_settings": json.dumps({n: one.to_json() for n, one in model_settings.items()})
+                if model_settings
+                else None,
                 "prompts": prompts.variant,
                 "lang": prompts.lang,
                 **dict(zip(TEMPLATES, texts, strict=True)),
@@ -325,7 +361,7 @@ class Store:
                 self.db.table("runs").rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
             )
         if not rows:
-            raise UsageError(
+            raise MissingError(
                 f"there is no run {reference!r} in {self.home}; `{self.command('runs')}` lists them"
             )
         if len(rows) > 1:
@@ -355,6 +391,10 @@ class Store:
             world,
             settle(world, json.loads(row["agents"]), row["seed"], json.loads(row["config"])),
             json.loads(row["models"]),
+            {
+                name: ModelSettings.model_validate(settings)
+                for name, settings in json.loads(row["model_settings"] or "{}").items()
+            },
             PromptSet(
                 world.name, row["prompts"], row["lang"], system, turn, schema, row["observer_text"] or ""
             ),
@@ -394,6 +434,14 @@ class Store:
             found.setdefault(row["agent"], []).append(self._as_call(row))
         return found
 
+    def answers(self, run: str, turn: int, agent: str | None = None) -> list[tuple[str, str, str]]:
+        """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
+        sql = (
+            "select agent, answer, reasoning from calls where run = ? and turn = ?"
+            " and agent = coalesce(?, agent) order by agent, attempt"
+        )
+        return self.db.conn.execute(sql, [run, turn, agent]).fetchall()
+
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""
         sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
@@ -417,6 +465,7 @@ class Store:
                 row["tokens_out"],
                 row["milliseconds"],
                 row["tries"],
+                row["player"] or "",
             ),
             outcome,
             FoundAs(row["found_as"]),
@@ -483,6 +532,11 @@ class Store:
         )
         return [Decision(*row) for row in self.db.conn.execute(sql, [run, *sorted(DECISIONS)])]
 
+    def answered(self, run: str) -> set[str]:
+        """Return the specs of the players that have answered a call of a run."""
+        sql = "select distinct player from calls where run = ? and outcome in (?, ?) and player is not null"
+        return {player for (player,) in self.db.conn.execute(sql, [run, *sorted(DECISIONS)])}
+
     def measures(self, run: str) -> dict[str, float | None]:
         """Return the measures of the whole run: name to value."""
         return {name: value for name, value, *_ in self.measures_with_counts(run)}
@@ -521,14 +575,15 @@ class Store:
     def spent(self, run: Run, prices: Prices) -> Spent:
         """Return what a run has cost so far, without a person's answers; unknown counts stay unknown."""
         sums = f"count(*), sum(tokens_in), sum(tokens_out), sum({SILENT})"
-        sql = f"select model, {sums} from calls where run = ? and model != ? group by model"  # noqa: S608  our own
+        sql = f"select player, model, {sums} from calls where run = ? and model != ? group by 1, 2"  # noqa: S608  our own
         spent = Spent(seconds=run.seconds)
-        for model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(
+        for player, model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(
             sql, [run.id, PlayerKind.HUMAN]
         ):
             spent.calls += calls
             into, out = (None, None) if silent else (tokens_in or 0, tokens_out or 0)
-            spent.add(None if into is None or out is None else into + out, usd(prices, model, into, out))
+            cost = usd(prices, model, into, out, run.price(player))
+            spent.add(None if into is None or out is None else into + out, cost)
         return spent
 
     def update(self, run: str, **values: str | float | None) -> None:
@@ -641,6 +696,29 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
         connection.close()
 
 
+def read_store(home: Path) -> Store:
+    """Return the run database of a home folder for reading, to be closed by the caller; nothing is created.
+
+    Raise MissingError if there is none, LabError if it cannot be read.
+    """
+    path = home / "runs.db"
+    if not path.is_file():
+        raise MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
+    # Garbage collection may close it in another thread.
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    try:
+        connection.execute("pragma query_only = on")
+        db = Database(connection)
+        outdated = migrations.pending(db)
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise LabError(f"cannot read {path}: {error}") from error
+    if outdated:
+        connection.close()
+        raise LabError(f"{path} is of an earlier hobbes; `{command(home, 'runs')}` brings it up to date")
+    return Store(home, db)
+
+
 def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:
     """Copy a database of hobbes 0.1 before it is migrated, since 0.1 cannot read it afterwards."""
     copy = home / COPY_OF_VERSION_1
@@ -657,7 +735,7 @@ def _update(connection: sqlite3.Connection, run: str, values: Mapping[str, str |
 
 def _plain_value(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
     """Return the value of a column of `runs` as plain JSON: parsed where the column holds JSON text."""
-    if column in {"config", "agents", "models", "outcomes", "scores", "caps", "question"}:
+    if column in {"config", "agents", "models", "model_settings", "outcomes", "scores", "caps", "question"}:
         return json.loads(value) if value else None
     return bool(value) if column == "tainted" and value is not None else value
 

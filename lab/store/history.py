@@ -6,7 +6,7 @@ from typing import Any
 from engine.memory import Memory
 from engine.reflection import REPORTS
 from engine.world import Played
-from lab.errors import UsageError
+from lab.errors import MissingError
 from lab.store.database import LoggedTurn, Run, Store
 
 
@@ -39,11 +39,11 @@ def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
 
 
 def logged(store: Store, run: Run, number: int) -> LoggedTurn:
-    """Return a stored turn; raise UsageError, with the turns that there are, if there is no such turn."""
+    """Return a stored turn; raise MissingError, with the turns that there are, if there is no such turn."""
     turn = next(store.turns(run.id, number), None) if 0 <= number < run.turns else None
     if turn is None or turn.turn != number:
         there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
-        raise UsageError(f"run {run.id} has no turn {number}; {there}")
+        raise MissingError(f"run {run.id} has no turn {number}; {there}")
     return turn
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical, sha256
 from engine.turn import Row, Table, TurnRecord
-from lab.store.database import CALL_COLUMNS, Run, Store, sealed
+from lab.store.database import CALL_COLUMNS, Run, Store, later_if_set, sealed
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
 
@@ -57,6 +57,7 @@ class RunJournal:
                 "outcome": call.outcome,
                 "found_as": call.found_as,
                 "model": reply.model,
+                "player": reply.player,
                 "system": self._text(call.prompt.system),
                 "prompt": self._text(call.prompt.turn),
                 "answer": reply.text,
@@ -67,7 +68,9 @@ class RunJournal:
                 "milliseconds": reply.milliseconds,
                 "arrived": _now(),
             }
-            _insert(connection, "calls", (*CALL_COLUMNS, "seal"), [(*row.values(), sealed(row))])
+            _insert(
+                connection, "calls", (*CALL_COLUMNS, "seal"), [(*row.values(), sealed(later_if_set(row)))]
+            )
         self._attempts[address.turn, address.agent] = address.attempt
 
     def _text(self, text: str) -> str:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from lab.errors import UsageError
 from lab.files import read_toml
 from nodes.journal import POLICY_MODEL, PlayerKind
+from nodes.models import Price
 
 SHIPPED = Path(__file__).with_name("prices.toml")
 
@@ -44,14 +45,17 @@ def _price(value: object) -> float:
     return float(value)
 
 
-def usd(prices: Prices, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
+def usd(
+    prices: Prices, model: str, tokens_in: int | None, tokens_out: int | None, own: Price | None = None
+) -> float | None:
     """Return what tokens cost in dollars, or None if that is unknown.
 
-    Scripted policies and people cost nothing. A date at the end of a model's name is ignored.
+    `own` is the price that a models file gives. Without it, scripted policies and people cost nothing, and a
+    date at the end of a model's name is ignored.
     """
-    if model.startswith(POLICY_MODEL) or model == PlayerKind.HUMAN:
+    if own is None and (model.startswith(POLICY_MODEL) or model == PlayerKind.HUMAN):
         return 0.0
-    price = prices.get(model) or prices.get(_DATED.sub("", model))
+    price = (own.input, own.output) if own else prices.get(model) or prices.get(_DATED.sub("", model))
     if price is None or tokens_in is None or tokens_out is None:
         return None
     return (tokens_in * price[0] + tokens_out * price[1]) / 1_000_000

@@ -148,6 +148,13 @@ def m006_versions_and_memories(db: Database) -> None:
         db.table(table).add_column("seal", str)
 
 
+@migrations()
+def m007_models_of_a_file(db: Database) -> None:
+    """Add the settings of models that have a name in a models file, and which player answered a call."""
+    db.table("runs").add_column("model_settings", str)
+    db.table("calls").add_column("player", str)
+
+
 def make_tables_of_the_record(db: Database) -> None:
     """Create the tables of a turn's record that are missing."""
     present = set(db.table_names())

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from nodes.models import Models, ModelSettings
 from nodes.secrecy import safe_line
 
 PACKAGES = (
@@ -21,8 +22,11 @@ PACKAGES = (
 )
 
 
-def examine(home: Path) -> dict[str, Any]:
-    """Return what matters for a run with a chat model; it contains no key, not even one within a URL."""
+def examine(home: Path, models: Models) -> dict[str, Any]:
+    """Return what matters for a run with a chat model; it contains no key, not even one within a URL.
+
+    Every model of the models file is asked for as well.
+    """
     base = os.environ.get("OPENAI_BASE_URL", "")
     key = os.environ.get("OPENAI_API_KEY", "")
     return {
@@ -33,6 +37,23 @@ def examine(home: Path) -> dict[str, Any]:
         "openai_api_key": "set" if key else "not set",
         "openai_base_url": _shown(base) or "not set (api.openai.com)",
         "server": _ask(base, key) if base or key else "not called: scripted policies need no server",
+        "models": {name: _of_model(settings) for name, settings in models.items()},
+    }
+
+
+def _of_model(settings: ModelSettings) -> dict[str, str]:
+    """Ask the server of a model, with its key, and return what there is to know about both."""
+    variable = settings.key_variable
+    base = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")
+    try:
+        key = settings.api_key()
+    except ValueError as error:
+        return {"model": settings.model, "key": str(error), "server": "not called"}
+    return {
+        "model": settings.model,
+        "base_url": _shown(base) or "not set (api.openai.com)",
+        "key": f"{variable} is {'set' if key else 'not set'}" if variable else "none is sent",
+        "server": _ask(base, key, settings.model),
     }
 
 
@@ -47,8 +68,8 @@ def _shown(base: str) -> str:
     return safe_line(re.sub(r"\?.*", "?(hidden)", re.sub(r"//[^/]*@", "//(hidden)@", base)))
 
 
-def _ask(base: str, key: str) -> str:
-    """Ask the server for its list of models, and return a line about its answer."""
+def _ask(base: str, key: str, model: str | None = None) -> str:
+    """Ask the server for its list of models, and return a line about its answer, and about the model."""
     try:
         url = httpx2.URL(base or "https://api.openai.com/v1")
         url = url.copy_with(path=f"{url.path.rstrip('/')}/models")
@@ -58,6 +79,8 @@ def _ask(base: str, key: str) -> str:
     if answer.status_code != httpx2.codes.OK:
         return f"answers with status {answer.status_code}"
     try:
-        return f"answers; it has {len(answer.json()['data'])} models"
+        names = [listed["id"] for listed in answer.json()["data"]]
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
+    told = f"answers; it has {len(names)} models"
+    return told if model is None or model in names else f"{told}, and {model} is not one of them"

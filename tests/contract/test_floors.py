@@ -137,6 +137,8 @@ BAD_FILES = {
     "lab/show/a_page_of_sql.py": ("import sqlite3", SQL),
     "lab/proof/a_proof_of_sql.py": ("from sqlite_utils import Database", SQL),
     "lab/a_room_without_a_floor.py": ("", ROOMS),
+    "lab/show/a_page_of_the_api.py": ("import hobbes", LAYERS),
+    "hobbes/an_api_of_sql.py": ("import sqlite3", SQL),
 }
 """What any other file does, and the floors that name it."""
 

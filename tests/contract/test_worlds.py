@@ -405,6 +405,14 @@ def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> Non
             assert turn is not None
             assert turn[1] is None or int(turn[1]) < length
             assert one.value is None or math.isfinite(one.value)
+            assert re.sub("/.*", "/AGENT", one.name) in world.formulas
+
+
+@each_world
+def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
+    histories = [[moment.played.played for moment in game(case)] for case in CASES if case.world is world]
+    found = {one.name for history in histories for one in world.measures(history)}
+    assert {re.sub("/.*", "/AGENT", name) for name in found} == world.formulas.keys()
 
 
 # Nothing that is said raises.

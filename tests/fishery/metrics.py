@@ -1,6 +1,6 @@
 """fishery: the measures of a run, and each boat's landings as a sum. A figure over 0 rounds is undefined."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from engine.arithmetic import as_sum
@@ -19,9 +19,9 @@ def measures(history: History) -> tuple[Measure, ...]:
     found = [
         Measure(name, scope, formula(part))
         for scope, part in parts(history)
-        for name, formula in {"landed": landed, "restraint": restraint, "requests": requests}.items()
+        for name, formula in FORMULAS.items()
     ]
-    stocks = [Measure("stock", f"turn/{p.before.turn}", float(p.after.stock)) for p in history]
+    stocks = [Measure("stock", f"turn/{p.before.turn}", stock(p)) for p in history]
     return (*found, *stocks)
 
 
@@ -41,6 +41,20 @@ def requests(history: History) -> float | None:
     """Requests / answers of boats."""
     asked = [intent.request is not None for played in history for intent in played.intents.values()]
     return ratio(sum(asked), len(asked))
+
+
+def stock(played: Played[State, Intent]) -> float:
+    """Fish after the turn."""
+    return float(played.after.stock)
+
+
+FORMULAS: Mapping[str, Callable[[History], float | None]] = {
+    "landed": landed,
+    "restraint": restraint,
+    "requests": requests,
+}
+
+BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, "stock": stock}
 
 
 def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:

@@ -202,7 +202,11 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert " sea " in say("trace", run.id, "0"), "the picture"
     assert "intent" in say("trace", run.id, "2", "boat-01")
     told = json.loads(say("compare", run.id, other.id, "--json"))
-    assert told["divergence"]["agent"] == "boat-01"
+    assert told["divergence"]["agent"] == told["decision"]["agent"] == "boat-01"
+    assert "●boat-01" in say("trace", run.id, "2")
+    assert "landed 3" in say("trace", run.id)
+    landed = json.loads(say("trace", run.id, "--event", "landed", "--agent", "boat-02", "--json"))
+    assert [(found["turn"], found["agent"]) for found in landed] == [(t, "boat-02") for t in range(ROUNDS)]
     assert "restraint" in say("compare", run.id, other.id)
 
 
@@ -286,9 +290,11 @@ def test_a_person_rules_in_the_page(say: Say, opened: Store, pages: TestClient) 
 
 
 def test_its_prompts_are_listed_and_checked_and_shown_and_compared(say: Say, tmp_path: Path) -> None:
-    assert json.loads(say("prompts", "list", "--json"))["fishery"] == {str(PROMPTS): ["en"]}
+    assert json.loads(say("prompts", "list", "--json"))["fishery"] == {
+        str(PROMPTS): {"languages": ["en"], "advice": None, "about": None}
+    }
     checked = json.loads(say("prompts", "check", "fishery", "--json"))
-    assert checked == {"checked": [f"fishery {PROMPTS} en"], "problems": []}
+    assert checked == {"checked": [f"fishery {PROMPTS} en"], "problems": [], "warnings": []}
     mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
     with (mine / "turn.en.md").open("r+") as turn:
         said = turn.read()
@@ -301,7 +307,7 @@ def test_its_prompts_are_listed_and_checked_and_shown_and_compared(say: Say, tmp
     assert "+Be kind." in say("prompts", "diff", "fishery", str(PROMPTS), str(mine))
 
 
-def test_a_run_records_the_path_of_its_prompts_as_it_was_given(
+def test_a_run_records_the_full_path_of_its_prompts(
     say: Say, opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
@@ -309,7 +315,7 @@ def test_a_run_records_the_path_of_its_prompts_as_it_was_given(
     monkeypatch.chdir(mine)
     ended = json.loads(say(*PLAY, "--prompts", "../plain", "--json"))
     run = opened.find(ended["run"])
-    assert (run.prompts.variant, run.prompts.turn) == ("../plain", "Be kind.\n{{ view }}")
+    assert (run.prompts.variant, run.prompts.turn) == (str(mine), "Be kind.\n{{ view }}")
     assert json.loads(say("replay", run.id, "--json"))["same"]
     default = json.loads(say(*PLAY, "--json"))
     assert opened.find(default["run"]).prompts.variant == str(PROMPTS)

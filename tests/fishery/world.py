@@ -6,7 +6,7 @@ from engine import reflection
 from engine.world import World
 from tests.fishery import observer, rules, state, validation
 from tests.fishery.actions import FisheryAction
-from tests.fishery.metrics import arithmetic, measures
+from tests.fishery.metrics import BY_NAME, arithmetic, measures
 from tests.fishery.observer import REGULATOR
 from tests.fishery.policies import POLICIES
 from tests.fishery.rules import EVENTS, resolve
@@ -31,6 +31,7 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     over=state.over,
     scores=lambda state: state.landed,
     measures=measures,
+    formulas=BY_NAME,
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,

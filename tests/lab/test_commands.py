@@ -4,10 +4,14 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -23,12 +27,12 @@ from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Reply
 from nodes.players import PolicyPlayer
-from tests.conftest import Cli, Hobbes
+from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.play import mining
 
 COMMANDS = [
     "run", "resume", "answer", "replay", "verify", "runs", "trace", "compare", "export", "view",
-    "step", "tournament", "serve", "doctor",
+    "worlds", "step", "tournament", "serve", "doctor", "models",
 ]  # fmt: skip
 PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
 SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]
@@ -225,7 +229,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
     (["run", "mining", "--model", "policy:guided*3"], "does not add up to 10 agents"),
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
-    (["run", "mining", "--prompts", "nope"], "guided, unguided"),
+    (["run", "mining", "--prompts", "nope"], "variants: guided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
     (["run", "mining", "--seed", "9" * 20], "seed: give a whole number from"),
     (["run", "mining", "--agents", "10000000000"], "agents: a run has at most"),
@@ -251,7 +255,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["verify", "nobody"], "hobbes runs"),
     (["trace", "nobody"], "hobbes runs"),
     (["step", "atlantis"], "worlds: mining"),
-    (["prompts", "show", "mining", "nope"], "guided, unguided"),
+    (["prompts", "show", "mining", "nope"], "variants: guided"),
     (["prompts", "render", "mining", "--agent", "nobody"], "miner-01"),
     (["prompts", "render", "mining", "--turn", "9", "--set", "rounds=3"], "turns 0 to 2"),
     (["run", "mining", "--set", "alpha=[[1]]"], "config: alpha: give 10 rows of 10 numbers"),
@@ -305,6 +309,18 @@ def test_a_closed_output_is_accepted(hobbes: Hobbes) -> None:
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
+@pytest.mark.parametrize(
+    "words", [("prompts", "list"), ("prompts", "list", "--json"), ("--help",), ("run", "no-world")]
+)
+def test_a_reader_that_has_gone_is_no_error(hobbes: Hobbes, words: tuple[str, ...]) -> None:
+    """Such a reader is `head` once it has its lines. Output that is written at once hides the trouble."""
+    # The reading end of the pipe is closed before the command starts.
+    gone = "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); os.execv(sys.argv[1], sys.argv[1:])"
+    done = hobbes(*words, through=(sys.executable, "-c", gone), env={"PYTHONUNBUFFERED": ""})
+    assert "Error" not in done.stderr
+    assert done.returncode in {1, 2}
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_characters_that_the_terminal_cannot_show_are_escaped(hobbes: Hobbes, encoding: str) -> None:
     known = {"PYTHONIOENCODING": encoding}
@@ -322,6 +338,58 @@ def test_a_run_with_models_is_not_resumed_without_a_server(opened: Store, cli: C
     assert isinstance(halted.exception, LabError)
     assert "need OPENAI_API_KEY" in str(refused(cli, "resume", "last", "--max-calls", "99"))
     assert (opened.find("last").status, opened.find("last").turns) == ("halted", 1)
+
+
+def test_a_finished_run_with_models_is_resumed_without_a_server(opened: Store, cli: Cli) -> None:
+    with in_thread(stand_in()) as base:
+        played = cli(*SMALL, "--model", "openai:policy/guided", "--json", env={"OPENAI_BASE_URL": base})
+    before = opened.about("last" if played.exception else json.loads(played.stdout)["run"])
+    again = cli("resume", "last", "--json")
+    assert json.loads(again.stdout) == json.loads(played.stdout)
+    assert opened.about(before["id"]) == before
+
+
+def test_commands_work_in_any_folder_with_prompts_of_any_folder(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    there.mkdir()
+    shutil.copytree(ROOT / "prompts/mining/unguided", here / "my prompts")
+    monkeypatch.chdir(here)
+    assert cli("prompts", "check", "mining", "./my prompts").exit_code == 0
+    assert cli(*SMALL, "--prompts", "./my prompts", "--max-calls", "3").exit_code == 1
+    monkeypatch.chdir(there)
+    assert cli("resume", "last", "--max-calls", "9").exit_code == 0
+    for words in (("trace", "last", "1"), ("verify", "last"), ("replay", "last"), ("export", "last")):
+        assert cli(*words).exit_code == 0, words
+    render = ("prompts", "render", "mining")
+    assert (
+        cli(*render, "--run", "last").stdout
+        == cli(*render, "--agents", "2", "--rounds", "2", "--prompts", str(here / "my prompts")).stdout
+    )
+
+
+def test_a_tournament_says_how_long_it_takes(cli: Cli) -> None:
+    assert "minute" in cli("tournament", "--help").stdout
+    assert (
+        "66 pairs of policies; 200 games of each take a minute"
+        in cli("tournament", "--games", "1", "--set", "rounds=1").stderr
+    )
+
+
+def test_the_program_tells_its_version(cli: Cli) -> None:
+    assert cli("--version").stdout == f"hobbes {version('hobbes')}\n"
+
+
+def test_the_shell_can_complete_commands(hobbes: Hobbes) -> None:
+    typed = {"_HOBBES_COMPLETE": "complete_bash", "COMP_WORDS": "hobbes tra", "COMP_CWORD": "1"}
+    assert hobbes(env=typed).stdout.split() == ["trace"]
+
+
+def test_the_package_is_the_command_too(home: Path) -> None:
+    words = [sys.executable, "-m", "hobbes", "runs", "--home", str(home)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "no runs yet; try: hobbes run mining\n")
 
 
 @pytest.mark.parametrize(
@@ -553,3 +621,15 @@ def test_migrating_twice_changes_nothing(home: Path) -> None:
             return found.db.schema
 
     assert schema() == schema()
+
+
+def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
+    found = json.loads(cli("prompts", "list", "--json").stdout)
+    assert found["nations"]["statecraft"] == {
+        "languages": ["en"],
+        "advice": "gives the solution away",
+        "about": "advice on deterrence, trade and trust",
+    }
+    shown = cli("prompts", "list").stdout
+    assert "gives the solution" in shown
+    assert "rules only" in shown

@@ -14,6 +14,7 @@ from lab.errors import HaltedRunError, UsageError
 from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.comparing import Comparison, compare
 from lab.show.comparison_table import LONGEST_LINE, MOST_LINES
+from lab.show.looks import MARKS
 from lab.store.database import Run, Store
 from lab.wire import faults
 from lab.wire.faults import ANSWER
@@ -219,6 +220,52 @@ def test_the_observer_is_asked_after_the_agents(opened: Store) -> None:
     assert (agent, layer) == ("unit-b", "answer")
 
 
+def mining_as(store: Store, moves: Callable[[str], str], **asked: Any) -> Run:
+    """Play two agents for three rounds who answer by the address of their call."""
+    with answering(moves):
+        values: dict[str, Any] = {"rounds": 3, "rows": 4, "cols": 4}
+        return played(store, RunOptions("mining", 2, models="openai:m", values=values, **asked))
+
+
+def test_after_a_prompt_the_first_decision_that_differs_is_said(
+    opened: Store, shown: Callable[..., Result]
+) -> None:
+    """The prompts and an agent's reasons differ in turn 0, and what another agent does in turn 2."""
+    others = {"0/miner-01/1": '{"reasoning": "why not"}', "2/miner-02/1": '{"claim": [[1, 2]]}'}
+    a = mining_as(opened, lambda _: "{}")
+    b = mining_as(opened, lambda at: others.get(at, "{}"), prompts="unguided")
+    told = compare(opened, a, b)
+    assert where(told) == (0, "miner-01", "prompt")
+    decision = told["decision"]
+    assert (decision["turn"], decision["agent"]) == (2, "miner-02")
+    assert decision["outcomes"] == ["answered", "answered"]
+    assert decision["intents"] == [next(opened.turns(run.id, 2)).record.intents["miner-02"] for run in (a, b)]
+    text = shown(a.id, b.id).stdout
+    assert "first divergence: turn 0, ●miner-01: prompt" in text
+    said = text.partition("first decision that differs: turn 2, ■miner-02\n")[2].splitlines()
+    assert said[0] == 'A: {"actions": [], "message": ""}'
+    assert said[1].startswith('B: {"actions": [{')
+    assert "[1, 2]" in said[1]
+
+
+def test_runs_in_which_all_decide_alike_have_no_decision_that_differs(
+    opened: Store, shown: Callable[..., Result]
+) -> None:
+    a, b = (mining_as(opened, lambda _: '{"reasoning": "so"}'), mining_as(opened, lambda _: "{}"))
+    told = compare(opened, a, b)
+    assert (where(told), told["decision"]) == ((0, "miner-01", "answer"), None)
+    assert "no decision differs in the turns that both runs have" in shown(a.id, b.id).stdout
+
+
+def test_a_decision_that_differs_by_a_failed_call_says_so(
+    opened: Store, shown: Callable[..., Result]
+) -> None:
+    a = mining_as(opened, lambda _: '{"claim": [[0, 0]]}')
+    b = mining_as(opened, lambda at: "I pass." if at == "0/miner-01/1" else '{"claim": [[0, 0]]}')
+    assert compare(opened, a, b)["decision"]["outcomes"] == ["answered", "unreadable"]
+    assert 'B: ✗ unreadable, default action: {"actions": [], ' in shown(a.id, b.id).stdout
+
+
 def test_a_shorter_run_diverges_where_it_ends(opened: Store) -> None:
     a, b = (saying(opened, lambda _: "{}", values={"rounds": rounds}) for rounds in (5, 3))
     for one, other, text in (
@@ -322,7 +369,8 @@ def test_failed_calls_are_counted_by_cause_agent_and_turn_with_a_warning(
 
 
 def rows_under(text: str, title: str) -> list[list[str]]:
-    """Return the words of the rows of the table with this title."""
+    """Return the words of the rows of the table with this title, without the marks of agents."""
+    text = text.translate(dict.fromkeys(map(ord, MARKS)))
     (block,) = (block for block in text.split("\n\n") if block.startswith(title))
     return [line.split() for line in block.splitlines()[2:]]
 
@@ -352,7 +400,7 @@ def test_without_failed_calls_there_is_no_warning(opened: Store, shown: Callable
 def test_the_printed_comparison_has_all_tables(opened: Store, shown: Callable[..., Result]) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
     told, text = compare(opened, a, b), shown(a.id, b.id).stdout
-    assert "first divergence: turn 0, miner-01: answer" in text
+    assert "first divergence: turn 0, ●miner-01: answer" in text
     assert rows_under(text, "settings that differ") == [
         ["models:", agent, "policy:guided", "policy:greedy-mine"] for agent in a.setting.agents
     ]
@@ -438,6 +486,7 @@ def test_compare_prints_one_json_document_and_always_exits_with_0(
         "runs",
         "settings",
         "divergence",
+        "decision",
         "scores",
         "outcomes",
         "drops",

@@ -17,8 +17,9 @@ from lab.cli import app
 from lab.errors import LabError, UsageError
 from lab.play.playing import RunOptions
 from lab.show import exporting
-from lab.show.exporting import export, tables
+from lab.show.exporting import export
 from lab.store.database import Store
+from lab.store.tables import TABLES, table_of
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
@@ -47,7 +48,7 @@ def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) 
     for form in ("jsonl", "csv", "parquet"):
         files = export(opened, run, form, tmp_path / form)
         assert {path.name for path in (tmp_path / form).iterdir()} == files.keys()
-    for table in tables(opened, run):
+    for table in (table_of(opened, run, name) for name in TABLES):
         jsonl, parquet = (
             in_jsonl(tmp_path / "jsonl", table.name),
             in_parquet(tmp_path / "parquet", table.name),

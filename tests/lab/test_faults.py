@@ -28,8 +28,9 @@ from lab.wire.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import calling, chat
-from nodes.chat import JSON_OBJECT, ChatPlayer
+from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt, Reply
+from nodes.models import ModelSettings
 from nodes.prompting import PromptSet
 from tests.lab.play import played
 
@@ -117,14 +118,16 @@ def log_of(base: str) -> list[dict[str, Any]]:
     return log
 
 
-def asked(parameters: Mapping[str, Any], times: int = 1) -> list[Reply]:
+def asked(times: int = 1, **settings: Any) -> list[Reply]:
     """Ask a chat model some times in a row, with the same prompt."""
     view = MINING.observe(MINING.setup(MINING.config(rounds=1), ("a", "b"), 1), "a")
     prompt = Prompt("system", json.dumps(view))
 
     async def asking() -> list[Reply]:
         mind = ChatPlayer(
-            "policy/guided", "system", PromptSet("mining", "guided", "en", "", "", ""), parameters
+            ModelSettings(model="policy/guided", **settings),
+            "system",
+            PromptSet("mining", "guided", "en", "", "", ""),
         )
         try:
             return [await mind.reply(Address(turn, "a"), prompt) for turn in range(times)]
@@ -175,10 +178,9 @@ def test_each_fault_ends_its_call_as_what_it_was(opened: Store, monkeypatch: pyt
     assert KEY not in "\n".join(opened.db.conn.iterdump())
 
 
-def test_a_stalled_call_times_out_and_is_tried_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "TIMEOUT", 0.2)
+def test_a_stalled_call_times_out_and_is_tried_once_more() -> None:
     with served({"stall": 1.0}) as base:
-        (reply,) = asked(JSON_OBJECT)
+        (reply,) = asked(timeout=0.2)
         assert len(log_of(base)) == OUTCOMES["stall"][1]
     assert (reply.failure, reply.tries, reply.error) == OUTCOMES["stall"]
 
@@ -188,7 +190,7 @@ def test_a_response_without_end_is_given_up_in_bounded_memory(fault: str) -> Non
     """What is read of it at most, and as much again for all else; unbounded it is gigabytes."""
     with served({fault: 1.0}):
         tracemalloc.start()
-        asked(JSON_OBJECT)
+        asked()
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert most < 2 * chat.LONGEST_BODY
@@ -200,27 +202,32 @@ WAITS = [("wait-seconds", 1.0), ("wait-fraction", 0.25), ("wait-milliseconds", 0
 @pytest.mark.parametrize(("name", "seconds"), WAITS)
 def test_a_server_is_given_the_time_that_it_asks_for(name: str, seconds: float, waits: list[float]) -> None:
     with served({name: 1.0}):
-        asked(JSON_OBJECT)
+        asked()
     assert waits == [seconds] * 4
 
 
 def test_own_pauses_lie_below_limits_that_double(waits: list[float]) -> None:
     """0.5, 1, 2 and 4 s are the limits before the second, third, fourth and fifth try."""
     with served({"error-500": 1.0}):
-        asked(JSON_OBJECT)
+        asked()
     assert [0 <= wait <= limit for wait, limit in zip(waits, (0.5, 1, 2, 4), strict=True)] == [True] * 4
 
 
 REFUSED: list[tuple[dict[str, float], dict[str, Any], list[int], str]] = [
     # the refused parameter is left out at the second try, and in later calls from the first
-    ({"no-temperature": 1.0}, {"temperature": 0.5}, [2, 1, 1], "without temperature"),
-    ({"no-temperature": 1.0}, {"temperature": 0, **JSON_OBJECT}, [2, 1, 1], "without temperature"),
-    ({"no-response-format": 1.0}, dict(JSON_OBJECT), [2, 1, 1], "without response_format"),
+    (
+        {"no-temperature": 1.0},
+        {"temperature": 0.5, "response_format": "none"},
+        [2, 1, 1],
+        "without temperature",
+    ),
+    ({"no-temperature": 1.0}, {"temperature": 0}, [2, 1, 1], "without temperature"),
+    ({"no-response-format": 1.0}, {}, [2, 1, 1], "without response_format"),
     # it goes under its other name
     ({"no-max-tokens": 1.0}, {"max_tokens": 99}, [2, 1, 1], "with max_completion_tokens for max_tokens"),
     (
         {"no-max-completion-tokens": 1.0},
-        {"max_completion_tokens": 99},
+        {"extra_body": {"max_completion_tokens": 99}},
         [2, 1, 1],
         "with max_tokens for max_completion_tokens",
     ),
@@ -232,7 +239,7 @@ def test_a_refused_parameter_is_sent_once_and_every_answer_without_it_says_so(
     shares: dict[str, float], parameters: dict[str, Any], tries: list[int], told: str
 ) -> None:
     with served(shares):
-        replies = asked(parameters, times=3)
+        replies = asked(3, **parameters)
     assert [reply.failure for reply in replies] == [None] * 3
     assert [reply.tries for reply in replies] == tries
     assert [reply.error for reply in replies] == [f"sent {told}: the server refuses it"] * 3
@@ -246,7 +253,7 @@ def test_parameters_that_are_refused_under_both_names_are_left_out(monkeypatch: 
     order = iter(["no-temperature", "no-max-tokens", "no-max-completion-tokens", ANSWER, "refusal"])
     monkeypatch.setattr(faults, "drawn", lambda *_: next(order))
     with served({}):
-        replies = asked({"temperature": 1, "max_tokens": 99}, times=2)
+        replies = asked(2, temperature=1, max_tokens=99)
     assert [(reply.failure, reply.tries) for reply in replies] == [(None, 4), (Outcome.REFUSED, 1)]
     told = "sent without temperature, without max_tokens: the server refuses it"
     assert [reply.error for reply in replies] == [told, f"{told}; {PROSE}"]
@@ -255,7 +262,7 @@ def test_parameters_that_are_refused_under_both_names_are_left_out(monkeypatch: 
 @pytest.mark.parametrize("fault", ["overflow-vllm", "overflow-anthropic", "overflow-gemini"])
 def test_an_overflow_that_names_a_parameter_refuses_none(fault: str) -> None:
     with served({fault: 1.0}):
-        replies = asked({"max_tokens": 99}, times=2)
+        replies = asked(2, max_tokens=99)
     assert [reply.tries for reply in replies] == [1, 1]
 
 

@@ -57,7 +57,7 @@ def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Store, hobbes: Ho
     assert shown["AgentB"]["AgentA"] > shown["AgentB"]["AgentC"]
     text = hobbes("trace", run.id, "3").stdout
     assert "aggressor report" in text
-    assert "rater \\ ratee  AgentA  AgentB  AgentC" in text
+    assert "rater \\ ratee  ●AgentA  ■AgentB  ▲AgentC" in text
     assert f"({shown['AgentA']['AgentA']})" in text, "a rating of oneself stands in brackets"
 
 

@@ -14,11 +14,12 @@ from engine.memory import EMPTY_MEMORY
 from engine.policy import speak
 from engine.world import OBSERVER
 from engine.worlds import world_named
+from lab.errors import UsageError
 from lab.play.playing import RunOptions
 from lab.play.rendering import render_in_run, render_new
 from lab.store.database import Store
 from lab.wire.recording import environment, in_thread
-from tests.conftest import Hobbes
+from tests.conftest import Cli, Hobbes
 from tests.lab.play import played
 
 SEED = 3
@@ -82,10 +83,13 @@ def test_a_rendered_prompt_is_the_one_on_record(opened: Store, name: str) -> Non
     ):
         run = played(opened, options)
     asked = [agent for agent, spec in run.models.items() if spec == "openai:m"]
+    asked += [OBSERVER] if options.values.get("observer") == "openai:m" else []
     seen = [call for turn in range(run.turns) for a in asked for call in opened.calls(run.id, turn, a)]
     assert len(seen) >= run.turns
     assert any(
-        json.loads(call.prompt.turn.splitlines()[-1])["memory"] != EMPTY_MEMORY.to_json() for call in seen
+        json.loads(call.prompt.turn.splitlines()[-1]).get("memory", EMPTY_MEMORY.to_json())
+        != EMPTY_MEMORY.to_json()
+        for call in seen
     )
     for call in seen:
         at = (call.address.turn, call.address.agent)
@@ -127,3 +131,33 @@ def test_what_cannot_be_rendered_is_one_line(hobbes: Hobbes, asked: tuple[str, .
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("mining",), "mining has no observer"),
+        (("trust",), "the observer is no model and reads no prompt"),
+        (("trust", "--observer", "human"), "the observer is no model and reads no prompt"),
+        (("trust", "--observer", "openai:m"), "no agent requests anything in turn 0"),
+    ],
+)
+def test_where_no_observer_is_asked_this_is_said_in_one_line(
+    cli: Cli, asked: tuple[str, ...], told: str
+) -> None:
+    refused = cli("prompts", "render", *asked, "--agent", OBSERVER).exception
+    assert isinstance(refused, UsageError)
+    assert told in str(refused)
+    assert "\n" not in str(refused)
+
+
+def test_the_observer_is_shown_the_requests_of_the_turn(cli: Cli) -> None:
+    asked = ("trust", "--observer", "openai:m", "--model", "policy:beggar", "--agent", OBSERVER, "--json")
+    prompt = json.loads(cli("prompts", "render", *asked).stdout)
+    assert prompt["system"].startswith("You are the observer")
+    assert [request["unit"] for request in json.loads(prompt["turn"])["requests"]] == ["unit-a", "unit-b"]
+
+
+def test_the_help_says_what_stands_in_for_models(cli: Cli) -> None:
+    told = " ".join(cli("prompts", "render", "--help").stdout.split())
+    assert "if models play, the prompt of turn 0 is exact" in told

@@ -158,3 +158,31 @@ def test_a_memory_that_nobody_has_is_an_error(memories: Any, told: str) -> None:
     line = json.dumps({**SMALL, "memories": memories})
     (answer,) = step_lines(WORLDS["mining"], [line])
     assert json.loads(answer)["error"].startswith(told)
+
+
+BEG = {"unit-a": {"action": "beg", "amount": 3, "reason": "rent"}}
+RULING = {"rulings": {"unit-a": {"grant": 2, "reason": "once"}}}
+
+
+@pytest.mark.parametrize(
+    ("world", "observer", "answers", "told"),
+    [
+        ("mining", None, {}, "mining has no observer"),
+        ("trust", "human", None, "without answers, no turn is played"),
+        ("trust", "human", {"unit-a": {"action": "block"}}, "nobody asks the observer in this turn"),
+        ("trust", "sparing", BEG, "a rule of the world rules here"),
+    ],
+)
+def test_a_ruling_that_nobody_asked_for_is_an_error(
+    world: str, observer: str | None, answers: Any, told: str
+) -> None:
+    config = {"observer": observer} if observer else {}
+    line = json.dumps({"config": config, "answers": answers, "ruling": RULING})
+    (answer,) = step_lines(WORLDS[world], [line])
+    assert json.loads(answer)["error"].startswith(f"ruling: {told}")
+
+
+def test_a_ruling_that_was_asked_for_is_carried_out() -> None:
+    line = json.dumps({"config": {"observer": "human"}, "answers": BEG, "ruling": RULING})
+    (answer,) = step_lines(WORLDS["trust"], [line])
+    assert json.loads(answer)["rulings"]["unit-a"]["granted"] == 2

@@ -436,13 +436,15 @@ FOUND = (
         "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
     ),
     Tampering(
-        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning`, `error`, `milliseconds`, `tries`,"
-        " `arrived` of `calls`",
+        "the columns `model`, `player`, `tokens_in`, `tokens_out`, `reasoning`, `error`, `milliseconds`,"
+        " `tries`, `arrived` of `calls`",
         DAMAGED_CALL,
         *(
             f"update calls set {change} where {CALL}"
             for change in (
                 "model = 'gpt-5'",
+                "player = 'openai:gpt-5'",
+                "player = null",
                 "tokens_in = 1",
                 "tokens_out = 1",
                 "reasoning = 'I like them.'",
@@ -454,12 +456,13 @@ FOUND = (
         ),
     ),
     Tampering(
-        "the columns `config`, `seed`, `models`, `prompts`, `lang`, `observer_text`, `started`, `hobbes`"
-        " of `runs`",
+        "the columns `config`, `seed`, `models`, `model_settings`, `prompts`, `lang`, `observer_text`,"
+        " `started`, `hobbes` of `runs`",
         SINCE_BEGUN,
         "update runs set config = json_set(config, '$.mine_cap', 7)",
         "update runs set seed = 2",
         "update runs set models = '{}'",
+        "update runs set model_settings = '{}'",
         "update runs set prompts = 'unguided'",
         "update runs set lang = 'zh'",
         "update runs set observer_text = 'Be kind.'",
@@ -553,11 +556,17 @@ NOT_FOUND = (
         ),
     ),
     Tampering(
-        "the columns `arrived`, `milliseconds`, `tries`, `error` of `calls`, sealed again",
+        "the columns `arrived`, `milliseconds`, `tries`, `error`, `player` of `calls`, sealed again",
         "Nothing follows from them.",
         *(
             sealed_again(f"update calls set {change} where {CALL}")
-            for change in ("arrived = '2001-01-01'", "milliseconds = 1", "tries = 3", "error = 'it was late'")
+            for change in (
+                "arrived = '2001-01-01'",
+                "milliseconds = 1",
+                "tries = 3",
+                "error = 'it was late'",
+                "player = ''",
+            )
         ),
     ),
     Tampering(
@@ -582,12 +591,12 @@ NOT_FOUND = (
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
     Tampering(
-        "the columns `models`, `prompts`, `lang`, `observer_text`, `started`, `hobbes` of `runs`,"
-        " sealed again",
+        "the columns `models`, `model_settings`, `prompts`, `lang`, `observer_text`, `started`, `hobbes` of"
+        " `runs`, sealed again",
         "`verify` works nothing out from them.",
         sealed_again(
-            "update runs set models = '{}', prompts = 'unguided', lang = 'zh', observer_text = 'Be kind.',"
-            " started = '2001-01-01', hobbes = '9.9'"
+            "update runs set models = '{}', model_settings = '{}', prompts = 'unguided', lang = 'zh',"
+            " observer_text = 'Be kind.', started = '2001-01-01', hobbes = '9.9'"
         ),
     ),
     Tampering(

@@ -96,11 +96,18 @@ def test_failures_are_on_every_page(
 def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> None:
     one, other = mining(opened), mining(opened, models="policy:greedy-mine")
     page = pages.get("/compare", params={"a": one.id, "b": other.id}).text
-    assert re.search(r"turn 0, miner-01: answer\s*\(<a href=\"/.*/0/miner-01\">A</a>", page)
+    assert re.search(r"turn 0, <b .*>●</b>&nbsp;miner-01: answer\s*\(<a href=\"/.*/0/miner-01\">A</a>", page)
+    decided = page.partition("First decision that differs")[2].partition("Results")[0]
+    assert re.search(r"turn 0, <b .*>●</b>&nbsp;miner-01</p>", decided)
+    for run, side in ((one, "A"), (other, "B")):
+        assert f'href="/{run.id}/0/miner-01">{side}</a>' in decided
+        moves = unescape(decided).partition(f">{side}</a>")[2]
+        assert '<code>{"actions": [{' in moves.partition("</dd>")[0]
     assert '<span class="del">-{&#34;reasoning&#34;' in page
     assert '<span class="add">+{&#34;reasoning&#34;' in page
     same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
     assert "No divergence: all turns are equal." in same
+    assert "No decision differs in the turns that both runs have." in same
 
 
 @pytest.mark.parametrize(
@@ -279,9 +286,9 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
         run = on(opened, begin(opened, game("human", models)))
     slow = process("serve", "--port", "0", "--delay", "60")
     assert slow.stdout is not None
-    there = {**os.environ, "HOBBES_HOME": str(home), "OPENAI_BASE_URL": slow.stdout.readline().strip()}
+    there = {**os.environ, "OPENAI_BASE_URL": slow.stdout.readline().strip()}
     with subprocess.Popen(
-        [sys.executable, "-m", "lab.cli", "view", "--port", "0"],
+        [sys.executable, "-m", "lab.cli", "view", "--port", "0", "--home", str(home)],
         cwd=ROOT,
         env=there,
         stdout=subprocess.PIPE,
@@ -297,6 +304,16 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(
         told = viewing.communicate(timeout=30)[1]
     assert f"run {run.id} was being played; `hobbes resume {run.id} --home {home}` goes on" in told
     assert "Traceback" not in told
+
+
+def test_how_to_go_on_is_quoted_for_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, name=f"{PLAYING}some-run", daemon=True)
+    thread.start()
+    viewing.tell_what_was_played(Path("my runs"))
+    stop.set()
+    thread.join()
+    assert "`hobbes resume some-run --home 'my runs'` goes on" in capsys.readouterr().err
 
 
 class Posted(HTMLParser):
@@ -362,7 +379,8 @@ def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: Tes
     (asked,) = waiting(run)
     heads, cells = (re.findall(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page) for tag in ("th", "td"))
     assert heads[: len(asked)] == list(asked)
-    assert cells[: len(asked)] == [str(value) for value in asked.values()]
+    told = [unescape(re.sub("<b .*</b>&nbsp;", "", cell)) for cell in cells[: len(asked)]]
+    assert told == [str(value) for value in asked.values()]
     on(opened, run, '{"rulings": {"unit-b": {"grant": 2, "reason": "be brave"}}}')
     card = pages.get(f"/{run.id}/0/observer").text
     shown = re.findall(r"<th [^>]*>(.*?)</th>", card.partition("requests</caption>")[2])

@@ -4,9 +4,11 @@ import asyncio
 import gzip
 import json
 import re
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -21,8 +23,10 @@ from lab.play.playing import RunOptions, begin, go_on
 from lab.store.database import Store
 from lab.wire.faults import Cut
 from lab.wire.recording import environment, in_thread
-from nodes import calling, chat
+from lab.wire.serving import stand_in
+from nodes import calling, chat, prompting
 from nodes.chat import ADDRESS_HEADER
+from nodes.models import ModelSettings
 from tests.conftest import LiveCallError
 from tests.lab.play import played
 
@@ -165,12 +169,10 @@ def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
         yield base
 
 
-def outcomes(store: Store, answers: list[Response]) -> list[str]:
+def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> list[str]:
     """Play one round in which each agent is answered so; give how the calls ended."""
     with each_agent_its_own(answers):
-        run = played(
-            store, RunOptions("mining", agents=len(answers), models="openai:m", values={"rounds": 1})
-        )
+        run = played(store, RunOptions("mining", agents=len(answers), models=model, values={"rounds": 1}))
     return [call.outcome for call in store.calls(run.id, 0)]
 
 
@@ -283,12 +285,10 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
             yield b" "
             await asyncio.sleep(0.01)
 
-    monkeypatch.setattr(chat, "TIMEOUT", 0.2)
     monkeypatch.setattr(calling, "TRIES_AFTER_TIMEOUT", 1)
-    assert outcomes(opened, [StreamingResponse(blanks()), Response(choice(content="{}"))]) == [
-        "timed-out",
-        "answered",
-    ]
+    (opened.home / "models.toml").write_text('quick = { model = "m", timeout = 0.2 }')
+    answers = [StreamingResponse(blanks()), Response(choice(content="{}"))]
+    assert outcomes(opened, answers, "quick") == ["timed-out", "answered"]
 
 
 def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
@@ -370,10 +370,26 @@ def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened
 )
 def test_an_address_of_a_server_is_one_or_empty(base: str) -> None:
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        assert chat.server_address() == httpx2.URL(base)
+        assert chat.server_address(ModelSettings(model="m")) == httpx2.URL(base)
 
 
 def test_what_goes_to_the_network_fails_its_test(opened: Store) -> None:
     for base in ("https://api.openai.com/v1", "http://192.0.2.1/v1"):
         with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"), pytest.raises(LiveCallError):
             played(opened, RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1}))
+
+
+def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
+    opened: Store, tmp_path: Path
+) -> None:
+    """Its random draws depend on the address of a call and on the view."""
+    placebo = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "placebo")
+    for file in placebo.glob("*.en.md"):
+        file.write_text(f"Good luck.\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        asked = RunOptions("mining", 4, models="openai:policy/random?noise=0.4", values={"rounds": 4})
+        runs = [played(opened, replace(asked, prompts=prompts)) for prompts in ("unguided", str(placebo))]
+    one, other = (opened.calls(run.id, 0)[0].prompt for run in runs)
+    assert one.system != other.system
+    assert one.turn != other.turn
+    assert runs[0].digest == runs[1].digest

@@ -24,6 +24,7 @@ from nodes.calling import (
 from nodes.chat import ChatPlayer
 from nodes.halted import HaltedError
 from nodes.journal import Address, Prompt
+from nodes.models import ModelSettings
 from nodes.players import parse_spec
 from nodes.prompting import PromptSet
 from nodes.secrecy import LONGEST_LINE, safe_line
@@ -227,12 +228,13 @@ def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest
         raise TimeoutError
 
     async def asking() -> None:
-        player = ChatPlayer("m", "", PromptSet("mining", "guided", "en", "", "", ""))
+        player = ChatPlayer(
+            ModelSettings(model="m", parallel=4), "", PromptSet("mining", "guided", "en", "", "", "")
+        )
         calls = (player.reply(Address(0, str(agent)), Prompt("", "")) for agent in range(9))
         await asyncio.gather(*calls)
         await player.close()
 
-    monkeypatch.setattr(chat, "AT_ONCE", 4)
     monkeypatch.setattr(calling, "GONE_AFTER", 99)
     monkeypatch.setattr(chat.LeanChat, "complete", complete)
     asyncio.run(asking())
@@ -254,7 +256,8 @@ def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest
 )
 def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
     parsed = parse_spec(MINING.policies, spec)
-    assert (parsed.kind, parsed.name, dict(parsed.parameters)) == ("openai", name, parameters)
+    assert (parsed.kind, parsed.name) == ("openai", name)
+    assert parsed.settings == ModelSettings.model_validate({"model": name, **parameters})
 
 
 @pytest.mark.parametrize(

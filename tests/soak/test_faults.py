@@ -11,7 +11,6 @@ from lab.play.playing import RunOptions
 from lab.store.database import Store
 from lab.wire import faults
 from lab.wire.faults import ANSWER, drawn, parse_faults
-from nodes import chat
 from nodes.calling import TRIES
 from tests.lab.play import played
 from tests.lab.test_faults import OUTCOMES, log_of, served
@@ -23,14 +22,18 @@ SECONDS = 2.0
 """What a try may take; a stall takes 5 seconds."""
 
 
+def name_a_model(store: Store, policy: str) -> None:
+    """Write the models file of a home, with a model that has so little time."""
+    (store.home / "models.toml").write_text(
+        f'impatient = {{ model = "policy/{policy}", timeout = {SECONDS} }}'
+    )
+
+
 @pytest.mark.parametrize("world", WORLDS)
-def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
-    world: str, opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chat, "TIMEOUT", SECONDS)
-    model = f"openai:policy/{WORLDS[world].policies.default}"
+def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(world: str, opened: Store) -> None:
+    name_a_model(opened, WORLDS[world].policies.default)
     with served(parse_faults(SHARE)) as base:
-        run = played(opened, RunOptions(world, AGENTS, models=model, values={"rounds": ROUNDS}))
+        run = played(opened, RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS}))
         log = log_of(base)
     did = {entry["address"]: entry["did"] for entry in log}
     calls = [call for turn in range(run.turns) for call in opened.calls(run.id, turn)]
@@ -68,9 +71,8 @@ def healed(shares: Mapping[str, float], address: str, time: int) -> str:
 def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
     world: str, reask: int, opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat, "TIMEOUT", SECONDS)
-    model = f"openai:policy/{WORLDS[world].policies.default}?noise=0.2"
-    request = RunOptions(world, AGENTS, models=model, values={"rounds": ROUNDS, "reask": reask})
+    name_a_model(opened, f"{WORLDS[world].policies.default}?noise=0.2")
+    request = RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS, "reask": reask})
     with served({}):
         whole = played(opened, request)
     monkeypatch.setattr(faults, "drawn", healed)

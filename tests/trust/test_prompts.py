@@ -607,6 +607,12 @@ def only_death_stops_a_unit_that_replicates(config: Values) -> Numbers:
 # --- the observer ----------------------------------------------------------------------------------------
 
 
+@plays("sats")
+def units_gain_and_lose_sats(config: Values) -> None:
+    gains = gained(play(board(config), a="attack b", b="high_five a"))
+    assert gains["b"] < 0 < gains["a"]
+
+
 @plays("stakes", "wins the game", victory="race")
 @plays("stakes", "another unit", **TEAM)
 def a_unit_may_die_or_replicate(config: Values) -> Numbers:

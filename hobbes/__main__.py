@@ -1,0 +1,5 @@
+"""`python -m hobbes` is the command `hobbes`."""
+
+from lab.cli import main
+
+main()

@@ -1,0 +1,287 @@
+"""A home, its runs, their turns, and what each agent did in a turn, as objects that only read."""
+
+import json
+import os
+import weakref
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from lab.errors import MissingError
+from lab.show.tracing import agent_card, reasoning_of
+from lab.store.database import LoggedTurn, read_store, usual_home
+from lab.store.database import Run as StoredRun
+from lab.store.history import logged, state_before
+from lab.store.tables import RunTable, table_of
+from nodes.journal import Prompt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object."""
+
+DTYPES = {str: "object", int: "Int64", float: "float64", bool: "boolean"}
+"""The pandas type of each type of column; whole numbers stay whole where some are missing."""
+
+
+def open(home: str | os.PathLike[str] | None = None) -> "Home":  # noqa: A001  as in gzip.open
+    """Open a home folder for reading: by default `HOBBES_HOME`, or `.hobbes` in the working directory.
+
+    Nothing is created or changed. Raise MissingError if there are no runs, LabError if they cannot be read.
+    """
+    return Home(usual_home() if home is None else Path(home))
+
+
+class Home:
+    """The runs of a home folder. It is closed by `close`, by `with`, or once nothing of it is used any more.
+
+    Use it in one thread at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        """The folder."""
+        self._store = read_store(path)
+        self._closing = weakref.finalize(self, self._store.close)
+
+    def close(self) -> None:
+        """Close the run database."""
+        self._closing()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def runs(self) -> "list[Run]":
+        """Return all runs, the newest first."""
+        return [self.run(about["id"]) for about in self._store.runs()]
+
+    def run(self, reference: str = "last") -> "Run":
+        """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
+
+        Raise MissingError if there is none, LabError if several begin so.
+        """
+        return Run(self, self._store.find(reference))
+
+    def __repr__(self) -> str:
+        return f"<hobbes home {self.path}>"
+
+    def _repr_html_(self) -> str:
+        columns = ("run", "name", "world", "status", "turns", "failed calls")
+        rows = [
+            (run["id"], run["name"], run["world"], run["status"], run["turns"], run["failures"]["total"])
+            for run in self._store.runs()
+        ]
+        return _part("table", columns, rows, f"runs in {self.path}")
+
+
+class Run:
+    """A run as it stood when it was looked up."""
+
+    def __init__(self, home: Home, stored: StoredRun) -> None:
+        self._home, self._store, self._stored = home, home._store, stored  # noqa: SLF001  closed with its home
+        self.id: str = stored.id
+        self.name: str | None = stored.name
+        self.world: str = stored.world.name
+        self.settings: Json = stored.setting.config.model_dump(mode="json")
+        """All settings, also those that have their default."""
+        self.seed: int = stored.setting.seed
+        self.agents: tuple[str, ...] = stored.setting.agents
+        self.models: dict[str, str] = stored.models
+        """The player of each agent, such as `policy:guided` or `openai:NAME`."""
+        self.status: str = stored.status
+        """`unfinished`, `waiting`, `halted` or `finished`."""
+        self.digest: str = stored.digest
+
+    @cached_property
+    def result(self) -> Json:
+        """What `hobbes run --json` prints: calls, outcomes, failures, tokens, dollars and more."""
+        return self._store.result(self._stored)
+
+    @cached_property
+    def scores(self) -> dict[str, int]:
+        """Each agent's score after the last completed turn."""
+        state = state_before(self._store, self._stored, self._stored.turns)
+        return dict(self._stored.world.scores(state))
+
+    @cached_property
+    def measures(self) -> dict[str, float | None]:
+        """The measures of the whole run; None where a measure is undefined. Empty before the end."""
+        return self._store.measures(self.id)
+
+    @cached_property
+    def turns(self) -> "list[Turn]":
+        """All completed turns."""
+        return [Turn(self, turn) for turn in self._store.turns(self.id) if turn.turn < self._stored.turns]
+
+    def turn(self, number: int) -> "Turn":
+        """Return a completed turn, counted from 0. Raise MissingError if there is none."""
+        return Turn(self, logged(self._store, self._stored, number))
+
+    def events(self, type: str | None = None) -> list[Json]:  # noqa: A002  what events call it
+        """Return the events of all turns, or those of one type, each with its turn.
+
+        Raise MissingError if the world has no such type.
+        """
+        known = self._stored.world.events
+        if type is not None and type not in known:
+            raise MissingError(f"{self.world} has no event {type!r}; events: {', '.join(known)}")
+        return [
+            {"turn": turn.number, **event}
+            for turn in self.turns
+            for event in turn.events
+            if type in {None, event["type"]}
+        ]
+
+    @cached_property
+    def calls(self) -> list[Json]:
+        """All calls, also those that failed: the rows of the table `calls` (docs/data.md, Exports)."""
+        return self._table("calls").rows
+
+    def table(self, name: str) -> "pd.DataFrame":
+        """Return a table of the run as a DataFrame (docs/data.md, Exports). JSON columns hold values.
+
+        Raise MissingError if there is no such table, ImportError if pandas is not installed.
+        """
+        try:
+            import pandas as pd  # noqa: PLC0415  it is optional
+        except ImportError as error:
+            raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
+        table = self._table(name)
+        frame = pd.DataFrame(list(table.values()), columns=list(table.columns))
+        return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
+
+    def _table(self, name: str) -> RunTable:
+        with self._store.as_of_now():
+            return table_of(self._store, self._stored, name)
+
+    def __repr__(self) -> str:
+        return f"<hobbes run {self.id}: {self.world}, {self._stored.turns} turns, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "world": self.world,
+            "status": self.status,
+            "turns": self._stored.turns,
+            "failed calls": self.result["failures"]["total"],
+            "digest": self.digest,
+        }
+        scores = _part("table", ("agent", "score"), list(self.scores.items()), "scores")
+        measures = _part("table", ("measure", "value"), list(self.measures.items()), "measures")
+        return _title(f"run {self.id}") + _part("facts", facts.items()) + scores + measures
+
+
+class Turn:
+    """A completed turn."""
+
+    def __init__(self, run: Run, turn: LoggedTurn) -> None:
+        told = turn.record.to_json()
+        self.run = run
+        self.number: int = turn.turn
+        self.agents: tuple[str, ...] = tuple(turn.record.intents)
+        """The agents that were asked."""
+        self.state: Json = told["state"]
+        """The state of the world after the turn."""
+        self.events: list[Json] = told["events"]
+        self.draws: list[Json] = told["draws"]
+        """The random draws."""
+        self.digest: str = turn.digest
+
+    def agent(self, name: str) -> "AgentTurn":
+        """Return all that is known of one agent's turn, or of the observer's (`observer`).
+
+        Raise MissingError if it was not asked in this turn.
+        """
+        card = agent_card(self.run._store, self.run._stored, self.number, name)  # noqa: SLF001  they are one reader
+        return AgentTurn(
+            run=self.run.id,
+            turn=self.number,
+            agent=name,
+            view=card["view"],
+            prompt=Prompt(card["system"], card["prompt"]),
+            answer=card["answer"],
+            reasoning=reasoning_of(card),
+            outcome=card["outcome"],
+            intent=card["rulings"] if "rulings" in card else card["intent"],
+            drops=card["drops"],
+            mends=card["mends"],
+            events=card.get("events", []),
+            memory_before=card.get("memory_before", {}),
+            memory_after=card.get("memory_after", {}),
+        )
+
+    def __repr__(self) -> str:
+        return f"<turn {self.number} of {self.run.id}: {len(self.agents)} agents, {len(self.events)} events>"
+
+    def _repr_html_(self) -> str:
+        found = [self.agent(name) for name in self.agents]
+        columns = ("agent", "outcome", "rejections", "corrections", "reasoning")
+        rows = [(one.agent, one.outcome, len(one.drops), len(one.mends), one.reasoning) for one in found]
+        title = _title(f"run {self.run.id}, turn {self.number}")
+        return title + _part("table", columns, rows, "agents") + _part("events", self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTurn:
+    """What one agent saw, said and did in a turn, from the call that counts."""
+
+    run: str
+    turn: int
+    agent: str
+    view: Json
+    """What the agent may know."""
+    prompt: Prompt
+    """The texts that were sent: `system` and `turn`. A scripted policy gets its view as `turn`."""
+    answer: str
+    """The raw answer."""
+    reasoning: str
+    """The reasoning that came with the answer, or else the one in it."""
+    outcome: str
+    """How the call ended, such as `answered` or `timed-out`."""
+    intent: Json
+    """What was understood and allowed; the observer's rulings."""
+    drops: list[Json]
+    """The rejections: what was refused of the answer, each with its reason."""
+    mends: list[Json]
+    """The corrections: what was changed, and what was kept."""
+    events: list[Json]
+    """The events that name the agent."""
+    memory_before: Json
+    """What the agent remembered; empty for the observer."""
+    memory_after: Json
+    """What the agent remembers from now on; empty for the observer."""
+
+    def _repr_html_(self) -> str:
+        card = {"drops": self.drops, "mends": self.mends}
+        texts = {
+            "reasoning": self.reasoning,
+            "answer": self.answer,
+            "view": json.dumps(self.view, ensure_ascii=False),
+            "system prompt": self.prompt.system,
+            "prompt": self.prompt.turn,
+        }
+        return (
+            _title(f"run {self.run}, turn {self.turn}, {self.agent}: {self.outcome}")
+            + _part("rejections_and_corrections", card)
+            + "".join(
+                _part("text", name, text, name in {"reasoning", "answer"}) for name, text in texts.items()
+            )
+            + _part("events", self.events)
+        )
+
+
+def _part(name: str, *values: object) -> str:
+    """Return a building block of the pages as HTML, in which every value is escaped."""
+    from lab.show.pages import part  # noqa: PLC0415  slow to import, because of matplotlib
+
+    return part(name, *values)
+
+
+def _title(text: str) -> str:
+    """Return a title as HTML."""
+    return f"<strong>{escape(text)}</strong>"

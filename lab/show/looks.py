@@ -1,0 +1,82 @@
+"""How an agent looks wherever it is shown: one colour and one mark, in the terminal, on pages and in charts.
+
+They follow from the agent's place among the agents of its run, and are decided here alone.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from engine.world import OBSERVER
+from lab.store.database import Run, Store
+from lab.store.history import state_before
+
+# Eight colours by Okabe and Ito that colour-blind people can tell apart; grey stands in for their black.
+PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+
+MARKS = "●■▲◆▼★◄►○□△◇▽☆◁▷"
+"""The marks of agents: eight shapes, first filled and then empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The colour and the mark of the agent at this place, from 0.
+
+    The first 8 agents differ in both. The first 16 differ in their marks, any two of the first 128 in the
+    colour or the mark.
+    """
+
+    place: int
+
+    @property
+    def colour(self) -> int:
+        """The index of the colour in PALETTE."""
+        return self.place % len(PALETTE)
+
+    @property
+    def shape(self) -> int:
+        """The index of the mark in MARKS."""
+        return (self.place + self.place // len(MARKS)) % len(MARKS)
+
+    @property
+    def mark(self) -> str:
+        """The mark, which stands before the agent's name."""
+        return MARKS[self.shape]
+
+
+Looks: TypeAlias = Mapping[str, Look]
+"""The look of each name."""
+
+
+def looks_of(agents: Collection[str]) -> dict[str, Look]:
+    """Return the look of each agent.
+
+    Shorter names come first, so that an agent keeps its look if there are more agents: AgentB comes before
+    AgentAA.
+    """
+    in_order = sorted(set(agents), key=lambda agent: (len(agent), agent))
+    return {agent: Look(place) for place, agent in enumerate(in_order)}
+
+
+def looks_in(store: Store, run: Run) -> dict[str, Look]:
+    """Return the look of everybody who was asked in a run.
+
+    An actor that is no agent of the run looks like the agent that owns it.
+    """
+    looks = looks_of(run.setting.agents)
+    for turn, name, *_ in store.decisions(run.id):
+        if name not in looks and name != OBSERVER:
+            looks[name] = looks[run.world.owner(state_before(store, run, turn), name)]
+    return looks
+
+
+def looks_now(run: Run, state: Any) -> dict[str, Look]:  # noqa: ANN401  a world's own state
+    """Return the look of everybody who acts in a state of a run."""
+    looks = looks_of(run.setting.agents)
+    return looks | {actor: looks[run.world.owner(state, actor)] for actor in run.world.actors(state)}
+
+
+def words_of(run: Run, looks: Looks) -> dict[str, Look]:
+    """Return the look of each word by which the picture of a run's world shows somebody."""
+    shown = run.world.in_picture(run.setting.agents)
+    return {shown.get(name, name): look for name, look in looks.items()}

@@ -1,0 +1,90 @@
+"""`hobbes trace --event --agent --grep`: what a run holds of something, turn by turn."""
+
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.record import MESSAGE, JsonObject, canonical
+from lab.errors import UsageError
+from lab.show.tracing import turns_so_far
+from lab.store.database import Run, Store
+
+AROUND = 60
+"""How many characters are shown before and after what was found in a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for: events of these types (all if empty), of one agent, a pattern in texts."""
+
+    events: Collection[str]
+    agent: str | None
+    pattern: re.Pattern[str] | None
+
+
+def search_for(
+    store: Store, run: Run, events: Collection[str], agent: str | None, grep: str | None
+) -> Search:
+    """Return a search; raise UsageError if the run cannot have what it asks for."""
+    for event in events:
+        if event not in run.world.events:
+            there = ", ".join(run.world.events)
+            raise UsageError(
+                f"--event: {run.world.name} has no events of the type {event!r}; it has: {there}"
+            )
+    if agent is not None:
+        names = sorted({*run.setting.agents, *(decision.agent for decision in store.decisions(run.id))})
+        if agent not in names:
+            raise UsageError(
+                f"--agent: nobody in run {run.id} is called {agent!r}; choose of: {', '.join(names)}"
+            )
+    return Search(events, agent, None if grep is None else _pattern(grep))
+
+
+def _pattern(grep: str) -> re.Pattern[str]:
+    """Return a pattern; raise UsageError if it is not valid, or could mean something else to grep."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            return re.compile(grep, re.MULTILINE)  # grep reads line by line
+    except (re.error, OverflowError, RecursionError, FutureWarning) as error:
+        raise UsageError(f"--grep: {grep!r} is not a valid regular expression: {error}") from error
+
+
+def found(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
+    """Yield what a search finds, in order: turn, agent, where it was found, and the event or the text.
+
+    Without a type of event, answers and reasoning are searched, too.
+    """
+    for number, turn, _ in turns_so_far(store, run, search.agent):
+        if search.pattern is not None and not search.events:
+            intents = turn.record.intents if turn else {}
+            for agent, answer, reasoning in store.answers(run.id, number, search.agent):
+                reflection: Any = intents.get(agent, {}).get("reflection", {})
+                reasons = "\n".join(dict.fromkeys(filter(None, (reasoning, reflection.get("reasoning")))))
+                for where, text in (("reasoning", reasons), ("answer", answer)):
+                    if match := search.pattern.search(text):
+                        yield {"turn": number, "agent": agent, "found_in": where, "text": _around(match)}
+                        break  # the reasoning is often a part of the answer
+        for event in turn.record.events if turn else ():
+            if search.events and event.type not in search.events:
+                continue
+            told = event.to_json()
+            where = "message" if event.type == MESSAGE else "event"
+            if search.pattern is None or search.pattern.search(_line(told)):
+                yield {"turn": number, "agent": event.agent, "found_in": where, "event": told}
+
+
+def _line(event: JsonObject) -> str:
+    """Return an event as the line in which a pattern is looked for."""
+    texts = (value if isinstance(value, str) else canonical(value) for value in event.values())
+    return " ".join(texts)
+
+
+def _around(match: re.Match[str]) -> str:
+    """Return what was found with some text around it."""
+    start, end = match.start() - AROUND, match.end() + AROUND
+    cut = match.string[max(start, 0) : end]
+    return f"{'…' * (start > 0)}{cut}{'…' * (end < len(match.string))}"

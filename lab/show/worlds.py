@@ -1,0 +1,142 @@
+"""`hobbes worlds`: what there is in each world. All of it is read from the world itself."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from engine.world import AnyWorld
+from lab.show.terminal import table
+from nodes.prompting import ROOT, languages, variants
+
+Schema = Mapping[str, Any]
+
+SETTINGS_TITLE = "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'"
+
+
+def about(world: AnyWorld) -> dict[str, Any]:
+    """Return the rules, settings, policies, prompts, measures and events of a world."""
+    page = ROOT.parent / "docs" / "rules" / f"{world.name}.md"
+    return {
+        "world": world.name,
+        "rules": {"version": world.rules_version, "page": str(page) if page.exists() else None},
+        "agents": world.default_agents,
+        "settings": list(_settings(world.config.model_json_schema())),
+        "policies": [
+            {"name": name, "meaning": meaning_of(policy), "default": name == world.policies.default}
+            for name, policy in world.policies.by_name.items()
+        ],
+        "prompts": [
+            {"variant": variant, "languages": list(languages(world.name, variant))}
+            for variant in variants(world)
+        ],
+        "measures": [
+            {"name": name, "meaning": meaning_of(formula)} for name, formula in world.formulas.items()
+        ],
+        "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.events.items()],
+    }
+
+
+def meaning_of(function: Callable[..., object]) -> str:
+    """Return the first paragraph of a docstring in one line, without its source."""
+    first = (function.__doc__ or "").partition("\n\n")[0]
+    return " ".join(first.partition("Source:")[0].split())
+
+
+def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the settings of a config, and below a setting that is an object, its fields."""
+    definitions = schema.get("$defs", {})
+    for name, field in schema["properties"].items():
+        inner = _definition(field, definitions)
+        yield {
+            "name": f"{path}{name}",
+            "values": values_of(field, definitions),
+            "default": field.get("default"),
+            "meaning": field.get("description", ""),
+        }
+        if "properties" in inner:
+            yield from _settings({**inner, "$defs": definitions}, f"{path}{name}.")
+
+
+def _definition(schema: Schema, definitions: Schema) -> Schema:
+    """Return what a schema refers to, or the schema itself."""
+    if "$ref" not in schema:
+        return schema
+    found: Schema = definitions[schema["$ref"].rpartition("/")[2]]
+    return found
+
+
+def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema
+    """Return in words which values a JSON schema allows."""
+    match _definition(schema, definitions):
+        case {"anyOf": options}:
+            return " | ".join(values_of(option, definitions) for option in options)
+        case {"enum": choices}:
+            return " | ".join(map(str, choices))
+        case {"const": value}:
+            return json.dumps(value)
+        case {"type": "boolean"}:
+            return "true | false"
+        case {"type": "integer" | "number" as kind} as number:
+            least, most = number.get("minimum"), number.get("maximum")
+            words = "whole number" if kind == "integer" else "number"
+            ends = [f" from {least}"] * (least is not None) + [f" to {most}"] * (most is not None)
+            return words + "".join(ends)
+        case {"type": "array"} as array:
+            items = array.get("items") or {"anyOf": array.get("prefixItems", [])}
+            return f"list of {values_of(items, definitions)}"
+        case {"type": "object", "properties": fields}:
+            return "{" + ", ".join(fields) + "}"
+        case {"type": "object", "additionalProperties": Mapping() as values}:
+            return f"{{NAME: {values_of(values, definitions)}}}"
+        case {"type": str(kind)}:
+            return {"string": "text", "object": "{}"}.get(kind, kind)
+    return "JSON"
+
+
+def show_all(worlds: list[dict[str, Any]]) -> RenderableType:
+    """Return a table of all worlds."""
+    parts = ("settings", "policies", "measures")
+    rows = [
+        (
+            world["world"],
+            world["agents"],
+            *(len(world[part]) for part in parts),
+            " ".join(prompt["variant"] for prompt in world["prompts"]),
+        )
+        for world in worlds
+    ]
+    return table("", ("world", "agents", *parts, "prompts"), rows)
+
+
+def show_one(world: dict[str, Any]) -> RenderableType:
+    """Return all about one world."""
+    rules = world["rules"]
+    settings = [
+        (one["name"], one["values"], _default(one["default"]), one["meaning"]) for one in world["settings"]
+    ]
+    policies = [(one["name"] + " (default)" * one["default"], one["meaning"]) for one in world["policies"]]
+    prompts = [(one["variant"], " ".join(one["languages"])) for one in world["prompts"]]
+    return Group(
+        Text(
+            f"{world['world']}: rules version {rules['version']}, {rules['page'] or 'no page'}", style="bold"
+        ),
+        table(SETTINGS_TITLE, ("name", "values", "default", "meaning"), settings),
+        table(
+            "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1' (noise from 0 to 1)",
+            ("name", "meaning"),
+            policies,
+        ),
+        table("\nprompts: --prompts VARIANT --lang LANGUAGE", ("variant", "languages"), prompts),
+        *(
+            table(f"\n{part}", columns, [tuple(one.values()) for one in world[part]])
+            for part, columns in (("measures", ("name", "meaning")), ("events", ("type", "fields: meaning")))
+        ),
+    )
+
+
+def _default(value: object) -> str:
+    """Return a default as JSON; that of an object is left to its fields."""
+    return "" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)

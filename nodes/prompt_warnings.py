@@ -1,0 +1,162 @@
+"""Warnings about a prompt: numbers that are typed in, and rules that no test plays.
+
+A test plays each sentence under a mark `{# rule: NAME #}` on the engine. Nothing else that a prompt says is
+compared with the engine. So two things deserve a look: a number that is no placeholder, and a sentence
+without a mark that speaks of rules. Both are found by their words alone, so they are warnings, not errors.
+
+Source: docs/prompts.md#warnings.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from engine.reflection import ReflectionFields
+from engine.world import VIEW_KEYS, AnyWorld, Config
+from nodes.prompting import RULE, default_setting, name_of, one_line_json, shared_files, template_files
+
+# "One" and 一 are left out: they are articles and pronouns far more often than numbers.
+_NUMBER_WORDS = {
+    "en": r"\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|"
+    r"fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|millions?|dozens?|half|halves|halved|quarters?|"
+    r"twice|thrice|(?:doubl|tripl)(?:e[sd]?|ing))\b",
+    "zh": "(?<!第)[零两二三四五六七八九十百千万亿半倍]+",
+}
+
+# What only looks like a number: code, the number of a list item, and in Chinese the words for percent,
+# tenths, very, by no means, in case, again and again.
+_NO_NUMBERS = re.compile(r"`[^`]*`|^\d+[.)]\s|百分之|十分之|十分|千万|万一|再三")
+
+# What a marked sentence may say in numbers: how a rule is built ("each of the three resources"), and, as a
+# word, the highest rating. All other numbers that are fixed are found in the world's own words.
+_BUILT_IN = frozenset({"zero", "two", "three", "half", "halves", "twice", "零", "两", "二", "三", "半"})
+_VALUES = {"ten": "10", "十": "10"}
+
+# A sentence with one of these says what happens. Advice says what to do, and needs none of them.
+_STATEMENTS = {
+    "en": r"\b(?:always|never|cannot|can't|impossible|free|costs?|gains?|loses?|wins?|earns?|fails?|succeeds?"
+    r"|works|gives|takes|(?:each|every|per) (?:round|turn))\b",
+    "zh": "总是|永远|从不|不能|不会|必定|一定会|总会|成功|失败|花费|消耗|获得|失去|损失|产出|免费|每回合",
+}
+
+# Names that every world has, and names of single worlds that are words of everyday speech.
+_NO_RULE_WORDS = {*ReflectionFields.model_fields, *Config.model_fields, *VIEW_KEYS}
+_NO_RULE_WORDS |= {"action", "agents", "alive", "amount", "cell", "constants", "contested", "end", "goal"}
+_NO_RULE_WORDS |= {"history", "id", "largest", "map", "message", "messages", "objective", "opponents"}
+_NO_RULE_WORDS |= {"persona", "personas", "plan", "reason", "reports", "return", "rules", "self", "start"}
+_NO_RULE_WORDS |= {"summary", "target", "window", "you"}
+
+_WORDS = re.compile(r"\{# words: (?P<words>[^#]+) #\}")
+_COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
+_TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
+_JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
+_DIGITS = r"(?<![A-Za-z0-9_.])\d+(?:[.,]\d+)*(?![A-Za-z0-9_])"
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。\uff01\uff1f\uff1b]")
+_COMMAND = re.compile(r"^\W*(?:always|never)\b", re.IGNORECASE)
+
+
+def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
+    """Yield the warnings about the files of a variant, each one line that names file and line.
+
+    The variant must be one that can be loaded. A language other than English and Chinese has no warnings.
+    """
+    if lang not in _STATEMENTS:
+        return
+    numbers = re.compile(f"{_DIGITS}|{_NUMBER_WORDS[lang]}", re.ASCII | re.IGNORECASE)
+    words = re.compile("|".join(_rule_words(world, lang)), re.ASCII | re.IGNORECASE)
+    statements = re.compile(_STATEMENTS[lang], re.ASCII | re.IGNORECASE)
+    fixed = _BUILT_IN | _fixed_numbers(world)
+    for file in template_files(world, variant, lang):
+        for line, text, marked in _lines(file.read_text(encoding="utf-8-sig")):
+            place = f"{name_of(file)}, line {line}"
+            # The words of rules are cut out first: the five of `high five` is no number.
+            for number in numbers.findall(words.sub("", _NO_NUMBERS.sub("", text))):
+                plain = number.lower().replace(",", "")
+                if not marked or _VALUES.get(plain, plain) not in fixed:
+                    yield f"{place}: the number {number} is typed in, so it does not follow the settings"
+            for sentence in [] if marked else _SENTENCE_END.split(text):
+                said = _COMMAND.sub("", sentence)
+                if (word := words.search(said)) and (statement := statements.search(said)):
+                    found = f"{word[0]}, {statement[0]}"
+                    yield f"{place}: no mark covers this sentence about rules ({found}), so no test plays it"
+
+
+def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield each line that has text: its number, its text, and whether a mark covers it.
+
+    A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
+    and JSON are cut out of the text.
+    """
+    source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
+    marked = begun = False
+    before: list[bool] = []  # whether a mark stands before each condition that is open
+    for number, line in enumerate(source.splitlines(), 1):
+        if RULE.search(line):
+            marked, begun = True, False
+        line_of_text = RULE.sub("", line)
+        if text := _TAG.sub("", line_of_text).strip():
+            marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
+            begun = True
+            yield number, _JSON.sub("", _PLACEHOLDER.sub("…", text)), marked
+            continue
+        marked = marked and bool(line)
+        for tag in _TAG.finditer(line_of_text):
+            match tag["word"]:
+                case "if" | "for":
+                    before.append(marked and not begun)
+                case "elif" | "else":
+                    marked, begun = bool(before) and before[-1], False
+                case "endif" | "endfor":
+                    before = before[:-1]  # it is empty if the condition began inside a line of text
+                    marked = False
+
+
+def _fixed_numbers(world: AnyWorld) -> frozenset[str]:
+    """Return the numbers that no setting changes: those in the schemas of answers and in the codes."""
+    models = [world.action(default_setting(world).config)]
+    models += [world.observer.ruling(())] if world.observer else []
+    texts = [*world.codes.values(), *(one_line_json(model.model_json_schema()) for model in models)]
+    return frozenset(number.replace(",", "") for text in texts for number in re.findall(_DIGITS, text))
+
+
+def _rule_words(world: AnyWorld, lang: str) -> Iterator[str]:
+    """Yield patterns of the words that stand for rules: the world's own names, and those of its prompts.
+
+    The names are those of answers, settings, views and events; `{# words: … #}` in a file that the variants
+    of the world share adds words of its language.
+    """
+    setting = default_setting(world)
+    view = world.observe(world.setup(setting.config, setting.agents, setting.seed), setting.agents[0])
+    schema = world.action(setting.config).model_json_schema()
+    names = {*_names(schema), *world.config.model_fields, *world.events, *chain.from_iterable(_objects(view))}
+    names -= {*setting.agents, *_NO_RULE_WORDS}
+    yield from (_forms(name) for name in sorted(names) if len(name) > 1)
+    for file in shared_files(world, lang):
+        for found in _WORDS.finditer(file.read_text(encoding="utf-8-sig")):
+            yield from (_forms(word) for word in found["words"].split())
+
+
+def _forms(name: str) -> str:
+    """Return a pattern of a name's forms: `raid`, raids, raided, raiding; `high_five` with a space."""
+    if not name.isascii():
+        return re.escape(name)
+    singular = re.sub("ies$", "y", re.sub("(?<!s)s$", "", name) if not name.endswith("ies") else name)
+    stem, last = (singular[:-1], singular[-1]) if singular[-1] in "ey" else (singular, "")
+    return rf"\b{stem.replace('_', '[ _]')}(?:{last}|{last}s|ies|{stem[-1]}?(?:ed|ing))\b"
+
+
+def _names(schema: Any) -> Iterator[str]:  # noqa: ANN401  JSON
+    """Yield the names of the fields and the choices in a JSON schema."""
+    for part in _objects(schema):
+        yield from part.get("properties", {})
+        yield from part.get("enum", ())
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401  JSON
+    """Yield all objects in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(inner)

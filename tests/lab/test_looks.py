@@ -1,0 +1,156 @@
+"""One colour and one mark an agent, wherever it is shown, and charts that are dark where pages are."""
+
+import base64
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from engine.world import AnyWorld
+from engine.worlds import WORLDS
+from lab.play.playing import RunOptions
+from lab.show.charts import scores_and_failures
+from lab.show.exporting import export
+from lab.show.looks import MARKS, PALETTE, looks_in, looks_of
+from lab.show.pages import STYLE, Pages
+from lab.show.terminal import named
+from lab.show.viewing import link
+from lab.store.database import Store
+from tests.conftest import Cli
+from tests.lab.play import mining, played
+
+Terminal = Callable[..., str]
+
+
+@pytest.fixture
+def terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """The command, as it prints in a terminal that shows all colours."""
+
+    def run(*arguments: str) -> str:
+        for module in ("lab.commands.looking", "lab.show.cards"):
+            shown = Console(force_terminal=True, color_system="truecolor", width=200, highlight=False)
+            monkeypatch.setattr(f"{module}.OUT", shown)
+        return cli(*arguments).stdout
+
+    return run
+
+
+def in_terminal(text: str) -> dict[str, set[tuple[str, str]]]:
+    """Return the marks and colours that names have in a terminal: name to mark and colour."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for r, g, b, mark, name in re.findall(
+        rf"\x1b\[(?:1;)?38;2;(\d+);(\d+);(\d+)m *([{MARKS}])([\w-]+)", text
+    ):
+        colour = f"#{int(r):02X}{int(g):02X}{int(b):02X}"
+        found.setdefault(name, set()).add((mark, colour))
+    return found
+
+
+def on_page(page: str) -> dict[str, set[tuple[str, str]]]:
+    """Return the marks and colours that names have on a page, in texts and pictures."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for k, mark, name in re.findall(rf'<b class="c(\d)">\s*([{MARKS}])(?:</b>&nbsp;)?([\w-]+)', page):
+        found.setdefault(name, set()).add((mark, PALETTE[int(k)]))
+    return found
+
+
+def in_chart(page: str) -> str:
+    """Return the SVG text of the chart of a page."""
+    (data,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    return base64.b64decode(data).decode()
+
+
+def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, tmp_path: Path) -> None:
+    """The run, a turn, a card and a comparison, as pages and in the terminal, and an export."""
+    request = RunOptions("nations", 3, models="policy:militarist*1,policy:grim", values={"rounds": 2})
+    run, other = played(opened, request), played(opened, RunOptions("nations", 4, values={"rounds": 2}))
+    looks = {"AgentA": ("●", PALETTE[0]), "AgentB": ("■", PALETTE[1]), "AgentC": ("▲", PALETTE[2])}
+    pages = Pages(opened, link, live=True)
+    export(opened, run, "html", tmp_path / "pages")
+    shown = {
+        "run": on_page(pages.run(run)),
+        "turn": on_page(pages.turn(run, 1)),
+        "agent": on_page(pages.agent(run, 1, "AgentB")),
+        "compare": on_page(pages.compare(run, other)),
+        "export": on_page((tmp_path / "pages" / "1" / "index.html").read_text()),
+        "trace": in_terminal(terminal("trace", run.id)),
+        "trace TURN": in_terminal(terminal("trace", run.id, "1")),
+        "trace --event": in_terminal(terminal("trace", run.id, "--event", "attack")),
+        "compare in the terminal": in_terminal(terminal("compare", run.id, other.id)),
+    }
+    for where, found in shown.items():
+        assert found.keys() & looks.keys(), where
+        assert {name: {looks[name]} for name in found if name in looks} == {
+            name: seen for name, seen in found.items() if name in looks
+        }, where
+    assert in_terminal(terminal("trace", run.id, "1", "AgentB"))["AgentB"] == {looks["AgentB"]}
+    chart = in_chart(pages.run(run))
+    assert all(colour.lower() in chart for _, colour in looks.values())
+
+
+def test_only_agents_have_a_look(opened: Store) -> None:
+    """Numbers and headings in a picture have none, and the words of a map have their owners' looks."""
+    run = played(opened, RunOptions("nations", 3, values={"rounds": 2}))
+    assert set(on_page(Pages(opened, link, live=True).run(run))) == {"AgentA", "AgentB", "AgentC"}
+    dug = mining(opened)
+    shown = on_page(Pages(opened, link, live=True).run(dug))
+    assert {name: shown[name] for name in ("01", "02", "03")} == {
+        code: shown[agent] for code, agent in zip(("01", "02", "03"), dug.setting.agents, strict=True)
+    }
+
+
+def test_a_new_unit_of_a_team_looks_like_the_team(opened: Store) -> None:
+    values: dict[str, Any] = {"rounds": 40, "victory": "team", "start": 90}
+    run = played(opened, RunOptions("trust", 2, models="policy:copykitten", values=values))
+    looks = looks_in(opened, run)
+    clones = looks.keys() - set(run.setting.agents)
+    assert clones
+    for clone in clones:
+        assert looks[clone] == looks["-".join(clone.split("-")[:2])]
+
+
+def test_looks_are_told_apart_by_more_than_colour() -> None:
+    agents = [f"miner-{k:03}" for k in range(128)]
+    looks = [*looks_of(agents[::-1]).values()]
+    assert len({look.mark for look in looks[:16]}) == 16
+    assert len({look.colour for look in looks[:8]}) == 8
+    assert len({(look.colour, look.mark) for look in looks}) == 128
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
+def test_an_agent_keeps_its_look_among_more_agents(world: AnyWorld) -> None:
+    few, many = looks_of(world.names(5)), looks_of(world.names(110))
+    assert few.items() <= many.items()
+
+
+def test_a_name_is_never_parted_from_its_mark() -> None:
+    assert " " not in named("AgentA", looks_of(["AgentA"])).plain
+
+
+def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
+    looks = looks_of(["a", "b"])
+    data = scores_and_failures([{"a": 1, "b": 2}, {"a": 2, "b": 2}], [0, 1], looks)
+    svg = base64.b64decode(data.partition(",")[2]).decode()
+    assert "prefers-color-scheme:dark" in svg
+    assert not re.search(r"#ffffff|white|#000000|#010203|black", svg)
+    assert re.search(r"<text [^>]*currentColor[^>]*>score</text>", svg)
+    assert not re.search(r"img\s*{[^}]*background", STYLE)
+
+
+def test_a_chart_tells_agents_of_one_colour_apart() -> None:
+    """The first and the ninth agent have one colour, other dashes and other marks."""
+    looks = looks_of([f"agent-{k}" for k in range(1, 10)])
+    data = scores_and_failures([dict.fromkeys(looks, k) for k in range(3)], [0] * 3, looks)
+    svg = base64.b64decode(data.partition(",")[2]).decode()
+    lines = re.findall(r'<path d="[^"]*" clip-path="[^"]*" style="([^"]*)"/>', svg)
+    ours = [line for line in lines if PALETTE[0].lower() in line]
+    assert len(ours) == 2
+    assert len({re.sub(r".*(stroke-dasharray: [^;]*).*|.*", r"\1", line) for line in ours}) == 2
+
+
+def test_each_colour_is_a_rule_of_the_pages_style_sheet() -> None:
+    for k, colour in enumerate(PALETTE):
+        assert f".c{k} {{ background: {colour}; }}" in STYLE

@@ -1,0 +1,177 @@
+"""`hobbes trace RUN`: who did what to whom, turn by turn, and what is looked for in a run."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from lab.errors import UsageError
+from lab.play.playing import RunOptions
+from lab.show.searching import AROUND
+from lab.store.database import Run, Store
+from lab.store.history import logged
+from tests.conftest import Cli
+from tests.lab.play import played
+from tests.lab.test_second_question import answering
+
+WAR: dict[str, str] = {
+    "0/AgentA/1": '{"attacks": {"AgentB": 3, "AgentC": 2}, "reasoning": "Strike first."}',
+    "0/AgentC/1": '{"messages": {"AgentA": "I strike back."}, "memory": "n\\u00f6 peace"}',
+    "1/AgentC/1": '{"attacks": {"AgentA": 1}}',
+    "2/AgentB/1": "I pass.",
+}
+"""What three nations answer in three turns; whoever is not here answers nothing of note."""
+
+
+@pytest.fixture
+def war(opened: Store) -> Run:
+    """AgentA attacks both others, AgentC writes and hits back, and AgentB's last call fails."""
+    with answering(lambda at: WAR.get(at, "{}")):
+        return played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 3}))
+
+
+def trace(cli: Cli, *words: str) -> Any:
+    """Return what `hobbes trace last` prints as JSON."""
+    return json.loads(cli("trace", "last", *words, "--json").stdout)
+
+
+@pytest.mark.usefixtures("war")
+def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(cli: Cli) -> None:
+    lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
+    assert lines == [
+        "0  attack ●AgentA → ■AgentB, ▲AgentC · message 1 · 1 rejection",
+        "1  attack ▲AgentC → ●AgentA",
+        "2  1 rejection · ✗ 1 failed: unreadable 1",
+    ]
+
+
+def test_a_long_run_is_short(opened: Store, cli: Cli) -> None:
+    """In every turn each of 20 miners may raid each other, and each loses a part of its answer to noise."""
+    values: dict[str, Any] = {"rounds": 20, "rows": 15, "cols": 15}
+    played(opened, RunOptions("mining", 20, models="policy:random?noise=0.5", values=values))
+    lines = cli("trace", "last", env={"COLUMNS": "80"}).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 20 * 8
+    assert any(re.search(r"and \d+ more", line) for line in lines)
+
+
+def test_something_that_came_from_somebody_points_the_other_way(opened: Store, cli: Cli) -> None:
+    """A plot that was captured goes back to its owner from the raider."""
+    asked: dict[str, Any] = {"authority": "adjudication", "adjudication_percent": 100, "rounds": 2}
+    moves = {"0/miner-02/1": '{"claim": [[0, 0]]}', "1/miner-01/1": '{"raid": [[0, 0]]}'}
+    with answering(lambda at: moves.get(at, "{}")):
+        played(opened, RunOptions("mining", 2, models="openai:m", values=asked))
+    last = cli("trace", "last").stdout.splitlines()[-1]
+    assert last.strip() == "1  raid ●miner-01 → ■miner-02 captured · return ■miner-02 ← ●miner-01"
+
+
+def test_events_of_some_types_are_listed(war: Run, opened: Store, cli: Cli) -> None:
+    attacks = trace(cli, "--event", "attack")
+    events = [
+        (turn, event.to_json())
+        for turn in range(3)
+        for event in logged(opened, war, turn).record.events
+        if event.type == "attack"
+    ]
+    assert [(found["turn"], found["event"]) for found in attacks] == events
+    assert len(events) == 3
+    both = trace(cli, "--event", "attack", "--event", "message")
+    assert [found["found_in"] for found in both] == ["event", "event", "message", "event"]
+    text = cli("trace", "last", "--event", "attack").stdout
+    assert [line.split()[:3] for line in text.splitlines()] == [
+        ["0", "attack", "●AgentA"],
+        ["0", "attack", "●AgentA"],
+        ["1", "attack", "▲AgentC"],
+    ]
+    assert "target ▲AgentC" in text.splitlines()[1]
+
+
+@pytest.mark.usefixtures("war")
+def test_one_agents_run_has_its_calls_and_the_events_that_name_it(cli: Cli) -> None:
+    lines = [line.strip() for line in cli("trace", "last", "--agent", "AgentB").stdout.splitlines()]
+    assert lines == [
+        "0  attack ●AgentA → ■AgentB",
+        "1  nothing happened",
+        "2  1 rejection · ✗ 1 failed: unreadable 1",
+    ]
+    turns = trace(cli, "--agent", "AgentB")
+    assert [turn["events"] for turn in turns] == [{"attack": 1}, {}, {}]
+    assert [turn["outcomes"] for turn in turns] == [{"answered": 1}, {"answered": 1}, {"unreadable": 1}]
+    assert [turn["drops"] for turn in turns] == [{}, {}, {"read/unreadable": 1}]
+    assert [
+        (found["turn"], found["agent"]) for found in trace(cli, "--event", "attack", "--agent", "AgentC")
+    ] == [(0, "AgentA"), (1, "AgentC")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where"),
+    [
+        ("^Strike", [("reasoning", 0, "AgentA")]),
+        (
+            "[Ss]trike (first|back)",
+            [("reasoning", 0, "AgentA"), ("answer", 0, "AgentC"), ("message", 0, "AgentC")],
+        ),
+        ("^attack AgentA AgentC", []),
+        ("attack.*AgentC", [("answer", 0, "AgentA"), ("event", 0, "AgentA"), ("event", 1, "AgentC")]),
+        ("pass", [("answer", 2, "AgentB")]),
+        ("PASS", []),
+    ],
+)
+@pytest.mark.usefixtures("war")
+def test_a_pattern_is_looked_for_in_answers_reasoning_messages_and_events(
+    pattern: str, where: list[tuple[str, int, str]], cli: Cli
+) -> None:
+    found = trace(cli, "--grep", pattern)
+    assert [(one["found_in"], one["turn"], one["agent"]) for one in found] == where
+    lines = cli("trace", "last", "--grep", pattern).stdout.splitlines()
+    assert len([line for line in lines if re.match(r" +\d", line)]) == len(where)
+
+
+@pytest.mark.usefixtures("war")
+def test_filters_are_joined(cli: Cli) -> None:
+    assert [one["found_in"] for one in trace(cli, "--grep", "strike", "--agent", "AgentC")] == [
+        "answer",
+        "message",
+    ]
+    assert [one["found_in"] for one in trace(cli, "--grep", "strike", "--event", "message")] == ["message"]
+    assert trace(cli, "--grep", "strike", "--agent", "AgentB") == []
+    assert "nothing found" in cli("trace", "last", "--grep", "no such thing").stderr
+
+
+def test_what_is_found_in_a_long_answer_is_shown_with_what_is_around_it(opened: Store, cli: Cli) -> None:
+    said = f"{'x' * 500} needle {'y' * 500}"
+    with answering(lambda _: said):
+        played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}))
+    (found,) = trace(cli, "--grep", "need.e")
+    assert found["text"] == f"…{'x' * (AROUND - 1)} needle {'y' * (AROUND - 1)}…"
+
+
+def test_what_models_say_is_spelled_out_where_it_is_found(opened: Store, cli: Cli) -> None:
+    with answering(lambda _: "needle [bold red]x[/] \x1b[2J\u202e\nnext"):
+        played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}))
+    text = cli("trace", "last", "--grep", "needle").stdout
+    assert "needle [bold red]x[/] \\x1b[2J\\x202e next" in text
+    assert not {"\x1b", "\u202e"} & set(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["--event", "raid"],
+            "nations has no events of the type 'raid'; it has: resource_grant, attack, unpaid,",
+        ),
+        (["--agent", "AgentZ"], "nobody in run .* is called 'AgentZ'; choose of: AgentA, AgentB, AgentC$"),
+        (["--grep", "(a"], r"--grep: '\(a' is not a valid regular expression: "),
+        (["--grep", "a{99999999999}"], "--grep: .* is not a valid regular expression: "),
+        (["--grep", "[[:alpha:]]"], "--grep: .* is not a valid regular expression: "),
+        (["1", "--grep", "a"], "--event, --agent and --grep search a whole run; leave out the turn"),
+    ],
+)
+@pytest.mark.usefixtures("war")
+def test_a_wrong_filter_is_reported_in_one_line(words: list[str], told: str, cli: Cli) -> None:
+    error = cli("trace", "last", *words).exception
+    assert isinstance(error, UsageError)
+    assert re.search(told, str(error))
+    assert "\n" not in str(error)

@@ -1,0 +1,122 @@
+"""What a terminal shows while models think: who is waited for, what it cost so far, and the time left."""
+
+import asyncio
+import io
+from collections.abc import Mapping
+
+import pytest
+from rich.console import Console
+
+from lab.play.playing import RunOptions, begin, go_on
+from lab.show import watching
+from lab.show.watching import Watch, watched
+from lab.store.database import Store
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
+from nodes.caps import NO_CAPS, Meter, Spent
+from nodes.state import TurnState
+from tests.conftest import Cli
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that a clock shows, to be set."""
+    now = [0.0]
+    monkeypatch.setattr("lab.show.watching.time.monotonic", lambda: now[0])
+    return now
+
+
+def shown(watch: Watch) -> str:
+    """What a terminal shows."""
+    console = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
+    console.print(watch.screen())
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def after(turn: int, world: Mapping[str, object] | None = None) -> TurnState:
+    """A state between two turns, as far as it is shown."""
+    return {"turn": turn, "world": dict(world or {})}
+
+
+def test_it_shows_who_is_waited_for_tokens_dollars_and_the_time_left(
+    opened: Store, clock: list[float]
+) -> None:
+    """Two turns took 60 s each, and 10 s of the third have passed; two more follow it."""
+    watch = Watch(begin(opened, RunOptions("mining", 6, values={"rounds": 5})))
+    meter = Meter(NO_CAPS, Spent(calls=12, tokens=12345, usd=0.125), lambda _: 0.0)
+    watch.on_meter(meter)
+    assert "left" not in shown(watch)
+    for turn, seconds in enumerate((0.0, 60.0, 120.0)):
+        clock[0] = seconds
+        watch.on_turn(after(turn))
+    clock[0] = 130.0
+    calls = [meter.call(f"miner-0{n}") for n in range(1, 7)]
+    for call in calls:
+        call.__enter__()
+    waiting = "waiting for miner-01, miner-02, miner-03, miner-04 and 2 more"
+    assert f"{waiting} · 12,345 tokens · $0.12 · about 3 min left" in shown(watch)
+    for call in calls[:4]:
+        call.__exit__(None, None, None)
+    assert "waiting for miner-05, miner-06 · 12,345" in shown(watch)
+
+
+def test_a_resumed_run_counts_only_the_turns_that_it_has_seen(opened: Store, clock: list[float]) -> None:
+    """It went on after 90 of 100 turns: one turn took 20 s, so nine take three minutes."""
+    watch = Watch(begin(opened, RunOptions("mining", 2, values={"rounds": 100})))
+    for _ in range(2):  # as after damaged checkpoints
+        watch.on_turn(after(90))
+        assert "left" not in shown(watch)
+    clock[0] = 20.0
+    watch.on_turn(after(91))
+    assert shown(watch).rstrip().endswith("about 3 min left")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0, "0 s"), (59, "59 s"), (90, "2 min"), (3599, "60 min"), (7500, "2 h 5 min")]
+)
+def test_a_duration_is_told_in_words(seconds: float, told: str) -> None:
+    assert watching.duration(seconds) == told
+
+
+def test_what_is_unknown_is_not_shown_as_nothing() -> None:
+    meter = Meter(NO_CAPS, Spent(calls=1, tokens=None, usd=None), lambda _: None)
+    assert list(watching.costs(meter)) == ["tokens unknown", "price unknown"]
+
+
+def test_a_run_of_policies_costs_nothing_and_waits_for_nobody(opened: Store) -> None:
+    watch = Watch(begin(opened, RunOptions("mining", 2, values={"rounds": 3})))
+    run = opened.find("last")
+    asyncio.run(go_on(opened, run, watch.on_turn, None, watch.on_meter))
+    assert "waiting" not in shown(watch)
+    assert "tokens" not in shown(watch)
+
+
+def test_a_played_run_tells_who_is_waited_for(opened: Store) -> None:
+    """The terminal is drawn while the answers are under way, and once they have arrived."""
+    seen: list[str] = []
+    with in_thread(stand_in(delay=0.2)) as base, environment(OPENAI_BASE_URL=base):
+        run = begin(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 1}))
+        watch = Watch(run)
+
+        async def playing() -> None:
+            played = asyncio.ensure_future(go_on(opened, run, watch.on_turn, None, watch.on_meter))
+            while not played.done():
+                seen.append(shown(watch))
+                await asyncio.sleep(0.02)
+            await played
+
+        asyncio.run(playing())
+    assert any("waiting for miner-01, miner-02" in screen for screen in seen)
+    assert "waiting" not in shown(watch)
+    assert " tokens · $0.00" in shown(watch)
+
+
+def test_nothing_of_it_is_printed_where_there_is_no_terminal(
+    opened: Store, cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = cli("run", "mining", "--rounds", "2", "--agents", "2")
+    assert done.stderr.splitlines() == [f"run {opened.find('last').id}"]
+    with watched(opened.find("last")) as watch:
+        watch.on_turn(after(1))
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,187 @@
+"""The package `hobbes`, which other programs import: everything that was recorded can be read with it."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hobbes
+from engine.world import OBSERVER
+from lab.play.playing import RunOptions, begin
+from lab.show.tracing import agent_card
+from lab.store.database import Store
+from lab.store.tables import TABLES, table_of
+from tests.lab.play import mining, played
+from tests.lab.test_observer import REASON, game, granting_all, on
+
+PAGE = Path(__file__).parents[1] / "docs" / "python.md"
+
+
+@pytest.fixture
+def reader(opened: Store) -> Iterator[hobbes.Home]:
+    """A home with one run, in which answers are spoiled."""
+    mining(opened, models="policy:random?noise=0.2")
+    with hobbes.open(opened.home) as found:
+        yield found
+
+
+def test_a_run_tells_what_was_played_and_what_came_of_it(opened: Store, reader: hobbes.Home) -> None:
+    stored, run = opened.find("last"), reader.run()
+    assert (run.id, run.name, run.world, run.seed, run.status) == (stored.id, None, "mining", 1, "finished")
+    assert (run.settings["rows"], run.agents) == (4, ("miner-01", "miner-02", "miner-03"))
+    assert run.models["miner-01"] == "policy:random?noise=0.2"
+    assert (run.digest, run.result) == (stored.digest, opened.result(stored))
+    assert (run.scores, run.measures) == (run.result["scores"], opened.measures(run.id))
+    assert [turn.number for turn in run.turns] == [0, 1, 2, 3]
+    assert [one.id for one in reader.runs()] == [run.id]
+
+
+def test_a_turn_tells_its_events_draws_and_state(opened: Store, reader: hobbes.Home) -> None:
+    record = next(opened.turns(reader.run().id, 2)).record.to_json()
+    turn = reader.run().turn(2)
+    assert (turn.events, turn.draws, turn.state) == (record["events"], record["draws"], record["state"])
+    assert turn.agents == ("miner-01", "miner-02", "miner-03")
+    assert turn.digest == reader.run().turns[2].digest
+
+
+def test_an_agents_turn_is_its_card(opened: Store, reader: hobbes.Home) -> None:
+    card = agent_card(opened, opened.find("last"), 1, "miner-02")
+    one = reader.run().turn(1).agent("miner-02")
+    for name in (
+        "view",
+        "answer",
+        "outcome",
+        "intent",
+        "drops",
+        "mends",
+        "events",
+        "memory_before",
+        "memory_after",
+    ):
+        assert getattr(one, name) == card[name]
+    assert (one.prompt.system, one.prompt.turn) == (card["system"], card["prompt"])
+    assert one.reasoning == card["intent"]["reflection"]["reasoning"]
+
+
+def test_the_observers_turn_has_its_rulings(opened: Store) -> None:
+    run = on(opened, begin(opened, game("human")))
+    on(opened, run, granting_all(run))
+    observer = hobbes.open(opened.home).run().turn(run.turns).agent(OBSERVER)
+    assert {ruling["reason"] for ruling in observer.intent.values()} == {REASON}
+    assert observer.view["requests"]
+    assert observer.memory_after == {}
+
+
+def test_events_of_one_type_have_their_turn(reader: hobbes.Home) -> None:
+    claims = reader.run().events("claim")
+    assert claims
+    assert claims == [event for event in reader.run().events() if event["type"] == "claim"]
+    assert claims[0] == {"turn": 0, **next(e for e in reader.run().turn(0).events if e["type"] == "claim")}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_is_a_frame(opened: Store, reader: hobbes.Home, name: str) -> None:
+    frame, table = reader.run().table(name), table_of(opened, opened.find("last"), name)
+    assert (list(frame.columns), len(frame)) == (list(table.columns), len(table.rows))
+    assert [str(frame[column].dtype) for column in table.columns if table.columns[column] is int] == [
+        "Int64" for kind in table.columns.values() if kind is int
+    ]
+
+
+def test_json_in_a_frame_is_a_value(reader: hobbes.Home) -> None:
+    assert reader.run().table("turns")["state"][0]["turn"] == 1
+
+
+def test_calls_are_those_of_the_table(reader: hobbes.Home) -> None:
+    calls = reader.run().calls
+    assert len(calls) == 12
+    assert calls[0].keys() >= {"turn", "agent", "outcome", "answer", "decides", "failed"}
+
+
+def test_without_pandas_a_frame_says_how_to_install_it(
+    reader: hobbes.Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"^DataFrames need pandas; install it: pip install pandas$"):
+        reader.run().table("calls")
+
+
+def test_what_is_missing_is_a_lookup_error_of_one_line(reader: hobbes.Home) -> None:
+    run = reader.run()
+    for look, told in (
+        (lambda: reader.run("nobody's"), 'there is no run "nobody\'s"'),
+        (lambda: run.turn(4), "has no turn 4; it has turns 0 to 3"),
+        (lambda: run.turn(-1), "has no turn -1"),
+        (lambda: run.turn(0).agent("miner-09"), "'miner-09' did not act in turn 0; these did: miner-01"),
+        (lambda: run.events("rade"), "mining has no event 'rade'; events: claim"),
+        (lambda: run.table("call"), "there is no table 'call'; tables: turns, calls"),
+    ):
+        with pytest.raises(LookupError, match=re.escape(told)) as found:
+            look()
+        assert isinstance(found.value, hobbes.MissingError)
+        assert "\n" not in str(found.value)
+
+
+def test_a_home_is_never_created_or_changed(tmp_path: Path, reader: hobbes.Home) -> None:
+    with pytest.raises(
+        hobbes.MissingError, match=r"there are no runs in .*nowhere; `hobbes run mining --home "
+    ):
+        hobbes.open(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+    with pytest.raises(Exception, match="readonly"):
+        reader._store.update("last", status="halted")  # noqa: SLF001  nothing public writes
+
+
+def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "runs.db").write_text("something else" * 99)
+    with pytest.raises(hobbes.LabError, match=r"cannot read .*runs.db: file is not a database"):
+        hobbes.open(tmp_path)
+
+
+def test_a_database_of_an_earlier_version_is_left_as_it_is(opened: Store, home: Path) -> None:
+    opened.db.execute("delete from _sqlite_migrations where name like 'm006%'")
+    opened.db.conn.commit()
+    with pytest.raises(hobbes.LabError, match=r"of an earlier hobbes; `hobbes runs --home .*` brings it"):
+        hobbes.open(home)
+
+
+def test_the_home_is_that_of_the_environment_or_the_folder(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mining(opened)
+    monkeypatch.setenv("HOBBES_HOME", str(opened.home))
+    assert hobbes.open().run().world == "mining"
+    monkeypatch.delenv("HOBBES_HOME")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".hobbes").symlink_to(opened.home)
+    assert hobbes.open().run().world == "mining"
+
+
+def test_a_run_outlives_the_variable_of_its_home(opened: Store) -> None:
+    mining(opened)
+    assert hobbes.open(opened.home).run("last").turn(3).agent("miner-01").prompt.turn.startswith("{")
+
+
+def test_a_notebook_shows_foreign_text_as_text(opened: Store) -> None:
+    evil = "<script>alert(1)</script>"
+    run = mining(opened)
+    opened.db.execute("update calls set answer = ?, reasoning = ?", [evil, evil])
+    opened.db.conn.commit()
+    reader = hobbes.open(opened.home)
+    turn = reader.run().turn(1)
+    for shown in (reader, reader.run(), turn, turn.agent("miner-01")):
+        html = shown._repr_html_()
+        assert run.id in html
+        assert "<script>" not in html
+    assert "&lt;script&gt;" in turn.agent("miner-01")._repr_html_()
+
+
+def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(opened, RunOptions("mining", name="first", values={"rounds": 10}))
+    monkeypatch.setitem(os.environ, "HOBBES_HOME", str(home))
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    exec("\n".join(blocks), {})  # noqa: S102  our own page

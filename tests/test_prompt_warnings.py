@@ -1,0 +1,146 @@
+"""Numbers that are typed into a prompt and unmarked sentences about rules are found, with file and line."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.worlds import WORLDS
+from nodes import prompting
+from nodes.prompt_warnings import prompt_warnings
+from nodes.prompting import load_prompts, system_text
+from tests.conftest import Cli
+
+MINING = WORLDS["mining"]
+
+TYPED_IN = "the number {} is typed in, so it does not follow the settings"
+NOT_PLAYED = "no mark covers this sentence about rules ({}), so no test plays it"
+
+Warn = Callable[..., list[str]]
+
+
+@pytest.fixture
+def warn(tmp_path: Path) -> Warn:
+    """Return a function that writes a system text into a folder and returns the warnings about it."""
+
+    def warn(text: str, lang: str = "en", world: str = "mining") -> list[str]:
+        default = WORLDS[world].prompts(prompting.default_setting(WORLDS[world]).config)
+        folder = tmp_path / "mine"
+        shutil.copytree(prompting.ROOT / world / default, folder, dirs_exist_ok=True)
+        (folder / f"system.{lang}.md").write_text(text, encoding="utf-8")
+        load_prompts(WORLDS[world], str(folder), lang)
+        found = list(prompt_warnings(WORLDS[world], str(folder), lang))
+        start = f"{folder}/system.{lang}.md, line "
+        assert all(warning.startswith(start) and "\n" not in warning for warning in found)
+        return [warning.removeprefix(start) for warning in found]
+
+    return warn
+
+
+def test_a_false_rule_is_a_warning_that_names_the_line(warn: Warn) -> None:
+    false = "You mine.\n\nEach round you have 99 stamina and raids always succeed."
+    assert warn(false) == [
+        f"3: {TYPED_IN.format('99')}",
+        f"3: {NOT_PLAYED.format('stamina, Each round')}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "found"),
+    [
+        ("en", "Gold is worth double.", ["double"]),
+        ("en", "Twice as much, or Half, of ten.", ["Twice", "Half", "ten"]),
+        ("en", "About 1,000 plots, 2.5 each.", ["1,000", "2.5"]),
+        ("zh", "黄金加倍。分一半。共十块。得10分。", ["倍", "半", "十", "10"]),
+        ("en", 'You own {{ rows * 2 }} plots of `T10`, T10 or [[0, 0]]: {"mine": 3}', []),
+        ("en", "1. One plot, the second one.", []),
+        ("zh", "十分重要。百分之 {{ adjudication_percent }}。千万小心第二回合。", []),
+        ("en", "{# 99 in a\ncomment of 2 lines #}", []),
+    ],
+)  # fmt: skip
+def test_a_number_that_is_no_placeholder_is_a_warning(
+    warn: Warn, lang: str, text: str, found: list[str]
+) -> None:
+    assert warn(text, lang) == [f"1: {TYPED_IN.format(number)}" for number in found]
+
+
+@pytest.mark.parametrize(
+    ("world", "lang", "text", "found"),
+    [
+        ("mining", "en", "Raiding never fails.", "Raiding, never"),
+        ("mining", "en", "It costs nothing to defend.", "defend, costs"),
+        ("mining", "zh", "抢占总是成功。", "抢占, 总是"),
+        ("mining", "zh", "`raid` 永远有效。", "raid, 永远"),
+        ("nations", "en", "Territories cannot be lost.", "Territories, cannot"),
+        ("nations", "en", "Your income is free of upkeep.", "income, free"),
+        ("trust", "en", "A high five always gives sats.", "high five, always"),
+        ("mining", "en", "Never raid first. Always mine.", ""),
+        ("mining", "en", "Mine what you can. Others never rest.", ""),
+        ("mining", "en", "Build strong defences and raid the weak.", ""),
+    ],
+)
+def test_a_sentence_about_rules_without_a_mark_is_a_warning(
+    warn: Warn, world: str, lang: str, text: str, found: str
+) -> None:
+    assert warn(text, lang, world) == ([f"1: {NOT_PLAYED.format(found)}"] if found else [])
+
+
+RAIDS = "Raids always succeed."
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f"{{# rule: raid #}}\n- {RAIDS}\n- {RAIDS}", [3]),
+        (f"{{# rule: raid #}}\n{RAIDS}\n{RAIDS}\n\n{RAIDS}", [5]),
+        (f"{{# rule: raid #}} {RAIDS}\n# {RAIDS}", [2]),
+        (f"{{# rule: x #}}\n{{% if rows %}}\n{RAIDS}\n{{% else %}}\n{RAIDS}\n{{% endif %}}\n{RAIDS}", [7]),
+        (f"{{% if communication %}}\n{{# rule: raid #}}\n- {RAIDS}\n{{% endif %}}\n- {RAIDS}", [5]),
+        (f"{{# words: plot #}}\n{RAIDS}", [2]),
+        (f"{{% if rows %}}Mine.\n{{% else %}}\n{RAIDS}\n{{% endif %}}", [3]),
+    ],
+)  # fmt: skip
+def test_a_mark_covers_the_next_sentence_in_each_branch(warn: Warn, text: str, lines: list[int]) -> None:
+    assert warn(text) == [f"{line}: {NOT_PLAYED.format('Raids, always')}" for line in lines]
+
+
+def test_under_a_mark_only_numbers_that_no_setting_changes_are_accepted(warn: Warn) -> None:
+    said = "Rate from 1 to ten; each of the two keeps 2,048 characters, not {}."
+    assert warn(f"{{# rule: reports #}}\n{said.format('more')}") == []
+    for number in ("2049", "twenty"):
+        assert warn(f"{{# rule: reports #}}\n{said.format(number)}") == [f"2: {TYPED_IN.format(number)}"]
+
+
+def test_included_files_and_the_text_of_an_observer_are_looked_at(tmp_path: Path) -> None:
+    mine = shutil.copytree(prompting.ROOT / "trust" / "plain", tmp_path / "above" / "mine")
+    for file in (mine.parent / "turn.en.md", mine.parent / "observer.en.md"):
+        file.write_text("Of 7.\n{{ view }}" if file.stem == "turn.en" else "You have 8.")
+    assert list(prompt_warnings(WORLDS["trust"], str(mine), "en")) == [
+        f"{mine.parent}/turn.en.md, line 1: {TYPED_IN.format('7')}",
+        f"{mine.parent}/observer.en.md, line 1: {TYPED_IN.format('8')}",
+    ]
+
+
+def test_words_of_rules_are_not_sent(warn: Warn, tmp_path: Path) -> None:
+    assert warn("{# words: plot #}\nMine.") == []
+    prompts = load_prompts(MINING, str(tmp_path / "mine"), "en")
+    assert system_text(prompts, prompting.default_setting(MINING)) == "Mine."
+
+
+def test_check_prints_warnings_and_succeeds(cli: Cli, tmp_path: Path) -> None:
+    mine = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
+    (mine / "system.zh.md").unlink()
+    assert cli("prompts", "check", "mining", str(mine)).stdout == "1 checked, 0 problems, 0 warnings\n"
+    (mine / "system.en.md").write_text("Mine.\n\nEach round you have 99 stamina and raids always succeed.\n")
+    told = cli("prompts", "check", "mining", str(mine), "--json")
+    warnings = json.loads(told.stdout)["warnings"]
+    assert told.exit_code == 0
+    assert [warning.partition(": ")[0] for warning in warnings] == [f"{mine}/system.en.md, line 3"] * 2
+    printed = cli("prompts", "check", "mining", str(mine))
+    assert printed.exit_code == 0
+    assert printed.stdout.splitlines() == [
+        *(f"warning: {warning}" for warning in warnings),
+        "1 checked, 0 problems, 2 warnings",
+    ]
