@@ -5,7 +5,6 @@ A measure whose divisor is 0 is undefined (None), never 0.
 Source: docs/rules/mining.md#measures.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -176,7 +175,7 @@ def first_possession(history: History) -> float | None:
 HELD_FOR: Mapping[str, range] = {
     "1_to_4": range(1, 5),
     "5_to_19": range(5, 20),
-    "20_or_more": range(20, sys.maxsize),
+    "20_or_more": range(20, 10**9),  # no run is that long
 }
 """The classes of how many rounds a plot has been held. Source: docs/rules/mining.md#raids-by-holding-time."""
 
