@@ -4,10 +4,10 @@ Source: docs/rules/mining.md#what-an-agent-may-say.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated, Literal, TypeAlias
+from functools import cache, lru_cache
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine.mining.state import Cell
 from engine.record import Findings, Json, JsonObject
@@ -41,11 +41,29 @@ class MiningAction(ReflectionFields):
     plan: list[dict[Kind, Plot | MineOrder]] = Field(
         default_factory=list, description="the same actions, one an object, for an order that mixes kinds"
     )
-    message: str = Field("", description="to all miners, read next round; only where talk is allowed")
+    message: str = Field("", description="to all miners, read next round")
 
 
-FIELDS = frozenset(MiningAction.model_fields)
-"""The fields that an answer may have. Source: docs/rules/mining.md#answer-fields."""
+TALK = frozenset({"message", "keeps_word_report"})
+"""The fields that only agents who can talk have: without words nobody keeps or breaks one."""
+
+
+@cache
+def action_model(*, communication: bool) -> type[BaseModel]:
+    """Return the model of an answer, without the fields that the settings switch off.
+
+    Source: docs/rules/mining.md#answer-fields.
+    """
+    if communication:
+        return MiningAction
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in MiningAction.model_fields.items()
+        if name not in TALK
+    }
+    model, name = MiningAction, MiningAction.__name__
+    return create_model(name, __config__=model.model_config, __doc__=model.__doc__, **fields)
+
 
 MINE_FIELDS = frozenset(MineOrder.model_fields)
 
@@ -66,12 +84,15 @@ Said: TypeAlias = tuple[Kind, Json]
 """One element of an answer: its kind, and the JSON that the agent gave."""
 
 
-def spoken(findings: Findings, answer: JsonObject) -> list[Said]:
-    """Return the elements of an answer in the order of their priority.
+def spoken(findings: Findings, answer: JsonObject, *, communication: bool) -> list[Said]:
+    """Return the elements of an answer in the order of their priority. Unknown fields are rejected.
+
+    A message is not looked at here: where agents cannot talk, it is rejected with a code of its own.
 
     Source: docs/rules/mining.md#priority, docs/rules/mining.md#answer-fields.
     """
     said: list[Said] = []
+    known = action_model(communication=communication).model_fields.keys() | {"message"}
     for key, value in answer.items():
         if key == "plan":
             said += _planned(findings, value)
@@ -80,7 +101,7 @@ def spoken(findings: Findings, answer: JsonObject) -> list[Said]:
                 said += [(key, element) for element in value]
             else:
                 findings.drop("schema", "mining/not-a-list", {key: value})
-        elif key not in FIELDS:
+        elif key not in known:
             findings.drop("schema", "mining/unknown-field", {key: value})
     return said
 

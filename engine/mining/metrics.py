@@ -172,6 +172,33 @@ def first_possession(history: History) -> float | None:
     return None if share is None else 1 - share
 
 
+HELD_FOR: Mapping[str, range] = {
+    "1_to_4": range(1, 5),
+    "5_to_19": range(5, 20),
+    "20_or_more": range(20, 10**9),  # no run is that long
+}
+"""The classes of how many rounds a plot has been held. Source: docs/rules/mining.md#raids-by-holding-time."""
+
+
+def _raid_rate_held(name: str, rounds: range) -> Callable[[History], float | None]:
+    """Return the formula of the raids on plots that have been held for so many rounds.
+
+    Source: docs/rules/mining.md#raids-by-holding-time.
+    """
+
+    def rate(history: History) -> float | None:
+        raids = plots = 0
+        for played in history:
+            plots += sum(count for held, count in played.before.exposed.items() if held in rounds)
+            for raid in played.after.news.raids:
+                raids += len(raid.raiders) if played.before.held(raid.cell) in rounds else 0
+        return ratio(raids, plots)
+
+    held = name.replace("_", " ")
+    rate.__doc__ = f"Raids on plots held for {held} rounds / the sum of such plots that could be raided."
+    return rate
+
+
 def _share_of(kind: str) -> Callable[[History], float | None]:
     """Return the formula of one kind's share of the stamina that was spent.
 
@@ -205,6 +232,7 @@ FORMULAS: Mapping[str, Callable[[History], float | None]] = {
     "raid_success": raid_success,
     "defense_trigger_rate": defense_trigger_rate,
     "first_possession": first_possession,
+    **{f"raid_rate_held_{name}": _raid_rate_held(name, rounds) for name, rounds in HELD_FOR.items()},
     "gold_gini": gold_gini,
     "plots_hhi": plots_hhi,
     **{f"share_{kind}": _share_of(kind) for kind in KINDS},

@@ -51,12 +51,22 @@ class Sight:
 
     @property
     def others(self) -> list[Cell]:
-        """Plots of other agents."""
-        return self._coded([code for agent, code in self._code_of.items() if agent != self.view["you"]])
+        """Plots of other agents that can be raided."""
+        codes = [code for agent, code in self._code_of.items() if agent != self.view["you"]]
+        return self.raidable(self._coded(codes))
 
     def held_by(self, agent: str) -> list[Cell]:
-        """Return the plots of an agent."""
-        return self._coded([self._code_of[agent]])
+        """Return the plots of another agent that can be raided."""
+        return self.raidable(self._coded([self._code_of[agent]]))
+
+    def raidable(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return those of these plots that are not protected."""
+        return [cell for cell in cells if cell not in self._protected]
+
+    @cached_property
+    def _protected(self) -> frozenset[Cell]:
+        """The plots that cannot be raided yet."""
+        return frozenset((r, c) for r, c, _ in self.view.get("protected", ()))
 
     @cached_property
     def _by_code(self) -> Mapping[str, list[Cell]]:
@@ -225,18 +235,18 @@ def _to_defend(sight: Sight) -> list[Cell]:
 
 
 def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
-    """Return the border plots of the largest landholder, if it is not me and has more than a fair share.
+    """Return the border plots of the largest landholders, other than me, that have more than a fair share.
 
-    A landholder of the whole board has no border, so all its plots are returned.
+    A landholder of the whole board has no border, so all its plots are returned. What is protected is not.
 
     Source: docs/rules/mining.md#guided.
     """
-    largest = sight.view["largest"]
-    if largest is None or largest["agent"] == sight.view["you"]:
-        return []
-    if sight.view["plots_held"][largest["agent"]] <= share:
-        return []
-    return [(r, c) for r, c in largest["border"]] or sight.held_by(largest["agent"])
+    targets: list[Cell] = []
+    for largest in sight.view["largest"]:
+        agent = largest["agent"]
+        if agent != sight.view["you"] and sight.view["plots_held"][agent] > share:
+            targets += [(r, c) for r, c in largest["border"]] or sight.held_by(agent)
+    return sight.raidable(targets)
 
 
 def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
@@ -253,10 +263,11 @@ def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
 def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
     """Return the answer with its reflection fields, as a model would give it."""
     raiders = sight.raided_me
+    mined = sight.view["your_rounds"][-1]["gold"] if sight.view["your_rounds"] else 0
     return {
         "reasoning": why,
         **plan.moves(),
-        "summary_last_turn": f"I mined {sight.view['your_last_round'].get('gold', 0)} gold.",
+        "summary_last_turn": f"I mined {mined} gold.",
         "history_summary": f"I hold {len(sight.mine)} plots.",
         "aggressor_report": {agent: min(10, 5 + len(cells)) for agent, cells in raiders.items()},
     }

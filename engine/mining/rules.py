@@ -6,12 +6,12 @@ Source: docs/rules/mining.md#order-of-a-round.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from engine.chance import draw, happens
 from engine.mining.actions import KINDS, Kind
-from engine.mining.state import Cell, ClaimNews, Deeds, News, RaidNews, State, Tally
+from engine.mining.state import Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
 from engine.mining.validation import IDLE, Intent
 from engine.record import Draw, Event, message
 from engine.world import Resolved
@@ -49,7 +49,9 @@ class Authority:
     """Step 4: what an authority did about the raids, and everyone's gold after that."""
 
     gold: Mapping[str, int]
-    fined: Mapping[str, int]
+    fined: Mapping[str, int] = field(default_factory=dict)
+    tax_paid: Mapping[str, int] = field(default_factory=dict)
+    tax_received: Mapping[str, int] = field(default_factory=dict)
     returned: frozenset[Cell] = frozenset()
     events: tuple[Event, ...] = ()
     draws: tuple[Draw, ...] = ()
@@ -193,7 +195,7 @@ def resolve_authority(state: State, raids: Raids, gold: Mapping[str, int]) -> Au
         case "adjudication":
             return _adjudicate(state, raids, gold)
         case _:
-            return Authority(gold, {})
+            return Authority(gold)
 
 
 def _raids_made(raids: Raids) -> list[tuple[str, Cell, str | None]]:
@@ -211,16 +213,16 @@ def _tax_raids(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority
 
     Source: docs/rules/mining.md#raid-tax.
     """
-    payable, purse, events = dict(gold), dict(gold), []
+    paid, received, events = dict.fromkeys(gold, 0), dict.fromkeys(gold, 0), []
     for raider, cell, victim in _raids_made(raids):
-        amount = min(state.config.raid_tax, payable[raider])
+        amount = min(state.config.raid_tax, gold[raider] - paid[raider])
         receiver = victim if state.config.raid_tax_to == "victim" else None
-        payable[raider] -= amount
-        purse[raider] -= amount
+        paid[raider] += amount
         if receiver is not None:
-            purse[receiver] += amount
+            received[receiver] += amount
         events.append(Event("tax", raider, {"plot": list(cell), "gold": amount, "to": receiver}))
-    return Authority(purse, {}, events=tuple(events))
+    purse = {agent: gold[agent] - paid[agent] + received[agent] for agent in gold}
+    return Authority(purse, tax_paid=paid, tax_received=received, events=tuple(events))
 
 
 def _punish_raiders(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority:
@@ -248,7 +250,8 @@ def _adjudicate(state: State, raids: Raids, gold: Mapping[str, int]) -> Authorit
     events = tuple(
         Event("return", raid.owner, {"plot": list(raid.cell), "from": raid.taken_by}) for raid in returned
     )
-    return Authority(gold, {}, frozenset(raid.cell for raid in returned), events, tuple(draws))
+    cells = frozenset(raid.cell for raid in returned)
+    return Authority(gold, returned=cells, events=events, draws=tuple(draws))
 
 
 def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> State:
@@ -260,7 +263,8 @@ def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> Stat
     claimed = books.claims.winners
     captured = {c: who for c, who in books.raids.captures.items() if c not in books.authority.returned}
     changed = claimed | captured
-    news = News(books.claims.news, books.raids.news, tuple(books.orders["defend"]))
+    news = _news(books)
+    log = Past(state.turn, _tally(news), _deeds(intents, books), news)
     return replace(
         state,
         turn=state.turn + 1,
@@ -270,9 +274,7 @@ def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> Stat
         claimed=_overlay(state.claimed, dict.fromkeys(claimed, state.turn)),
         gold=books.authority.gold,
         fined=books.authority.fined,
-        news=news,
-        tallies=_remembered(state, _tally(state.turn, news)),
-        deeds=_deeds(intents, books.mined),
+        past=_remembered(state, log),
         messages=tuple((agent, intent.message) for agent, intent in intents.items() if intent.message),
     )
 
@@ -295,49 +297,59 @@ def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tupl
     return tuple([tuple(row) for row in rows])
 
 
-def _tally(turn: int, news: News) -> Tally:
+def _news(books: Books) -> News:
+    """Return what all agents may know about the round, plot by plot.
+
+    Source: docs/rules/mining.md#logs.
+    """
+    raids = [replace(raid, returned=raid.cell in books.authority.returned) for raid in books.raids.news]
+    return News(books.claims.news, tuple(raids), tuple(books.orders["defend"]))
+
+
+def _tally(news: News) -> Tally:
     """Return the figures of a round for the rolling summary.
 
     Source: docs/rules/mining.md#logs.
     """
     return Tally(
-        turn,
         claimed=len(news.claims),
         contested=sum(len(claim.claimants) > 1 for claim in news.claims),
         defended=len(news.defended),
         raided=len(news.raids),
         taken=sum(raid.taken_by is not None for raid in news.raids),
+        returned=sum(raid.returned for raid in news.raids),
     )
 
 
-def _remembered(state: State, tally: Tally) -> tuple[Tally, ...]:
-    """Return the tallies that agents may see: one round, the window, or all.
+def _remembered(state: State, log: Past) -> tuple[Past, ...]:
+    """Return the rounds that agents may look back on: one, the figures of the window, or all of all.
 
-    Source: docs/rules/mining.md#rolling-summary.
+    Source: docs/rules/mining.md#rolling-summary, docs/rules/mining.md#last-round.
     """
-    tallies = (*state.tallies, tally)
     match state.config.visibility:
         case "last":
-            return tallies[-1:]
+            return (log,)
         case "window":
-            return tallies[-state.config.window :]
+            figures = [replace(past, news=News()) for past in state.past]
+            return (*figures, log)[-state.config.window :]
         case "full":
-            return tallies
+            return (*state.past, log)
 
 
-def _deeds(intents: Mapping[str, Intent], mined: Mined) -> dict[str, Deeds]:
-    """Return what each agent did: its stamina by kind of action, and its gold.
+def _deeds(intents: Mapping[str, Intent], books: Books) -> dict[str, Deeds]:
+    """Return what each agent did: its stamina by kind of action, the gold that it mined, and its taxes.
 
     Source: docs/rules/mining.md#logs.
     """
-    deeds = {}
+    authority, deeds = books.authority, {}
     for agent, intent in intents.items():
         spent, gold = dict.fromkeys(KINDS, 0), 0
         for action in intent.actions:
             spent[action.kind] += action.stamina
             if action.kind == "mine":
-                gold += mined[agent, action.cell]
-        deeds[agent] = Deeds(**spent, gold=gold)
+                gold += books.mined[agent, action.cell]
+        paid, received = authority.tax_paid.get(agent, 0), authority.tax_received.get(agent, 0)
+        deeds[agent] = Deeds(**spent, gold=gold, tax_paid=paid, tax_received=received)
     return deeds
 
 

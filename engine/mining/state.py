@@ -3,6 +3,7 @@
 Source: docs/rules/mining.md#the-board.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,7 @@ class MiningConfig(Config):
     """
 
     rounds: int = Field(200, ge=1, le=100_000, description="rounds to play (R)")
+    hide_horizon: bool = Field(default=True, description="agents are not told how many rounds are left")
     rows: int = Field(10, ge=1, le=50, description="rows of the grid")
     cols: int = Field(10, ge=1, le=50, description="columns of the grid")
     stamina: Stamina | tuple[Stamina, ...] = Field(
@@ -88,13 +90,14 @@ class MiningConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class RaidNews:
-    """One raided plot: its owner, its raiders, and the raider that took it, if one did."""
+    """One raided plot: its owner, its raiders, the one that took it, if one did, and whether it went back."""
 
     cell: Cell
     owner: str
     raiders: tuple[str, ...]
     defended: bool
     taken_by: str | None
+    returned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +119,41 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """One round of the rolling summary: each figure counts plots."""
-
-    turn: int
-    claimed: int
-    contested: int
-    defended: int
-    raided: int
-    taken: int
-
-
-@dataclass(frozen=True, slots=True)
 class Deeds:
-    """What one agent did in the last round: its stamina by kind of action, and the gold that it mined."""
+    """What one agent did in a round: its stamina by kind of action, the gold that it mined, and its taxes."""
 
     claim: int = 0
     raid: int = 0
     defend: int = 0
     mine: int = 0
     gold: int = 0
+    tax_paid: int = 0
+    tax_received: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """One round of the rolling summary: each figure counts plots."""
+
+    claimed: int
+    contested: int
+    defended: int
+    raided: int
+    taken: int
+    returned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The log of one round: what all may know about it, and what each agent did.
+
+    `news` is empty for a round of which agents may only know the figures, so that states stay small.
+    """
+
+    turn: int
+    tally: Tally
+    deeds: Mapping[str, Deeds]
+    news: News = News()
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +176,8 @@ class State:
     """The gold per stamina of each plot."""
     fined: Mapping[str, int] = field(default_factory=dict)
     """The stamina that punished raiders lack this round."""
-    news: News = News()
-    tallies: tuple[Tally, ...] = ()
-    deeds: Mapping[str, Deeds] = field(default_factory=dict)
+    past: tuple[Past, ...] = ()
+    """The rounds that agents may look back on, the last one at the end."""
     messages: tuple[tuple[str, str], ...] = ()
     """The messages of the last round as (author, text)."""
 
@@ -168,6 +185,16 @@ class State:
     def config(self) -> MiningConfig:
         """The rules of this run."""
         return self.setting.config
+
+    @property
+    def news(self) -> News:
+        """What all agents may know about the last round."""
+        return self.past[-1].news if self.past else News()
+
+    @property
+    def deeds(self) -> Mapping[str, Deeds]:
+        """What each agent did in the last round; empty if there was none."""
+        return self.past[-1].deeds if self.past else {}
 
     @cached_property
     def owner(self) -> Mapping[Cell, str | None]:
@@ -183,6 +210,34 @@ class State:
                 held[owner].append(cell)
         return {agent: tuple(cells) for agent, cells in held.items()}
 
+    @cached_property
+    def protected(self) -> Mapping[Cell, int]:
+        """The plots that cannot be raided yet, row by row, each with the first round in which it can be.
+
+        Source: docs/rules/mining.md#immunity.
+        """
+        first = {
+            (r, c): turn + self.config.immunity
+            for r, row in enumerate(self.claimed)
+            for c, turn in enumerate(row)
+            if turn is not None
+        }
+        return {cell: turn for cell, turn in first.items() if turn > self.turn}
+
+    def held(self, cell: Cell) -> int:
+        """Return for how many rounds the current owner has held a plot, or 0 if nobody owns it."""
+        since = self.since[cell[0]][cell[1]]
+        return 0 if since is None else self.turn - since
+
+    @cached_property
+    def exposed(self) -> Counter[int]:
+        """How many plots can be raided this round, by the rounds for which their owners have held them.
+
+        Source: docs/rules/mining.md#raids-by-holding-time.
+        """
+        owned = (cell for cell, owner in self.owner.items() if owner is not None)
+        return Counter(self.held(cell) for cell in owned if cell not in self.protected)
+
     def stamina(self, agent: str) -> int:
         """Return what an agent may spend this round: its stamina, less a punishment.
 
@@ -191,14 +246,6 @@ class State:
         given = self.config.stamina
         full = given if isinstance(given, int) else given[self.setting.agents.index(agent)]
         return max(0, full - self.fined.get(agent, 0))
-
-    def immune(self, cell: Cell) -> bool:
-        """Tell whether a plot cannot be raided yet, because it was claimed too recently.
-
-        Source: docs/rules/mining.md#immunity.
-        """
-        claimed = self.claimed[cell[0]][cell[1]]
-        return claimed is not None and self.turn < claimed + self.config.immunity
 
 
 CODEC = Codec(State)
@@ -264,6 +311,8 @@ def _check_shape(state: State) -> None:
     strangers = {owner for row in state.owners for owner in row if owner is not None} - known
     if strangers or set(state.gold) != known:
         raise ValueError("owners and gold: name agents of this run only, and all of them in gold")
+    if any(set(log.deeds) != known for log in state.past):
+        raise ValueError("past: name all agents of this run, and no others, in deeds")
 
 
 def _productivity(config: MiningConfig, seed: int) -> Numbers:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from engine.chance import chance
-from engine.mining.actions import Action, Kind, Said, as_action, spoken
+from engine.mining.actions import Action, Kind, Said, action_model, as_action, spoken
 from engine.mining.state import Cell, MiningConfig, State
 from engine.record import Findings, Json, JsonObject
 from engine.reflection import Reflection, reflect
@@ -61,7 +61,7 @@ CODES: Mapping[str, str] = {
 """What the codes of rejections and corrections mean. Source: docs/rules/mining.md#nothing-disappears."""
 
 
-Whose: TypeAlias = Literal["own", "another's", "nobody's", "off-grid"]
+Whose: TypeAlias = Literal["own", "another's", "unowned", "off-grid"]
 
 REFUSALS: Mapping[tuple[Kind, Whose], str] = {
     ("claim", "off-grid"): "mining/off-grid",
@@ -70,10 +70,10 @@ REFUSALS: Mapping[tuple[Kind, Whose], str] = {
     ("raid", "off-grid"): "mining/off-grid",
     ("raid", "own"): "mining/own-plot",
     ("defend", "off-grid"): "mining/off-grid",
-    ("defend", "nobody's"): "mining/not-yours",
+    ("defend", "unowned"): "mining/not-yours",
     ("defend", "another's"): "mining/not-yours",
     ("mine", "off-grid"): "mining/off-grid",
-    ("mine", "nobody's"): "mining/not-yours",
+    ("mine", "unowned"): "mining/not-yours",
     ("mine", "another's"): "mining/not-yours",
 }
 """Why an action is rejected, by its kind and the owner of its plot. What is not listed here is allowed.
@@ -98,9 +98,18 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     intent = Intent(
         tuple(actions),
         _message(state.config, findings, answer.get("message")),
-        reflect(findings, answer, state.setting.agents),
+        reflect(findings, _declared(state.config, answer), state.setting.agents),
     )
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
+
+
+def _declared(config: MiningConfig, answer: JsonObject) -> JsonObject:
+    """Return the fields of an answer that the settings make use of.
+
+    Source: docs/rules/mining.md#answer-fields.
+    """
+    fields = action_model(communication=config.communication).model_fields
+    return {name: value for name, value in answer.items() if name in fields}
 
 
 def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[Said]) -> list[Action]:
@@ -111,7 +120,7 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
     agent, config = findings.agent, state.config
     kept: list[Action] = []
     seen: set[tuple[Kind, Cell]] = set()
-    for kind, element in spoken(findings, answer):
+    for kind, element in spoken(findings, answer, communication=config.communication):
         action = as_action(kind, element)
         if action is None:
             findings.drop("schema", "mining/bad-shape", {kind: element})
@@ -155,7 +164,7 @@ def _whose(state: State, agent: str, cell: Cell) -> Whose:
         return "off-grid"
     owner = state.owner[cell]
     if owner is None:
-        return "nobody's"
+        return "unowned"
     return "own" if owner == agent else "another's"
 
 
@@ -168,7 +177,7 @@ def _unraidable(state: State, cell: Cell) -> str | None:
     """
     if state.owner[cell] is None:
         return None if state.config.immunity == 0 else "mining/unowned"
-    return "mining/immune" if state.immune(cell) else None
+    return "mining/immune" if cell in state.protected else None
 
 
 def _repeat(config: MiningConfig, kind: Kind) -> str | None:

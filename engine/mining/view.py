@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
-from engine.mining.state import Cell, Deeds, State
+from engine.mining.actions import KINDS
+from engine.mining.state import Cell, MiningConfig, News, Past, State
 from engine.record import Json, JsonObject
 
 UNOWNED = ".."
 
-PRIVATE = ("gold[agent]", "deeds[agent]", "fined[agent]")
+PRIVATE = ("gold[agent]", "past[*].deeds[agent]", "fined[agent]")
 """What one agent alone may know of a state. Source: docs/rules/mining.md#what-a-view-never-shows."""
 
 
@@ -21,59 +22,72 @@ def observe(state: State, agent: str) -> JsonObject:
 
     Source: docs/rules/mining.md#view, docs/rules/mining.md#what-a-view-never-shows.
     """
-    mine = state.holdings[agent]
-    view: dict[str, Json] = {
+    return {
         "world": "mining",
         "you": agent,
         "turn": state.turn,
-        "stamina": state.stamina(agent),
         **_public(state),
-        "your_plots": [[r, c, _age(state, (r, c))] for r, c in mine],
-        "your_core": [list(cell) for cell in core_plots(state, agent)],
+        "stamina": state.stamina(agent),
         "gold": state.gold[agent],
-        "your_last_round": _own_deeds(state, agent),
+        "your_plots": [[*cell, state.held(cell)] for cell in state.holdings[agent]],
+        "your_core": [list(cell) for cell in core_plots(state, agent)],
+        "your_rounds": [_own_deeds(state.config, log, agent) for log in state.past],
     }
-    if state.config.communication:
-        view["messages"] = [{"from": author, "text": text} for author, text in state.messages]
-    return view
 
 
-def _own_deeds(state: State, agent: str) -> Mapping[str, int]:
-    """Return what an agent did last round. The result is empty if there was no round yet."""
-    deeds = state.deeds.get(agent)
-    return {} if deeds is None else {name: getattr(deeds, name) for name in Deeds.__slots__}
+def _own_deeds(config: MiningConfig, log: Past, agent: str) -> JsonObject:
+    """Return what an agent did in a round.
+
+    Source: docs/rules/mining.md#own-rounds.
+    """
+    deeds = log.deeds[agent]
+    told: dict[str, Json] = {"turn": log.turn, **{kind: getattr(deeds, kind) for kind in KINDS}}
+    told["gold"] = deeds.gold
+    if config.authority == "raid_tax":
+        told["tax_paid"] = deeds.tax_paid
+        if config.raid_tax_to == "victim":
+            told["tax_received"] = deeds.tax_received
+    return told
 
 
 @lru_cache(maxsize=2)
 def _public(state: State) -> JsonObject:
     """Return what all agents see alike. The cache makes this once per round, not once per agent.
 
-    Source: docs/rules/mining.md#totals.
+    Source: docs/rules/mining.md#view, docs/rules/mining.md#totals, docs/rules/mining.md#horizon,
+    docs/rules/mining.md#protected-plots, docs/rules/mining.md#last-round.
     """
-    return {
+    config = state.config
+    view: dict[str, Json] = {
         "map": draw_map(state),
         "plots_held": {name: len(held) for name, held in state.holdings.items()},
         "largest": _largest(state),
-        "last_round": _last_round(state),
-        "summary": [asdict(tally) for tally in state.tallies],
+        "last_round": _news(config, state.news),
+        "summary": [_counts(config, log) for log in state.past],
         "rules": _rules(state),
     }
+    if config.immunity > 1:
+        view["protected"] = [[*cell, turn] for cell, turn in state.protected.items()]
+    if config.visibility == "full":
+        view["earlier_rounds"] = [{"turn": log.turn, **_news(config, log.news)} for log in state.past[:-1]]
+    if not config.hide_horizon:
+        view["turns_left"] = config.rounds - state.turn
+    if config.communication:
+        view["messages"] = [{"from": author, "text": text} for author, text in state.messages]
+    return view
 
 
 def _rules(state: State) -> JsonObject:
-    """Return the numbers of the rules. Alpha is one number, or one per plot if plots differ.
+    """Return the numbers of the rules. Alpha is one number, or rows of numbers if plots may differ.
 
     Source: docs/rules/mining.md#numbers-of-the-rules.
     """
-    config = state.config
-    rules: dict[str, Json] = {
+    config, values = state.config, {alpha for row in state.alpha for alpha in row}
+    alike = isinstance(config.alpha, int) and len(values) == 1
+    return {
         "mine_cap": config.mine_cap,
-        "defense": config.defense,
-        "immunity": config.immunity,
+        "alpha": values.pop() if alike else [list(row) for row in state.alpha],
     }
-    values = {alpha for row in state.alpha for alpha in row}
-    rules["alpha"] = values.pop() if len(values) == 1 else [list(row) for row in state.alpha]
-    return rules
 
 
 def map_codes(agents: Collection[str]) -> dict[str, str]:
@@ -92,12 +106,6 @@ def draw_map(state: State) -> list[str]:
     """
     codes = map_codes(state.setting.agents)
     return [" ".join(UNOWNED if owner is None else codes[owner] for owner in row) for row in state.owners]
-
-
-def _age(state: State, cell: Cell) -> int:
-    """Return for how many rounds the current owner has held a plot."""
-    since = state.since[cell[0]][cell[1]]
-    return 0 if since is None else state.turn - since
 
 
 @lru_cache(maxsize=8)
@@ -132,27 +140,28 @@ def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
     inner = tuple(cell for cell in held if cell not in border)
     if inner or not held:
         return inner
-    oldest = max(_age(state, cell) for cell in held)
-    return tuple(cell for cell in held if _age(state, cell) == oldest)
+    oldest = max(state.held(cell) for cell in held)
+    return tuple(cell for cell in held if state.held(cell) == oldest)
 
 
-def _largest(state: State) -> JsonObject | None:
-    """Return the largest landholder (of equals the first by name) and its border plots, or None.
+def _largest(state: State) -> list[Json]:
+    """Return the largest landholder, or all who hold equally many plots, each with its border plots.
 
     Source: docs/rules/mining.md#largest-landholder.
     """
-    holder = max(state.setting.agents, key=lambda agent: len(state.holdings[agent]))
-    if not state.holdings[holder]:
-        return None
-    return {"agent": holder, "border": [list(cell) for cell in border_plots(state, holder)]}
+    most = max(map(len, state.holdings.values()))
+    return [
+        {"agent": agent, "border": [list(cell) for cell in border_plots(state, agent)]}
+        for agent, held in state.holdings.items()
+        if held and len(held) == most
+    ]
 
 
-def _last_round(state: State) -> Mapping[str, Json]:
-    """Return what happened last round, plot by plot.
+def _news(config: MiningConfig, news: News) -> JsonObject:
+    """Return what happened in a round, plot by plot.
 
     Source: docs/rules/mining.md#last-round.
     """
-    news = state.news
     return {
         "contested": [
             {"plot": list(claim.cell), "by": list(claim.claimants), "won_by": claim.winner}
@@ -161,7 +170,24 @@ def _last_round(state: State) -> Mapping[str, Json]:
         ],
         "defended": [list(cell) for cell in news.defended],
         "raided": [
-            {"plot": list(r.cell), "owner": r.owner, "by": list(r.raiders), "taken_by": r.taken_by}
-            for r in news.raids
+            {
+                "plot": list(raid.cell),
+                "owner": raid.owner,
+                "by": list(raid.raiders),
+                "taken_by": raid.taken_by,
+                **({"returned": raid.returned} if config.authority == "adjudication" else {}),
+            }
+            for raid in news.raids
         ],
     }
+
+
+def _counts(config: MiningConfig, log: Past) -> JsonObject:
+    """Return one round of the rolling summary: each figure counts plots.
+
+    Source: docs/rules/mining.md#rolling-summary.
+    """
+    figures = asdict(log.tally)
+    if config.authority != "adjudication":
+        del figures["returned"]
+    return {"turn": log.turn, **figures}

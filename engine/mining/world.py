@@ -2,7 +2,7 @@
 
 from engine import reflection
 from engine.mining import state, validation
-from engine.mining.actions import MiningAction
+from engine.mining.actions import action_model
 from engine.mining.arithmetic import arithmetic
 from engine.mining.metrics import BY_NAME, measures
 from engine.mining.policies import POLICIES
@@ -16,7 +16,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
     rules_version=2,
     config=MiningConfig,
-    action=lambda _: MiningAction,
+    action=lambda setting: action_model(communication=setting.config.communication),
     setup=state.setup,
     actors=lambda state: state.setting.agents,
     owner=lambda _, agent: agent,

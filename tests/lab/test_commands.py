@@ -132,7 +132,9 @@ def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
         assert cli("trace", "last", *arguments).exit_code == 0
     card = json.loads(cli("trace", "last", "1", "miner-02", "--json").stdout)
     assert card["view"]["you"] == "miner-02"
-    assert json.loads(card["prompt"]) == {**card["view"], "memory": card["memory_before"]}
+    prompt = json.loads(card["prompt"])
+    shown = {name: card["memory_before"][name] for name in prompt["memory"]}
+    assert prompt == {**card["view"], "memory": shown}
     assert json.loads(card["answer"])["reasoning"] == card["intent"]["reflection"]["reasoning"]
     assert card["outcome"] == "answered"
     assert {event["agent"] for event in card["events"]} == {"miner-02"}

@@ -24,9 +24,9 @@ from nodes.chat import ADDRESS_HEADER, ChatPlayer
 from nodes.journal import Address, Prompt, Reply
 from tests.lab.play import played
 
-FIRST = json.dumps({"claim": [[99, 99]], "memory": "first"})
+FIRST = json.dumps({"claim": [[99, 99]], "notes": "first"})
 """Claims where there is no plot."""
-SECOND = json.dumps({"claim": [], "memory": "second"})
+SECOND = json.dumps({"claim": [], "notes": "second"})
 UNREADABLE = "I would rather talk about the weather."
 
 Answer = Callable[[str], str | Response]

@@ -64,7 +64,7 @@ def test_beside_the_actions_stand_the_reflection_fields() -> None:
         "keeps_word_report": {"B": 7},
         "aggressor_report": {"B": 2},
     }
-    round_ = play(board("AB."), A=answer)
+    round_ = play(board("AB.", communication=True), A=answer)
     reflection = round_.validated["A"].intent.reflection
     assert (reflection.reasoning, reflection.summary_last_turn) == ("r", "s")
     assert (reflection.history_summary, reflection.notes) == ("h", "m")

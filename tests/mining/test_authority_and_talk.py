@@ -2,7 +2,10 @@
 
 import pytest
 
+from engine.mining.actions import TALK
 from engine.mining.view import observe
+from engine.mining.world import MINING
+from engine.world import settle
 from tests.mining.plays import NOW, Answer, board, mine, play
 
 RAID = {"raid": [[0, 1]]}
@@ -15,6 +18,19 @@ def test_in_the_baseline_a_message_is_dropped() -> None:
     round_ = play(board("AB."), A={"message": "peace?"})
     assert round_.drops("A") == ["mining/no-communication"]
     assert (round_.after.messages, "messages" in observe(round_.after, "B")) == ((), False)
+
+
+@pytest.mark.parametrize("communication", [False, True])
+def test_only_those_who_can_talk_write_messages_and_rate_who_keeps_its_word(*, communication: bool) -> None:
+    action = MINING.action(settle(MINING, "AB", 1, {"communication": communication}))
+    assert {"message", "keeps_word_report"} & action.model_fields.keys() == (TALK if communication else set())
+    assert "aggressor_report" in action.model_fields
+    said = {"keeps_word_report": {"B": 4}, "aggressor_report": {"B": 9}}
+    round_ = play(board("AB.", communication=communication), A=said)
+    assert round_.drops("A") == ([] if communication else ["mining/unknown-field"])
+    reflection = round_.validated["A"].intent.reflection
+    assert reflection.keeps_word_report == ({"B": 4} if communication else {})
+    assert reflection.aggressor_report == {"B": 9}
 
 
 def test_a_message_goes_to_all_and_is_seen_next_round_only() -> None:

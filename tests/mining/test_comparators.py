@@ -148,6 +148,27 @@ def test_guided_raids_the_border_of_the_largest_landholder_only_if_nothing_is_un
     assert "raid" not in answer("guided", board("BBB/BBB/BA."))
 
 
+def test_guided_raids_the_borders_of_all_equally_large_landholders() -> None:
+    raided = [
+        answer("guided", board("BBBB/BBBB/CCCC/CCCC", agents="AD", turn=turn))["raid"] for turn in range(5)
+    ]
+    assert {len(plots) for plots in raided} == {4}
+    assert {row for plots in raided for row, _ in plots} == {1, 2}
+
+
+@pytest.mark.parametrize("name", ["guided", "greedy-mine", "random"])
+def test_no_comparator_raids_what_is_protected(name: str) -> None:
+    state = play(board(".B", agents="A", immunity=5, stamina=1), B={"claim": [[0, 0]]}).after
+    assert answer(name, state) in ({"raid": [[0, 1]]}, {"plan": [{"raid": [0, 1]}]})
+
+
+def test_tit_for_tat_raids_back_only_what_is_not_protected() -> None:
+    state = play(
+        board("AB.", immunity=5), B={"raid": [[0, 0]], "claim": [[0, 2]]}, A={"defend": [[0, 0]]}
+    ).after
+    assert answer("tit-for-tat-raid", state)["raid"] == [[0, 1]]
+
+
 def test_guided_never_raids_a_largest_landholder_with_no_more_than_a_fair_share() -> None:
     assert "raid" not in answer("guided", board("BC", agents="A"))
 

@@ -18,12 +18,13 @@ def test_the_defaults_are_the_seeds_baseline() -> None:
     assert (config.rows, config.cols, config.rounds) == (10, 10, 200)
     assert (config.stamina, config.mine_cap, config.alpha) == (10, 3, 1)
     assert (config.immunity, config.defense) == (1, "block_all")
-    assert (config.visibility, config.window) == ("window", 5)
+    assert (config.visibility, config.window, config.hide_horizon) == ("window", 5, True)
     assert (config.fault_policy, config.guidance) == ("prune", True)
     assert (config.communication, config.message_limit, config.authority) == (False, 200, "none")
     assert (config.raid_tax, config.raid_tax_to) == (1, "victim")
     assert (config.punishment, config.adjudication_percent) == (2, 50)
     assert (config.on_failure, config.reask, config.taint_share) == ("default", 0, 0.05)
+    assert config.feedback
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ def test_the_defaults_are_the_seeds_baseline() -> None:
         ("guidance", [True, False]),
         ("alpha", [1, 3, [[1] * 10] * 10, {"plots": 5, "multiplier": 3}]),
         ("communication", [True, False]),
+        ("hide_horizon", [True, False]),
         ("authority", ["none", "raid_tax", "punishment", "adjudication"]),
     ],
 )
@@ -120,6 +122,7 @@ def test_a_plot_of_a_state_from_outside_counts_as_claimed_since_it_is_held() -> 
         {"gold": {"A": 1, "B": 1, "C": 1}},
         {"turn": "soon"},
         {"alpha": [[1, 1]]},
+        {"past": [{"turn": 3, "news": {}, "deeds": {"A": {}}}]},
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(changes: dict[str, Any]) -> None:

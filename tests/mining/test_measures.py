@@ -75,6 +75,57 @@ def test_raid_rate_is_raids_by_agents_times_rounds() -> None:
     assert metrics.raid_rate(history(board(ABC), raids, QUIET)) == 3 / (3 * 2)
 
 
+HELD = ("1_to_4", "5_to_19", "20_or_more")
+
+
+def held_rates(played: History) -> list[float | None]:
+    """Return the raids by how long a plot has been held, class by class."""
+    return [metrics.FORMULAS[f"raid_rate_held_{name}"](played) for name in HELD]
+
+
+def test_raids_are_counted_by_how_long_a_plot_has_been_held() -> None:
+    """In round 10 the plots have been held for 10, 2 and 1 rounds; in round 11 for 11, 1 and 2.
+
+    B and C raid the second plot in round 10, and one of them takes it. C raids the first in round 11. Of the
+    classes up to 4 rounds there are two plots in each round, so 2 raids / 4. Of the class from 5 on there is
+    one in each, so 1 raid / 2. No plot has been held for 20 rounds.
+    """
+    state = replace(board("AAB", agents="C"), since=((0, 8, 9),))
+    rounds: list[dict[str, Answer]] = [
+        {"B": {"raid": [[0, 1]]}, "C": {"raid": [[0, 1]]}},
+        {"C": {"raid": [[0, 0]]}},
+    ]
+    played = history(state, *rounds)
+    assert held_rates(played) == [2 / 4, 1 / 2, None]
+    assert held_rates(played[1:]) == [0, 1, None]
+
+
+@pytest.mark.parametrize(
+    ("turn", "rates"),
+    [(4, [1, None, None]), (5, [None, 1, None]), (19, [None, 1, None]), (20, [None, None, 1])],
+)
+def test_the_classes_of_holding_time_end_after_4_and_after_19_rounds(
+    turn: int, rates: list[float | None]
+) -> None:
+    assert held_rates(one(board("AA", agents="B", turn=turn), B={"raid": [[0, 0], [0, 1]]})) == rates
+
+
+def test_a_plot_that_cannot_be_raided_yet_is_in_no_class_of_holding_time() -> None:
+    """B claims a plot in round 10, which nobody may raid before round 13. A's plot is old."""
+    played = history(
+        board("A.", agents="B", immunity=3),
+        {"B": {"claim": [[0, 1]]}},
+        QUIET,
+        QUIET,
+        {"A": {"raid": [[0, 1]]}},
+    )
+    assert held_rates(played[:3]) == [None, 0, None]
+    assert held_rates(played) == [1, 0, None]
+    # A raid on what is claimed in the same round strikes nothing that anybody has held.
+    fresh = one(board("A.", agents="B", immunity=0), B={"claim": [[0, 1]]}, A={"raid": [[0, 1]]})
+    assert held_rates(fresh) == [None, 0, None]
+
+
 def test_a_raid_that_fizzled_is_a_raid() -> None:
     assert metrics.raid_rate(one(board("AB.", immunity=0), A={"raid": [[0, 2]]})) == 1 / 2
 

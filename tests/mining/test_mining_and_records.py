@@ -4,7 +4,8 @@ from hashlib import sha256
 
 import pytest
 
-from engine.mining.state import MiningConfig, Tally, setup
+from engine.mining.state import MiningConfig, setup
+from engine.mining.view import observe
 from tests.mining.plays import SEED, Answer, board, mine, play
 
 
@@ -155,15 +156,24 @@ def test_per_agent_logs_tell_stamina_by_kind_and_gold() -> None:
     assert (deeds.claim, deeds.raid, deeds.defend, deeds.mine, deeds.gold) == (2, 1, 1, 3, 3)
 
 
-def test_the_tally_of_a_round_counts_plots_claimed_contested_defended_raided_and_taken() -> None:
+def test_the_summary_of_a_round_counts_plots_claimed_contested_defended_raided_and_taken() -> None:
     claim = {"claim": [[1, 0], [1, 1]]}
     answers: dict[str, Answer] = {
         "A": {**claim, "raid": [[0, 1], [0, 2]]},
         "B": {"claim": [[1, 0]], "defend": [[0, 1]]},
         "C": {},
     }
-    (tally,) = play(board("ABC/..."), **answers).after.tallies
-    assert tally == Tally(10, claimed=2, contested=1, defended=1, raided=2, taken=1)
+    view = observe(play(board("ABC/..."), **answers).after, "A")
+    assert view["summary"] == [
+        {"turn": 10, "claimed": 2, "contested": 1, "defended": 1, "raided": 2, "taken": 1}
+    ]
+
+
+def test_the_gold_of_several_plots_adds_up_and_touching_plots_give_no_more() -> None:
+    orders = mine((0, 0, 3), (0, 1, 2), (1, 2, 1))
+    assert play(board("AA./..A"), A={"mine": orders}).gold["A"] == 6
+    apart = mine((0, 0, 3), (0, 2, 2), (1, 1, 1))
+    assert play(board("A.A/.A."), A={"mine": apart}).gold["A"] == 6
 
 
 def test_each_action_is_told_as_an_event() -> None:
