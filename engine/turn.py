@@ -235,8 +235,9 @@ FORMER_NAMES: Mapping[str, str] = {"memory": "notes", "last_summary": "previous_
 def upgraded(data: JsonObject) -> JsonObject:
     """Return the JSON of a record, brought from an earlier version to the present one.
 
-    Version 1 had no version number, called the memories `minds`, and did not have the outcomes of calls.
-    Version 2 called the summary of the previous turn `last_summary`.
+    Version 1 had no version number, called the memories `minds`, did not have the outcomes of calls, and
+    wrote spaces into the labels of an account's lines. Version 2 called the summary of the previous turn
+    `last_summary`.
     """
     known: Mapping[str, Any] = data
     if known.get("version") == RECORD_VERSION:
@@ -245,7 +246,23 @@ def upgraded(data: JsonObject) -> JsonObject:
         agent: {FORMER_NAMES.get(name, name): value for name, value in memory.items()}
         for agent, memory in known["memories" if "memories" in known else "minds"].items()
     }
-    return {**{name: value for name, value in known.items() if name != "minds"}, "memories": memories}
+    state = known["state"]
+    if accounts := state.get("accounts"):
+        state = {**state, "accounts": {agent: _relabelled(account) for agent, account in accounts.items()}}
+    return {
+        **{name: value for name, value in known.items() if name != "minds"},
+        "state": state,
+        "memories": memories,
+    }
+
+
+def _relabelled(account: Mapping[str, Any]) -> JsonObject:
+    """Return an account of nations with underscores in the labels of its lines."""
+    lines = {name: account[name] for name in ("money", "welfare", "mils")}
+    return {
+        **account,
+        **{name: [[label.replace(" ", "_"), n] for label, n in part] for name, part in lines.items()},
+    }
 
 
 def first_digest(world: AnyWorld, setting: Setting[Any]) -> str:

@@ -17,7 +17,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.types import Command
 
 from graphs.turn import LAST, Node, build
 from nodes.state import TurnState
@@ -63,26 +62,22 @@ async def play(
     saver: BaseCheckpointSaver[str],
     run: str,
     begin: TurnState,
-    said: str | None = None,
 ) -> AsyncIterator[TurnState]:
     """Play a run turn by turn; yield `begin`, then the state after each turn, once it is checkpointed.
 
-    Raise WaitingError when a person has to answer; call again with the answer as `said`.
+    Raise WaitingError when a person has to answer. Once the answer is in the journal, play again.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}}
     await _forget(saver, run, config)
-    state, step = begin, cast("TurnState | Command[Any] | None", begin)
+    state, step = begin, cast("TurnState | None", begin)
     yield state
     while not state["over"]:
         after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
-        if "__interrupt__" not in after:
-            state, step, said = cast("TurnState", after), None, None
-            yield state
-        elif said is not None:
-            step, said = Command(resume=said), None
-        else:
+        if "__interrupt__" in after:
             raise WaitingError(after["__interrupt__"][0].value)
+        state, step = cast("TurnState", after), None
+        yield state
 
 
 async def _forget(saver: BaseCheckpointSaver[str], run: str, config: RunnableConfig) -> None:

@@ -8,7 +8,7 @@ from engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
 from engine.record import Drop
 from nodes.follow_up import Answer, answer_that_counts
 from nodes.halted import HaltedError
-from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Call, Journal, Prompt, Reply
+from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, Journal, Prompt, Reply
 from nodes.players import Player, Players
 from nodes.present import Present
 from nodes.reading import read
@@ -74,15 +74,22 @@ class Asking:
         address = self.journal.free(turn, agent)
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply)
-        reply = _with_its_reasoning(reply, parsed)
-        self.journal.keep(Call(address, prompt, reply, parsed.outcome, parsed.found_as, question))
-        return Answer(reply, parsed)
+        call = made_call(address, prompt, question, reply, parsed)
+        self.journal.keep(call)
+        return Answer(call.reply, parsed)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
         """Return what reading and the world's rules reject of an answer."""
         # A trial: the validate node validates again, since the follow-up answer may replace this one.
         judged = self.present.world.validate(self.present.state(self.state), agent, parsed.said)
         return [*parsed.drops, *judged.drops]
+
+
+def made_call(address: Address, prompt: Prompt, question: int, reply: Reply, parsed: ParsedAnswer) -> Call:
+    """Return a call as it is kept: with its outcome, and with the answer's own reasoning."""
+    return Call(
+        address, prompt, _with_its_reasoning(reply, parsed), parsed.outcome, parsed.found_as, question
+    )
 
 
 def _with_its_reasoning(reply: Reply, parsed: ParsedAnswer) -> Reply:

@@ -25,8 +25,6 @@ class Account:
     gained: int
     total: int
     """The welfare gathered so far, this turn included."""
-    rank: int
-    """1 + the number of agents whose total is higher."""
     mils: tuple[Line, ...]
     """The lines that add up to `army`."""
     army: int

@@ -1,13 +1,14 @@
-"""What an agent may answer: the seed's eleven fields in its order, with their types and bounds.
+"""What an agent may answer: the seed's eleven fields in its order, with their types and bounds, and one more.
 
-The JSON schema that agents receive is made from these models.
+The schema that agents receive is made from these models, without the fields that the settings switch off.
 
 Source: docs/rules/nations.md#action-fields.
 """
 
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine.reflection import Rating
 
@@ -21,8 +22,18 @@ Count = Annotated[int, Field(ge=0)]
 
 
 # The class docstrings of this file go into the JSON schema in the prompts, and so into recorded cassettes:
-# changing a word there changes what agents read. That is why the last two classes cite their rule here:
-# docs/rules/nations.md#resource-grants-in-an-answer.
+# changing a word there changes what agents read. That is why these classes cite their rules here:
+# docs/rules/nations.md#action-fields, docs/rules/nations.md#resource-grants-in-an-answer.
+
+
+class Amounts(BaseModel):
+    """So much of each resource."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    energy: Count = 0
+    food: Count = 0
+    minerals: Count = 0
 
 
 class NationsAction(BaseModel):
@@ -44,28 +55,37 @@ class NationsAction(BaseModel):
     summary_last_turn: str = Field("", description="your summary of the turn just completed")
     history_summary: str = Field("", description="your compressed history of all turns so far")
     reasoning: str = Field("", description="why you decide so, in 50 words or fewer")
-    disband_mils: Count = Field(0, description="mils to dismiss at the end of the turn")
+    disband_mils: Count = Field(0, description="mils to disband at the end of the turn")
     keeps_word_report: dict[str, Rating] = Field(
         default_factory=dict, description="how well each agent, you included, keeps its word, 1 to 10"
     )
     aggressor_report: dict[str, Rating] = Field(
         default_factory=dict, description="how aggressive each agent, you included, is, 1 to 10"
     )
-
-
-class Amounts(BaseModel):
-    """So much of each resource."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    energy: Count = 0
-    food: Count = 0
-    minerals: Count = 0
-
-
-class ResourcesAction(NationsAction):
-    """One answer, where there are resources; every field may be left out."""
-
     resource_grants: dict[str, Amounts] = Field(
         default_factory=dict, description="agent to give resources to: amounts; handed over in this order"
+    )
+
+
+@cache
+def action_model(*, messages: bool, resources: bool) -> type[BaseModel]:
+    """Return the model of an answer, with the fields that the settings make use of.
+
+    Without messages nobody can give its word, so there is no report on who keeps it either.
+
+    Source: docs/rules/nations.md#action-fields, docs/rules/nations.md#no-messages,
+    docs/rules/nations.md#resource-grants-in-an-answer.
+    """
+    off = {"messages", "keeps_word_report"} if not messages else set()
+    off |= {"resource_grants"} if not resources else set()
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in NationsAction.model_fields.items()
+        if name not in off
+    }
+    return create_model(
+        NationsAction.__name__,
+        __config__=NationsAction.model_config,
+        __doc__=NationsAction.__doc__,
+        **fields,
     )

@@ -1,15 +1,36 @@
-"""The territory graph and the capitals. An edge joins two territories that touch.
+"""The order of territories, the graph of those that touch, and the capitals.
 
-Source: docs/rules/nations.md#map.
+Source: docs/rules/nations.md#map, docs/rules/nations.md#order-of-territories.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
 from typing import TypeAlias
 
 Edge: TypeAlias = tuple[str, str]
+"""Two territories that touch."""
+
+
+def by_number(territory: str) -> tuple[str, int, str, str]:
+    """Return the key by which territories are sorted: T6 before T10, and other names as text.
+
+    Source: docs/rules/nations.md#order-of-territories.
+    """
+    prefix = territory.rstrip("0123456789")
+    number = territory[len(prefix) :].lstrip("0")
+    # A longer number is a larger one. `int` would refuse a name of thousands of digits.
+    return prefix, len(number), number, territory
+
+
+def in_order(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Return the edges in one order, each named from its first territory and listed once.
+
+    Source: docs/rules/nations.md#map-from-a-file.
+    """
+    pairs = {(min(edge, key=by_number), max(edge, key=by_number)) for edge in edges}
+    return tuple(sorted(pairs, key=lambda pair: (by_number(pair[0]), by_number(pair[1]))))
 
 
 @dataclass(frozen=True)
@@ -22,16 +43,24 @@ class Land:
     edges: tuple[Edge, ...]
     capitals: Mapping[str, str]
 
-    def touches(self, territory: str, land: Iterable[str]) -> bool:
-        """Return whether a territory has an edge to at least one of the given territories.
+    def may_cede(self, owned: Mapping[str, Collection[str]]) -> dict[str, dict[str, list[str]]]:
+        """Return which territories each agent may cede, by receiver: those that touch the receiver's land.
 
-        Source: docs/rules/nations.md#ceding-under-a-map.
+        Capitals are left out, and so are receivers to whom nothing may be ceded.
+
+        Source: docs/rules/nations.md#ceding-under-a-map, docs/rules/nations.md#capitals.
         """
-        held = set(land)
-        return any(
-            (one == territory and other in held) or (other == territory and one in held)
-            for one, other in self.edges
-        )
+        owner = {territory: agent for agent, held in owned.items() for territory in held}
+        capitals = set(self.capitals.values())
+        found: dict[str, dict[str, set[str]]] = {agent: {} for agent in owned}
+        for territory, neighbour in (pair for edge in self.edges for pair in (edge, edge[::-1])):
+            giver, receiver = owner.get(territory), owner.get(neighbour)
+            if giver and receiver and giver != receiver and territory not in capitals:
+                found[giver].setdefault(receiver, set()).add(territory)
+        return {
+            giver: {receiver: sorted(land, key=by_number) for receiver, land in sorted(by_receiver.items())}
+            for giver, by_receiver in found.items()
+        }
 
 
 def ring(territories: Sequence[str]) -> tuple[Edge, ...]:

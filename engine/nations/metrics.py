@@ -32,7 +32,8 @@ def measures(history: History) -> tuple[Measure, ...]:
     for scope, part in parts(history):
         found += [Measure(name, scope, formula(part)) for name, formula in FORMULAS.items()]
         found += [Measure(f"welfare/{agent}", scope, gain) for agent, gain in gains(part).items()]
-        found += list(_of_reports(scope, part[-1]))
+        until = part[-1].before.turn - history[0].before.turn + 1
+        found += list(_of_reports(scope, history[:until]))
     for played in history:
         scope = f"turn/{played.before.turn}"
         found += [Measure(name, scope, formula([played])) for name, formula in FORMULAS.items()]
@@ -187,29 +188,27 @@ Source: docs/rules/nations.md#measures-and-their-scopes.
 """
 
 
-def mils_sent_before(played: Played[State, Intent]) -> ByAgent:
-    """Mils that each agent had sent against others before the turn of the reports.
+def mils_sent_before(state: State) -> ByAgent:
+    """Mils that each agent had sent against others before a turn began.
 
-    Aggressor reports are held against these numbers.
+    An aggressor report given in that turn is held against these numbers.
 
     Source: docs/rules/nations.md#truth-of-aggressor-reports.
     """
-    return {
-        agent: sum(played.before.attacked.get(agent, {}).values()) for agent in played.before.setting.agents
-    }
+    return {agent: sum(state.attacked.get(agent, {}).values()) for agent in state.setting.agents}
 
 
-def gifts_returned_before(played: Played[State, Intent]) -> ByAgent:
-    """Share of the gifts to each agent that it gave back before the turn of the reports.
+def gifts_returned_before(state: State) -> ByAgent:
+    """Share of the gifts to each agent that it had given back before a turn began.
 
     The sum over givers of min(given, given back) / given. A gift is money paid, or a territory ceded, which
-    counts as one turn of its income. Keeps-word reports are held against these shares, since the ledgers show
-    no other promises. An agent that received nothing has no share.
+    counts as one turn of its income. A keeps-word report given in that turn is held against these shares,
+    since the ledgers show no other promises. An agent that received nothing has no share.
 
     Source: docs/rules/nations.md#truth-of-keeps-word-reports.
     """
-    agents = played.before.setting.agents
-    given = {(giver, taker): _gifts(played.before, giver, taker) for giver in agents for taker in agents}
+    agents = state.setting.agents
+    given = {(giver, taker): _gifts(state, giver, taker) for giver in agents for taker in agents}
     returned = {
         agent: ratio(
             sum(min(given[other, agent], given[agent, other]) for other in agents),
@@ -226,13 +225,16 @@ def _gifts(state: State, giver: str, taker: str) -> int:
     return _of(state.granted, giver, taker) + land
 
 
-def calibration(reports: Pairs, truth: ByAgent) -> ByAgent:
+def calibration(reports: Pairs, truths: Mapping[str, ByAgent]) -> ByAgent:
     """Rank correlation of each rater's ratings of the others with the truth about them.
+
+    `truths` has for each rater the numbers as they were when it gave its report.
 
     Source: docs/rules/nations.md#calibration.
     """
     found = {}
     for rater, report in reports.items():
+        truth = truths[rater]
         rated = sorted(agent for agent in report if agent != rater and agent in truth)
         rho = rank_correlation([report[agent] for agent in rated], [truth[agent] for agent in rated])
         if rho is not None:
@@ -287,19 +289,38 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
 
 
-def _of_reports(scope: str, last: Played[State, Intent]) -> Iterator[Measure]:
-    """Yield the measures of the reports that stand after a turn, held against what happened before it."""
-    for name, reports, truth in (
-        ("aggressor", last.after.aggressor, mils_sent_before(last)),
-        ("keeps_word", last.after.keeps_word, gifts_returned_before(last)),
+def _of_reports(scope: str, history: History) -> Iterator[Measure]:
+    """Yield the measures of the reports that stand after the last of these turns of a run.
+
+    Each report is held against what had happened when it was given.
+    """
+    last = history[-1]
+    for name, reports, truth_before in (
+        ("aggressor", last.after.aggressor, mils_sent_before),
+        ("keeps_word", last.after.keeps_word, gifts_returned_before),
     ):
-        calibrated, bias = calibration(reports, truth), self_bias(reports)
+        given = {rater: _given_in(history, rater, f"{name}_report") for rater in reports}
+        states = {state.turn: state for state in given.values()}
+        truth = {turn: truth_before(state) for turn, state in states.items()}
+        calibrated = calibration(reports, {rater: truth[state.turn] for rater, state in given.items()})
+        bias = self_bias(reports)
         yield Measure(f"{name}_calibration", scope, _mean(list(calibrated.values())))
         yield Measure(f"{name}_agreement", scope, agreement(reports))
         yield Measure(f"{name}_self_bias", scope, _mean(list(bias.values())))
         for agent in last.before.setting.agents:
             yield Measure(f"{name}_calibration/{agent}", scope, calibrated.get(agent))
             yield Measure(f"{name}_self_bias/{agent}", scope, bias.get(agent))
+
+
+def _given_in(history: History, rater: str, report: str) -> State:
+    """Return the state in which a rater last gave a report; the first one, if it had given it before.
+
+    Source: docs/rules/nations.md#calibration.
+    """
+    for played in reversed(history):
+        if rater in played.intents and getattr(played.intents[rater].reflection, report):
+            return played.before
+    return history[0].before
 
 
 _OF_REPORTS: Mapping[str, Callable[..., object]] = {

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from engine.arithmetic import Line
 from engine.nations.actions import RESOURCES
+from engine.nations.land import by_number
 from engine.nations.ledgers import (
     Allocation,
     Amounts,
@@ -61,7 +62,11 @@ def take_orders(state: State, intents: Mapping[str, Intent]) -> Orders:
         mil_purchase_intent={a: intent.purchase_mils for a, intent in by_agent.items()},
         global_attacks={a: _by_name(_positive(intent.attacks)) for a, intent in by_agent.items()},
         territory_cession={
-            a: {receiver: held for receiver, held in sorted(intent.cede_territories.items()) if held}
+            a: {
+                receiver: tuple(sorted(held, key=by_number))
+                for receiver, held in sorted(intent.cede_territories.items())
+                if held
+            }
             for a, intent in by_agent.items()
         },
         money_grants={a: _positive(dict(intent.money_grants)) for a, intent in by_agent.items()},
@@ -202,7 +207,8 @@ def take_damage(state: State, income: Income, allocation: Allocation) -> WarDama
     The damage of each attacker = its mils x damage per mil. If anybody attacks, everybody pays the violence
     penalty for each of its own territories.
 
-    Source: docs/rules/nations.md#war-damage, docs/rules/nations.md#violence-penalty.
+    Source: docs/rules/nations.md#war-damage, docs/rules/nations.md#violence-penalty,
+    docs/rules/nations.md#what-an-attack-does.
     """
     each = state.constants.c_damage_per_attack_mil
     damage = {
@@ -263,7 +269,7 @@ def fight(state: State, allocation: Allocation) -> Combat:
     It never destroys more than attack it. The losses are shared over its attackers in proportion to their
     mils.
 
-    Source: docs/rules/nations.md#combat-losses.
+    Source: docs/rules/nations.md#combat-losses, docs/rules/nations.md#what-an-attack-does.
     """
     losses: dict[str, dict[str, int]] = {agent: {} for agent in allocation.attacks}
     for target, attackers in allocation.attacked_by.items():
@@ -358,7 +364,7 @@ def _ceded(state: State, orders: Orders) -> Mapping[str, tuple[str, ...]]:
         for receiver, territories in cessions.items():
             held[giver] -= set(territories)
             held[receiver] |= set(territories)
-    return {agent: tuple(sorted(territories)) for agent, territories in held.items()}
+    return {agent: tuple(sorted(territories, key=by_number)) for agent, territories in held.items()}
 
 
 def _standing(last: Pairs, given: Pairs) -> Pairs:

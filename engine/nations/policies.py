@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from engine.chance import Luck
-from engine.nations.actions import EVERYBODY, RESOURCES, NationsAction, ResourcesAction
+from engine.nations.actions import EVERYBODY, RESOURCES, action_model
 from engine.policy import Policies
 from engine.record import JsonObject
 from engine.reflection import HIGHEST, LOWEST
@@ -64,6 +64,11 @@ class Sight:
         return max(0, gross - self.army * self.constant("c_mil_upkeep_price"))
 
     @property
+    def can_talk(self) -> bool:
+        """Whether agents may write to each other."""
+        return "message_limit" in self.view
+
+    @property
     def account(self) -> Mapping[str, Any]:
         """The agent's own account of the last turn; empty at turn 0."""
         return self.view.get("account") or {}
@@ -96,20 +101,10 @@ class Sight:
         return {deed["from"] for deed in news[kind]} if kind in news else set(self.account.get(own, {}))
 
     def may_cede(self, receiver: str) -> list[str]:
-        """Return the agent's territories that it may cede to a receiver.
-
-        Under a map, these are the ones that touch the receiver's land and are not capitals.
-        """
+        """Return the agent's territories that it may cede to a receiver, as far as it can see."""
         if "map" not in self.view:
             return self.land
-        capitals, theirs = set(self.view["map"]["capitals"].values()), set(self._land_of(receiver))
-        edges = [tuple(edge) for edge in self.view["map"]["edges"]]
-        touching = {a for a, b in edges if b in theirs} | {b for a, b in edges if a in theirs}
-        return [territory for territory in self.land if territory in touching - capitals]
-
-    def _land_of(self, agent: str) -> Sequence[str]:
-        """Return what the view shows of an agent's land."""
-        return list(self.view["territories"].get(agent, ()))
+        return list(self.view["map"].get("may_cede", {}).get(receiver, ()))
 
 
 @dataclass
@@ -123,13 +118,13 @@ class Answer:
     def write(self, sight: Sight) -> JsonObject:
         """Return the whole answer, with summaries and reports, as a model would give it."""
         gained = sight.account.get("gained", 0)
+        said = {"messages": self.messages, "keeps_word_report": _keeps_word(sight)}
         return {
             "reasoning": self.why,
             **{name: value for name, value in self.moves.items() if value},
-            "messages": self.messages if sight.view["message_limit"] else {},
+            **(said if sight.can_talk else {}),
             "summary_last_turn": f"I gained {gained} welfare. Attacked by: {_listed(sight.attackers)}.",
             "history_summary": f"Ever attacked by: {_listed(sight.enemies)}.",
-            "keeps_word_report": _keeps_word(sight),
             "aggressor_report": _aggression(sight),
         }
 
@@ -339,8 +334,8 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
 
 
 def _fields(sight: Sight) -> Iterable[str]:
-    """Return the fields that an answer may have."""
-    return (ResourcesAction if "resources" in sight.view else NationsAction).model_fields
+    """Return the fields that an answer may have, and those that only need messages to be on."""
+    return action_model(messages=True, resources="resources" in sight.view).model_fields
 
 
 def _spoiled(sight: Sight, name: str) -> Sequence[Any]:

@@ -36,13 +36,11 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
 def settle_accounts(state: State, books: Books) -> dict[str, Account]:
     """Return every agent's account of the turn, made from the ledgers.
 
-    Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#ranks.
+    Source: docs/rules/nations.md#account-of-a-turn.
     """
     ceded = books.orders.territory_cession
-    totals = books.end_of_turn.welfare.values()
     accounts = {}
     for agent in state.setting.agents:
-        total = books.end_of_turn.welfare[agent]
         left = books.transfers.money_left[agent]
         accounts[agent] = Account(
             money=(
@@ -57,8 +55,7 @@ def settle_accounts(state: State, books: Books) -> dict[str, Account]:
             left=left,
             welfare=(("left", left), ("trade", books.transfers.trade_welfare[agent])),
             gained=books.transfers.turn_welfare[agent],
-            total=total,
-            rank=1 + sum(other > total for other in totals),
+            total=books.end_of_turn.welfare[agent],
             mils=(
                 ("start", state.army[agent]),
                 ("unpaid", -books.upkeep.mils_unpaid[agent]),
@@ -162,7 +159,7 @@ EVENTS = {
     "attack": "target, mils, damage, lost: mils that were sent, income that they destroy, mils that fell",
     "unpaid": "mils: disbanded because their upkeep could not be paid",
     "purchase": "mils: bought",
-    "disband": "mils: dismissed by choice",
+    "disband": "mils: disbanded by choice",
     "grant": "to, amount: money that was paid",
     "cede": "to, territory: land that changed hands",
     "message": "to, text: read next turn",

@@ -4,13 +4,14 @@ Source: docs/rules/nations.md#constants, docs/rules/nations.md#starting-territor
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -23,8 +24,8 @@ from pydantic import (
 
 from engine.nations.accounts import Account
 from engine.nations.actions import EVERYBODY, RESOURCES
-from engine.nations.land import DRAWN, Edge, Land
-from engine.record import Json, JsonObject
+from engine.nations.land import DRAWN, Edge, Land, by_number, in_order
+from engine.record import JsonObject
 from engine.world import Codec, Config, Setting
 
 Count = Annotated[int, Field(ge=0)]
@@ -119,7 +120,7 @@ class NationsConfig(Config):
     map: Literal["none", "ring", "grid", "file"] = Field(
         "none", description="what touches what; with a map, only what touches may be ceded, and no capital"
     )
-    map_edges: tuple[Edge, ...] = Field(
+    map_edges: Annotated[tuple[Edge, ...], AfterValidator(in_order)] = Field(
         (), description="with map file: the pairs of territories that touch, as read from the file"
     )
     resources: bool = Field(default=False, description="income needs energy, food and minerals")
@@ -131,6 +132,13 @@ class NationsConfig(Config):
     def _edges_come_with_a_file(self) -> "NationsConfig":
         if (self.map == "file") != bool(self.map_edges):
             raise ValueError("map_edges: required with map=file, and not allowed with any other map")
+        return self
+
+    @model_validator(mode="after")
+    def _nobody_is_its_own_target(self) -> "NationsConfig":
+        for agent, bad in self.bad_actors.items():
+            if bad.target == agent:
+                raise ValueError(f"bad_actors: the target of {agent} is {agent} itself; name another agent")
         return self
 
 
@@ -145,7 +153,7 @@ class State:
     setting: Annotated[Setting[NationsConfig], SkipValidation, Field(exclude=True)]
     turn: Count
     territories: Mapping[str, tuple[str, ...]]
-    """Each agent's territories, sorted as text: T10 comes before T6."""
+    """Each agent's territories, sorted by number: T6 comes before T10."""
     army: Mapping[str, Count]
     welfare: Mapping[str, Count]
     """The welfare that each agent has gathered so far."""
@@ -184,9 +192,16 @@ class State:
         start = starting_territories(self.setting)
         drawn = DRAWN.get(self.config.map)
         edges = (
-            self.config.map_edges if drawn is None else drawn([t for held in start.values() for t in held])
+            self.config.map_edges
+            if drawn is None
+            else in_order(drawn([t for held in start.values() for t in held]))
         )
         return Land(edges, {agent: held[0] for agent, held in start.items() if held})
+
+    @cached_property
+    def may_cede(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Which territories each agent may cede to each other agent under the map; empty without one."""
+        return self.land.may_cede(self.territories)
 
     def supply(self, agent: str) -> dict[str, int]:
         """Return what an agent's territories yield of each resource this turn.
@@ -260,7 +275,9 @@ def setup(config: NationsConfig, agents: tuple[str, ...], seed: int) -> State:
     return State(
         setting,
         turn=0,
-        territories={agent: tuple(sorted(held)) for agent, held in starting_territories(setting).items()},
+        territories={
+            agent: tuple(sorted(held, key=by_number)) for agent, held in starting_territories(setting).items()
+        },
         army={agent: army if isinstance(army, int) else army.get(agent, 0) for agent in agents},
         welfare=dict.fromkeys(agents, 0),
     )
@@ -300,34 +317,6 @@ def _check_owned_once(territories: Iterable[str]) -> None:
         raise ValueError(f"territories: {', '.join(twice)} named twice; each has one owner")
 
 
-LINES = ("money", "welfare", "mils")
-"""The parts of an account that are lists of a label and an amount."""
-
-
-def _with_labels_of_today(data: JsonObject) -> JsonObject:
-    """Return a state without spaces in the labels of its account lines; hobbes 0.1 wrote some with spaces."""
-    accounts = data.get("accounts")
-    if not isinstance(accounts, dict):
-        return data
-    return {**data, "accounts": {agent: _relabelled(account) for agent, account in accounts.items()}}
-
-
-def _relabelled(account: Json) -> Json:
-    """Return an account with underscores in its labels; data of another shape is returned as it is."""
-    try:
-        lines: Any = account
-        return {
-            **lines,
-            **{
-                part: [[label.replace(" ", "_"), n] for label, n in lines[part]]
-                for part in LINES
-                if part in lines
-            },
-        }
-    except (AttributeError, TypeError, ValueError):
-        return account
-
-
 def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
     """Return a state from its JSON; missing optional fields get their defaults.
 
@@ -336,7 +325,7 @@ def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
     Source: docs/rules/nations.md#loaded-states.
     """
     _check_names(setting)
-    state = CODEC.from_json(_with_labels_of_today(data), setting=setting)
+    state = CODEC.from_json(data, setting=setting)
     known = set(setting.agents)
     for name, by_agent in (
         ("territories", state.territories),
@@ -347,5 +336,8 @@ def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
             raise ValueError(f"{name}: give an entry for each agent of the run, and for nobody else")
     _check_owned_once([t for held in state.territories.values() for t in held])
     return replace(
-        state, territories={agent: tuple(sorted(state.territories[agent])) for agent in setting.agents}
+        state,
+        territories={
+            agent: tuple(sorted(state.territories[agent], key=by_number)) for agent in setting.agents
+        },
     )

@@ -10,19 +10,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from engine.nations.actions import EVERYBODY, RESOURCES, NationsAction, ResourcesAction
+from pydantic import BaseModel
+
+from engine.nations.actions import EVERYBODY, RESOURCES, action_model
 from engine.nations.shapes import Shape, as_amounts, as_count, as_counts, as_lists, as_messages
 from engine.nations.state import NationsConfig, State
 from engine.record import Findings, Json, JsonObject
 from engine.reflection import Reflection, reflect
 from engine.said import clean_text
-from engine.world import Codec, Validated
+from engine.world import Codec, Setting, Validated
 
 ALIASES = {"summary": "summary_last_turn"}
 """Other names of a field in the seed. Source: docs/rules/nations.md#summary-alias."""
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary")
-"""The text fields of the reflection. nations has no `memory` field: the seed declares none.
+"""The text fields of the reflection. nations has no field `notes`: the seed declares none.
 
 Source: docs/rules/nations.md#summaries.
 """
@@ -79,12 +81,12 @@ Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#failed-call
 """
 
 
-def action_model(config: NationsConfig) -> type[NationsAction]:
-    """Return the model of an answer: the seed's, with one more field if there are resources.
+def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
+    """Return the model of an answer in a setting.
 
-    Source: docs/rules/nations.md#action-fields, docs/rules/nations.md#resource-grants-in-an-answer.
+    Source: docs/rules/nations.md#action-fields.
     """
-    return ResourcesAction if config.resources else NationsAction
+    return action_model(messages=setting.config.messages, resources=setting.config.resources)
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
@@ -98,7 +100,8 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     if answer is None:
         return Validated(IDLE)
     findings = Findings(agent)
-    said = _declared(findings, answer, action_model(state.config).model_fields)
+    # Messages have a code of their own where they are off.
+    said = _declared(findings, answer, {*action(state.setting).model_fields, "messages"})
     intent = Intent(
         purchase_mils=_count(findings, said, "purchase_mils"),
         attacks=_toward_others(state, findings, said, "attacks"),
@@ -211,11 +214,9 @@ def _refusal(state: State, agent: str, receiver: str, territory: str, ceded: Col
         return "nations/not-yours"
     if territory in ceded:
         return "nations/already-ceded"
-    if state.config.map == "none":
+    if state.config.map == "none" or territory in state.may_cede[agent].get(receiver, ()):
         return None
-    if territory in state.land.capitals.values():
-        return "nations/capital"
-    return None if state.land.touches(territory, state.territories[receiver]) else "nations/not-touching"
+    return "nations/capital" if territory in state.land.capitals.values() else "nations/not-touching"
 
 
 def _messages(state: State, findings: Findings, said: JsonObject) -> dict[str, str]:

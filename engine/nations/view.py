@@ -18,7 +18,10 @@ from engine.record import Json, JsonObject
 def observe(state: State, agent: str) -> JsonObject:
     """Return one agent's view as plain JSON; at turn 0, only what is structural and static.
 
+    What the settings switch off is left out.
+
     Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#view-from-turn-1,
+    docs/rules/nations.md#what-a-view-leaves-out,
     docs/rules/nations.md#partial-observability, docs/rules/nations.md#turns-left,
     docs/rules/nations.md#memory, docs/rules/nations.md#personas,
     docs/rules/nations.md#plain-and-bounded-view.
@@ -29,18 +32,22 @@ def observe(state: State, agent: str) -> JsonObject:
         "turn": state.turn,
         "self": agent,
         **(_own_board(state, agent) if config.observability == "own" else _board(state)),
-        "persona": config.personas.get(agent, "none"),
-        "objective": _objective(state, agent),
-        "message_limit": config.message_limit if config.messages else 0,
     }
+    if (persona := config.personas.get(agent, "none")) != "none":
+        view["persona"] = persona
+    if config.bad_actors:
+        view["objective"] = _objective(state, agent)
+    if config.messages:
+        view["message_limit"] = config.message_limit
     if not config.hide_horizon:
         view["turns_left"] = config.rounds - state.turn
     if config.map != "none":
         view["map"] = _map(state, agent)
     if state.turn > 0:
         account = state.accounts.get(agent)
-        view["account"] = {} if account is None else account.to_json()
-        view["news"] = _news(state) if config.observability == "full" else {}
+        view["account"] = {} if account is None else _account(state, account)
+        if config.observability == "full":
+            view["news"] = _news(state)
         if config.messages:
             view["messages"] = _messages_to(state, agent)
         if config.reports == "published":
@@ -68,13 +75,16 @@ def private(config: NationsConfig) -> tuple[str, ...]:
 def _board_of(state: State, agents: tuple[str, ...]) -> JsonObject:
     """Return all names, the constants, and the territories, armies and supplies of some agents.
 
-    Source: docs/rules/nations.md#view-at-turn-0.
+    Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#what-a-view-leaves-out.
     """
+    constants = state.constants.model_dump()
+    if not state.constants.c_violence_penalty:
+        del constants["c_violence_penalty"]
     board: dict[str, Json] = {
         "agents": list(state.setting.agents),
         "territories": {agent: list(state.territories[agent]) for agent in agents},
         "army": {agent: state.army[agent] for agent in agents},
-        "constants": state.constants.model_dump(),
+        "constants": constants,
     }
     if state.config.resources:
         board["resources"] = {
@@ -99,14 +109,17 @@ def _own_board(state: State, agent: str) -> JsonObject:
 
 
 def _map(state: State, agent: str) -> JsonObject:
-    """Return which territories touch, and the capitals of the agents whose board the agent sees.
+    """Return which territories touch, and of the agents whose board the agent sees, what it may cede to them.
 
-    Source: docs/rules/nations.md#map, docs/rules/nations.md#own-observability.
+    Source: docs/rules/nations.md#map, docs/rules/nations.md#ceding-under-a-map,
+    docs/rules/nations.md#own-observability.
     """
+    edges: list[Json] = [list(edge) for edge in state.land.edges]
     capitals = state.land.capitals
     if state.config.observability == "own":
-        capitals = {name: capital for name, capital in capitals.items() if name == agent}
-    return {"edges": [list(edge) for edge in state.land.edges], "capitals": dict(capitals)}
+        return {"edges": edges, "capitals": {agent: capitals[agent]} if agent in capitals else {}}
+    may_cede = {receiver: list(held) for receiver, held in state.may_cede[agent].items()}
+    return {"edges": edges, "capitals": dict(capitals), "may_cede": may_cede}
 
 
 def _objective(state: State, agent: str) -> JsonObject:
@@ -116,6 +129,41 @@ def _objective(state: State, agent: str) -> JsonObject:
     """
     bad = state.config.bad_actors.get(agent)
     return {"goal": "welfare"} if bad is None else bad.model_dump(exclude_none=True)
+
+
+@lru_cache(maxsize=2)
+def _always_zero(state: State) -> frozenset[str]:
+    """Return the parts of an account and of results that the settings switch off.
+
+    Source: docs/rules/nations.md#what-a-view-leaves-out.
+    """
+    constants = state.constants
+    damage, penalty = constants.c_damage_per_attack_mil, constants.c_violence_penalty
+    on = {
+        "damage": damage,
+        "damage_by": damage,
+        "violence_penalty": penalty,
+        "beyond_income": damage or penalty,
+        "upkeep": constants.c_mil_upkeep_price,
+        "unpaid": constants.c_mil_upkeep_price,
+        "counted_twice": constants.c_mil_upkeep_price,
+        "trade": constants.c_trade_factor,
+        "resources": state.config.resources,
+    }
+    return frozenset(name for name, used in on.items() if not used)
+
+
+def _account(state: State, account: Account) -> JsonObject:
+    """Return an agent's account without the parts that the settings switch off.
+
+    Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#what-a-view-leaves-out.
+    """
+    off = _always_zero(state)
+    lines = {name: getattr(account, name) for name in ("money", "welfare", "mils")}
+    kept: dict[str, Json] = {
+        name: [[label, amount] for label, amount in part if label not in off] for name, part in lines.items()
+    }
+    return {name: kept.get(name, value) for name, value in account.to_json().items() if name not in off}
 
 
 def _messages_to(state: State, agent: str) -> list[Json]:
@@ -153,7 +201,7 @@ def _news(state: State) -> JsonObject:
             for agent, account in told.items()
             for receiver, territories in account.ceded_to.items()
         ],
-        "results": {agent: _result(account) for agent, account in told.items()},
+        "results": {agent: _result(state, account) for agent, account in told.items()},
     }
     if state.config.resources:
         news["resource_grants"] = [
@@ -175,20 +223,14 @@ def picture(state: State) -> list[list[str]]:
     return [["", "land", "mils", "welfare"], *([str(word) for word in row] for row in rows)]
 
 
-def _result(account: Account) -> JsonObject:
-    """Return what a turn brought one agent.
-
-    Gained = gross - damage - violence penalty + beyond income - upkeep - purchases - grants + trade.
+def _result(state: State, account: Account) -> JsonObject:
+    """Return what a turn brought one agent: the lines that add up to what it gained, and its total.
 
     Source: docs/rules/nations.md#full-observability.
     """
-    return {
-        **{label: account.amount(label) for label, _ in account.money},
-        "trade": dict(account.welfare)["trade"],
-        "gained": account.gained,
-        "total": account.total,
-        "rank": account.rank,
-    }
+    lines = {**dict(account.money), "trade": dict(account.welfare)["trade"]}
+    kept = {label: amount for label, amount in lines.items() if label not in _always_zero(state)}
+    return {**kept, "gained": account.gained, "total": account.total}
 
 
 @lru_cache(maxsize=2)
@@ -197,10 +239,9 @@ def _published(state: State) -> JsonObject:
 
     Source: docs/rules/nations.md#published-reports.
     """
-    return {
-        "keeps_word": _averages(state.setting.agents, state.keeps_word),
-        "aggressor": _averages(state.setting.agents, state.aggressor),
-    }
+    agents = state.setting.agents
+    word = {"keeps_word": _averages(agents, state.keeps_word)} if state.config.messages else {}
+    return {**word, "aggressor": _averages(agents, state.aggressor)}
 
 
 def _averages(agents: tuple[str, ...], reports: Pairs) -> Mapping[str, float]:

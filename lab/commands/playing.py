@@ -142,6 +142,7 @@ def answer(
     Example: hobbes answer last --answer @answer.json
     """
     from lab.play import answering
+    from lab.play.playing import keep_answer
 
     run, told = answering.told_options([run, *context.args])  # an option may stand before the run
     if told and whole is not None:
@@ -157,7 +158,8 @@ def answer(
             said = answering.as_told(form, told)
         else:
             said = answering.asked_in_terminal(requests, form)
-        _play(store, found, as_json=as_json, said=said)
+        keep_answer(store, found, said)
+        _play(store, store.find(found.id), as_json=as_json)
 
 
 def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -166,14 +168,14 @@ def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]])
     return [*told, *((name, value) for name, value in found if name not in typed)]
 
 
-def _play(store: "Store", run: "Run", *, as_json: bool, said: str | None = None) -> None:
+def _play(store: "Store", run: "Run", *, as_json: bool) -> None:
     """Play a run with a progress bar until it ends or asks a person, and print the result."""
     from lab.play.playing import go_on
     from lab.show.watching import watched
 
     try:
         with watched(run) as watch:
-            asyncio.run(go_on(store, run, watch.on_turn, said, watch.on_meter))
+            asyncio.run(go_on(store, run, watch.on_turn, watch.on_meter))
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
         ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)

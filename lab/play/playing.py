@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.record import Json
-from engine.world import MOST_AGENTS, AnyWorld, Setting, settle
+from engine.world import MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
 from engine.worlds import world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
@@ -21,12 +21,14 @@ from lab.store.database import DAMAGE, Run, Store, may_be_damage
 from lab.store.history import logged
 from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
+from nodes.agent_reason import made_call
 from nodes.caps import NO_CAPS, Caps, Meter
 from nodes.halted import HaltedError
-from nodes.journal import PlayerKind, Reply
+from nodes.journal import TURN_QUESTION, PlayerKind, Prompt, Reply
 from nodes.models import Models, ModelSettings
 from nodes.players import RunPlayers, deal, parse_spec
 from nodes.prompting import follow_up_text, is_path, load_prompts
+from nodes.reading import read
 from nodes.state import TurnState, first_state, state_at
 
 CHECKPOINTS = "checkpoints.db"
@@ -156,18 +158,17 @@ async def go_on(
     store: Store,
     run: Run,
     on_turn: OnTurn,
-    said: str | None = None,
     on_meter: Callable[[Meter], None] = lambda _: None,
 ) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
-    Where a person is asked the run ends as `waiting`, and goes on with what was `said`. `on_meter` is called
+    Where a person is asked, the run ends as `waiting`; `keep_answer` takes the answer. `on_meter` is called
     once, with the meter that counts the run's calls from now on.
     """
     began = time.monotonic()
     run.check_versions()
     with store.playing(run.id):
-        run = _as_it_stands(store, run, said)
+        run = store.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
         _check_the_models_can_be_reached(_chats_of(run))
@@ -176,7 +177,7 @@ async def go_on(
         try:
             meter = _meter_of(store, run)
             on_meter(meter)
-            await _play_to_the_end(store, run, meter, on_turn, said)
+            await _play_to_the_end(store, run, meter, on_turn)
         except WaitingError as waiting:
             store.update(run.id, status="waiting", question=json.dumps(waiting.question))
             return
@@ -190,17 +191,24 @@ async def go_on(
         store.end_run(ended.id, ending(store, ended))
 
 
-def _as_it_stands(store: Store, run: Run, said: str | None) -> Run:
-    """Return the run as it is now that no other process plays it. Raise LabError if `said` comes too late."""
-    present = store.find(run.id)
-    if said is not None and present.question != run.question:
-        how = (
-            f"`{store.command('answer', run.id)}` shows what it asks now"
-            if present.question
-            else f"it is {present.status}"
-        )
-        raise LabError(f"run {run.id}: somebody else has answered that; {how}")
-    return present
+def keep_answer(store: Store, run: Run, said: str) -> None:
+    """Keep a person's answer to what a waiting run asks, so that `go_on` plays on from it.
+
+    Raise LabError if the run could not be played on now, or if the question has been answered already.
+    """
+    run.check_versions()
+    _check_the_models_can_be_reached(_chats_of(run))
+    with store.playing(run.id):
+        present = store.find(run.id)
+        if run.question is None or present.question != run.question:
+            hint = f"`{store.command('answer', run.id)}` shows what it asks now"
+            now = hint if present.question else f"it is {present.status}"
+            raise LabError(f"run {run.id}: somebody else has answered that; {now}")
+        journal = RunJournal(store, present)
+        prompt = Prompt("", run.question["asked"])
+        reply = Reply(said, PlayerKind.HUMAN, tokens_in=0, tokens_out=0)
+        address = journal.free(run.turns, OBSERVER)
+        journal.keep_answer(made_call(address, prompt, TURN_QUESTION, reply, read(OBSERVER, reply)))
 
 
 def _meter_of(store: Store, run: Run) -> Meter:
@@ -213,7 +221,7 @@ def _meter_of(store: Store, run: Run) -> Meter:
     return Meter(run.caps, store.spent(run, prices), usd_of)
 
 
-async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn, said: str | None) -> None:
+async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn) -> None:
     """Play from the last logged turn until the world is over."""
     players = RunPlayers(
         run.world,
@@ -228,22 +236,21 @@ async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn
     try:
         _meet(players, run)
         try:
-            await _play_on(store, run, nodes, on_turn, said)
+            await _play_on(store, run, nodes, on_turn)
         except DAMAGE as error:
             if not may_be_damage(error):
                 raise
             # If it was not the checkpoints that were damaged, the same is raised again.
             throw_away(store.home / CHECKPOINTS)
-            present = store.find(run.id)
-            await _play_on(store, present, nodes, on_turn, said if present.turns == run.turns else None)
+            await _play_on(store, store.find(run.id), nodes, on_turn)
     finally:
         await players.close()
 
 
-async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn, said: str | None) -> None:
+async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> None:
     """Continue from the last logged turn, with a checkpoint after every turn."""
     async with checkpoints(store.home / CHECKPOINTS) as saver:
-        async for state in play(nodes, saver, run.id, as_logged(store, run), said):
+        async for state in play(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
 
 

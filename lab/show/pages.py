@@ -169,6 +169,7 @@ class Pages:
             watching=self.live and run.status not in AT_REST,
             run=run,
             result=self.store.result(run),
+            error=self.store.about(run.id)["error"],
             requests=waiting(run) if run.question else [],
             form=asked_form(run) if run.question else None,
             models=Counter(run.models.values()),

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from lab.errors import LabError, UsageError
 from lab.play.answering import as_posted, asked_form
-from lab.play.playing import go_on
+from lab.play.playing import go_on, keep_answer
 from lab.show.pages import POLICY, Pages
 from lab.show.terminal import ERR, plain
 from lab.store.database import Run, Store, command, open_store
@@ -90,10 +90,10 @@ def site(home: Path, host: str) -> Starlette:
             return _told("another site's page may not answer", 403)
         try:
             with open_store(home) as opened:
-                run, said = _claimed(opened, request.path_params["run"], body)
+                run = _kept(opened, request.path_params["run"], body)
         except LabError as error:
             return _told(error, 400)
-        Thread(target=_play_on, args=(home, run, said), name=f"{PLAYING}{run.id}", daemon=True).start()
+        Thread(target=_play_on, args=(home, run), name=f"{PLAYING}{run.id}", daemon=True).start()
         return RedirectResponse(link(run.id), 303, headers=HEADERS)
 
     async def answered(request: Request) -> Response:
@@ -112,32 +112,27 @@ def _told(why: object, status: int) -> Response:
     return PlainTextResponse(f"hobbes: {why}\n", status, headers=HEADERS)
 
 
-def _claimed(opened: Store, name: str, body: bytes) -> tuple[Run, str]:
-    """Take an answer to what a run asks now, once. Raise LabError if it is too late.
-
-    Should the answer be lost with this process, the run asks the same again when it is resumed.
-    """
+def _kept(opened: Store, name: str, body: bytes) -> Run:
+    """Keep an answer to what a run asks now. Raise LabError if it is too late, or the run cannot go on."""
     fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
-    with opened.playing(opened.find(name).id):
-        run = opened.find(name)
-        run.check_versions()
-        asked = asked_form(run)
-        if run.question is None or addresses != [run.question["address"]]:
-            raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
-        said = as_posted(asked, posted)
-        opened.update(run.id, status="unfinished", question=None)
-        return opened.find(run.id), said
+    run = opened.find(name)
+    asked = asked_form(run)
+    if run.question is None or addresses != [run.question["address"]]:
+        raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
+    keep_answer(opened, run, as_posted(asked, posted))
+    return opened.find(run.id)
 
 
-def _play_on(home: Path, run: Run, said: str) -> None:
-    """Continue a run from an answer. If it stops, the reason is printed where the pages are served."""
-    try:
-        with open_store(home) as opened:
-            asyncio.run(go_on(opened, run, lambda _: None, said))
-    except LabError as error:
-        ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+def _play_on(home: Path, run: Run) -> None:
+    """Continue a run from an answer. If it stops, the reason is printed here and shown on its page."""
+    with open_store(home) as opened:
+        try:
+            asyncio.run(go_on(opened, run, lambda _: None))
+        except LabError as error:
+            opened.update(run.id, error=str(error))
+            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
 
 
 def view(home: Path, host: str, port: int) -> None:

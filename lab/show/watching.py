@@ -55,7 +55,7 @@ class Watch:
 
     def screen(self) -> RenderableType:
         """Return what is shown now."""
-        if self._world is None:
+        if not self._world:
             return Group(self._bar, self.line())
         state = self._run.world.load(self._run.setting, self._world)
         words = words_of(self._run, looks_now(self._run, state))

@@ -593,7 +593,7 @@ class Store:
         # A single statement waits for other writers. sqlite-utils reads first, and SQLite refuses to turn a
         # reader into a writer.
         with self.db.conn as connection:
-            _update(connection, run, values)
+            update_run(connection, run, values)
 
     def end_run(self, run: str, ending: Ending) -> None:
         """Store the results of a run that has finished."""
@@ -611,7 +611,7 @@ class Store:
                 " values (?, ?, ?, ?, ?, ?)",
                 [(run, *row) for row in rows],
             )
-            _update(connection, run, values)
+            update_run(connection, run, values)
 
     def measure_rows(self, run: str, measures: tuple[Measure, ...]) -> list[MeasureRow]:
         """Return measures as rows, each with its number of decisions and of failed calls."""
@@ -729,7 +729,7 @@ def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:
             db.conn.backup(target)
 
 
-def _update(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:
+def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:
     """Change columns of a run."""
     columns = ", ".join(f"{column} = :{column}" for column in values)
     connection.execute(f"update runs set {columns} where id = :run", {**values, "run": run})  # noqa: S608  names are ours

@@ -8,7 +8,7 @@ from typing import Any
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical, sha256
 from engine.turn import Row, Table, TurnRecord
-from lab.store.database import CALL_COLUMNS, Run, Store, later_if_set, sealed
+from lab.store.database import CALL_COLUMNS, Run, Store, later_if_set, sealed, update_run
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
 
@@ -45,32 +45,41 @@ class RunJournal:
 
     def keep(self, call: Call) -> None:
         """Store a call in a transaction of its own; no call is ever overwritten."""
-        reply, address = call.reply, call.address
         with self._store.db.conn as connection:
-            row = {
-                "run": self._run,
-                "turn": address.turn,
-                "agent": address.agent,
-                "attempt": address.attempt,
-                "question": call.question,
-                "tries": reply.tries,
-                "outcome": call.outcome,
-                "found_as": call.found_as,
-                "model": reply.model,
-                "player": reply.player,
-                "system": self._text(call.prompt.system),
-                "prompt": self._text(call.prompt.turn),
-                "answer": reply.text,
-                "reasoning": reply.reasoning,
-                "error": reply.error,
-                "tokens_in": reply.tokens_in,
-                "tokens_out": reply.tokens_out,
-                "milliseconds": reply.milliseconds,
-                "arrived": _now(),
-            }
-            _insert(
-                connection, "calls", (*CALL_COLUMNS, "seal"), [(*row.values(), sealed(later_if_set(row)))]
-            )
+            self._insert(connection, call)
+
+    def keep_answer(self, call: Call) -> None:
+        """Store the answer of a person for whom the run waited. With it the run stops waiting."""
+        with self._store.db.conn as connection:
+            self._insert(connection, call)
+            update_run(connection, self._run, {"status": "unfinished", "question": None})
+
+    def _insert(self, connection: sqlite3.Connection, call: Call) -> None:
+        """Insert the row of a call."""
+        reply, address = call.reply, call.address
+        row = {
+            "run": self._run,
+            "turn": address.turn,
+            "agent": address.agent,
+            "attempt": address.attempt,
+            "question": call.question,
+            "tries": reply.tries,
+            "outcome": call.outcome,
+            "found_as": call.found_as,
+            "model": reply.model,
+            "player": reply.player,
+            "system": self._text(call.prompt.system),
+            "prompt": self._text(call.prompt.turn),
+            "answer": reply.text,
+            "reasoning": reply.reasoning,
+            "error": reply.error,
+            "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out,
+            "milliseconds": reply.milliseconds,
+            "arrived": _now(),
+        }
+        values = (*row.values(), sealed(later_if_set(row)))
+        _insert(connection, "calls", (*CALL_COLUMNS, "seal"), [values])
         self._attempts[address.turn, address.agent] = address.attempt
 
     def _text(self, text: str) -> str:

@@ -1,6 +1,5 @@
 """Record a home for each world, for the archive: `python -m tests.archive.make` (README.md)."""
 
-import asyncio
 import io
 import sqlite3
 import sys
@@ -11,10 +10,11 @@ from typing import Any
 
 from engine.turn import RECORD_VERSION
 from lab.play.answering import as_told, asked_form
-from lab.play.playing import RunOptions, begin, go_on
+from lab.play.playing import RunOptions, begin
 from lab.store.database import Run, open_store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
+from tests.lab.play import go
 
 HERE = Path(__file__).parent
 DATABASES = ("runs.db", "checkpoints.db")
@@ -85,10 +85,9 @@ def record(home: Path, runs: tuple[RunOptions, ...]) -> None:
     """Play runs in a home, each to its end, or to its first question."""
     with open_store(home) as store:
         for options in runs:
-            run = begin(store, options)
-            asyncio.run(go_on(store, run, lambda _: None))
-            while options.name != WAITS and (asking := store.find(run.id)).status == "waiting":
-                asyncio.run(go_on(store, asking, lambda _: None, granting_one(asking)))
+            run = go(store, begin(store, options))
+            while options.name != WAITS and run.status == "waiting":
+                run = go(store, run, granting_one(run))
     for name in DATABASES:
         connection = sqlite3.connect(home / name)
         connection.execute("pragma journal_mode = delete")

@@ -1,6 +1,5 @@
 """Four ways to play a turn give the same record: pure steps, `hobbes step`, the ring, and `hobbes verify`."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -9,11 +8,12 @@ import pytest
 from engine.turn import TurnRecord, first_digest, link
 from engine.world import OBSERVER
 from engine.worlds import WORLDS
-from lab.play.playing import RunOptions, begin, go_on
+from lab.play.playing import RunOptions, begin
 from lab.play.stepping import step
 from lab.proof.verifying import faults
 from lab.store.database import Run, Store
 from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
+from tests.lab.play import go
 
 FEW = [case for case in CASES if case.number == 0 or case.values in EXTRA.get(case.world.name, ())]
 """The defaults, and the settings that no schema can tell."""
@@ -25,8 +25,7 @@ def recorded(store: Store, case: Case) -> Run:
     run = begin(store, RunOptions(case.world.name, AGENTS, case.setting.seed, case.models, values=values))
     said = None
     while run.status not in {"finished", "halted"}:
-        asyncio.run(go_on(store, run, lambda _: None, said))
-        run = store.find(run.id)
+        run = go(store, run, said)
         said = game(case)[run.turns].ruled if run.status == "waiting" else None
     return run
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from lab.play.playing import RunOptions, begin, go_on
+from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.proof.verifying import faults
 from lab.store.database import Run, Store
 
@@ -14,10 +14,16 @@ def mining(store: Store, **asked: Any) -> Run:
     return played(store, RunOptions("mining", **asked))
 
 
+def go(store: Store, run: Run, said: str | None = None) -> Run:
+    """Go on with a run as a new process would; a person who was asked has `said` something before."""
+    if said is not None:
+        keep_answer(store, run, said)
+    asyncio.run(go_on(store, store.find(run.id), lambda _: None))
+    return store.find(run.id)
+
+
 def played(store: Store, request: RunOptions) -> Run:
     """Play a run to its end; whatever was played, it verifies."""
-    run = begin(store, request)
-    asyncio.run(go_on(store, run, lambda _: None))
-    run = store.find(run.id)
+    run = go(store, begin(store, request))
     assert list(faults(store, run)) == []
     return run

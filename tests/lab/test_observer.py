@@ -16,7 +16,7 @@ from engine.world import OBSERVER
 from graphs.trust import graph
 from lab.errors import LabError, UsageError
 from lab.play.answering import OWN_OPTIONS, as_json, as_told, asked_form, waiting
-from lab.play.playing import RunOptions, begin, go_on
+from lab.play.playing import RunOptions, begin
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import faults
 from lab.store.database import Run, Store
@@ -25,7 +25,7 @@ from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
 from tests.conftest import Cli, Hobbes
-from tests.lab.play import played
+from tests.lab.play import go, played
 
 MODELS = "policy:copykitten*1,policy:beggar*1"
 ROUNDS = 6
@@ -39,8 +39,7 @@ def game(observer: str, models: str = MODELS, **values: Any) -> RunOptions:
 
 def on(store: Store, run: Run, said: str | None = None) -> Run:
     """Go on with a run, in a loop of its own, as a new process would."""
-    asyncio.run(go_on(store, store.find(run.id), lambda _: None, said))
-    run = store.find(run.id)
+    run = go(store, run, said)
     assert list(faults(store, run)) == []
     return run
 
@@ -263,11 +262,11 @@ def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
     now = on(opened, shown, granting_all(shown))
     assert now.question != shown.question
     with pytest.raises(LabError, match=r"somebody else has answered that; `hobbes answer"):
-        asyncio.run(go_on(opened, shown, lambda _: None, slow))
+        go(opened, shown, slow)
     assert opened.find(shown.id).turns == now.turns
     to_the_end(opened, now, granting_all)
     with pytest.raises(LabError, match="somebody else has answered that; it is finished"):
-        asyncio.run(go_on(opened, shown, lambda _: None, slow))
+        go(opened, shown, slow)
 
 
 def test_a_reason_alone_declines_all(opened: Store) -> None:

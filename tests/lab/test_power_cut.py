@@ -25,6 +25,7 @@ from lab.store.journal import RunJournal
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Call
+from tests.lab.play import go
 from tests.lab.test_observer import granting_all
 
 PAGE = 4096
@@ -60,9 +61,9 @@ def copied(files: Iterator[Path], to: Path) -> None:
 
 def finished(store: Store, run: Run) -> Run:
     """Play a run to its end; a person who is asked grants everything."""
-    asyncio.run(go_on(store, run, lambda _: None))
-    while (run := store.find(run.id)).status == "waiting":
-        asyncio.run(go_on(store, run, lambda _: None, granting_all(run)))
+    run = go(store, run)
+    while run.status == "waiting":
+        run = go(store, run, granting_all(run))
     return run
 
 
@@ -94,10 +95,10 @@ def reference(request: RunOptions, folder: Path, every: int = 1) -> Reference:
         patched.setattr(RunJournal, "turn", turn_and_copy)
         run = begin(store, request)
         copy()
-        asyncio.run(go_on(store, run, lambda _: None))
-        while (run := store.find(run.id)).status == "waiting":
+        run = go(store, run)
+        while run.status == "waiting":
             copy()
-            asyncio.run(go_on(store, run, lambda _: None, granting_all(run)))
+            run = go(store, run, granting_all(run))
         copy()
         assert run.status == "finished"
         return Reference(run.digest, run.turns, frozenset(addresses(store, run)), tuple(moments))

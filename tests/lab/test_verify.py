@@ -31,7 +31,7 @@ from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
 from tests.conftest import ROOT
-from tests.lab.play import mining, played
+from tests.lab.play import go, mining, played
 from tests.lab.test_failures import completion, server
 from tests.lab.test_observer import game, granting_all, on
 from tests.lab.test_second_question import FIRST, UNREADABLE, answering
@@ -629,9 +629,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
                 run = begin(store, request)
                 asyncio.run(go_on(store, run, lambda _: None))
                 if name == "waiting":
-                    asyncio.run(
-                        go_on(store, store.find(run.id), lambda _: None, granting_all(store.find(run.id)))
-                    )
+                    go(store, store.find(run.id), granting_all(store.find(run.id)))
     return {name: folder / name for name in RECORDED}
 
 

@@ -388,7 +388,7 @@ def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: Tes
     assert "be brave" in card.partition("<summary>rulings</summary>")[2]
 
 
-def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(
+def test_an_answer_is_kept_though_its_process_is_lost(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = on(opened, begin(opened, game("human")))
@@ -396,7 +396,24 @@ def test_an_answer_that_is_lost_with_its_process_is_asked_for_again(
         dead.setattr(viewing, "_play_on", lambda *_: None)
         assert post(pages, run, {GRANT: "0"}).status_code == 303
     again = on(opened, run)
-    assert (again.status, again.question) == ("waiting", run.question)
+    assert again.turns > run.turns
+
+
+def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_why(
+    opened: Store, pages: TestClient
+) -> None:
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
+        run = on(opened, begin(opened, game("human", models="openai:policy/beggar*2")))
+    refused = post(pages, run, {GRANT: "0"})
+    assert refused.status_code == 400
+    assert "OPENAI_API_KEY" in refused.text
+    assert opened.find(run.id).question == run.question
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"):
+        assert post(pages, run, {GRANT: "0"}).status_code == 303
+        played_on()
+    assert "halted: " in pages.get(f"/{run.id}").text
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
+        assert on(opened, opened.find(run.id)).turns > run.turns
 
 
 # --- what a model says is text

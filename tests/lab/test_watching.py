@@ -87,7 +87,7 @@ def test_what_is_unknown_is_not_shown_as_nothing() -> None:
 def test_a_run_of_policies_costs_nothing_and_waits_for_nobody(opened: Store) -> None:
     watch = Watch(begin(opened, RunOptions("mining", 2, values={"rounds": 3})))
     run = opened.find("last")
-    asyncio.run(go_on(opened, run, watch.on_turn, None, watch.on_meter))
+    asyncio.run(go_on(opened, run, watch.on_turn, watch.on_meter))
     assert "waiting" not in shown(watch)
     assert "tokens" not in shown(watch)
 
@@ -100,7 +100,7 @@ def test_a_played_run_tells_who_is_waited_for(opened: Store) -> None:
         watch = Watch(run)
 
         async def playing() -> None:
-            played = asyncio.ensure_future(go_on(opened, run, watch.on_turn, None, watch.on_meter))
+            played = asyncio.ensure_future(go_on(opened, run, watch.on_turn, watch.on_meter))
             while not played.done():
                 seen.append(shown(watch))
                 await asyncio.sleep(0.02)

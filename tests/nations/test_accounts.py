@@ -46,12 +46,6 @@ def test_an_account_names_who_did_what_to_whom() -> None:
     assert played.account(C)["ceded_by"] == {B: ["T6"]}
 
 
-def test_ranks_are_by_welfare_in_all_and_equals_share_theirs() -> None:
-    played = turn(board(army=5), {B: {"money_grants": {A: 1}}})
-    assert [played.account(agent)["rank"] for agent in (A, B, C)] == [1, 3, 2]
-    assert [turn(board(), {}).account(agent)["rank"] for agent in (A, B, C)] == [1, 1, 1]
-
-
 def test_every_account_adds_up_in_every_turn_of_a_long_run() -> None:
     for played in run(board(7), list(NATIONS.policies.by_name), turns=50, noise=0.1):
         for agent, account in played.after.accounts.items():

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from engine.nations.actions import NationsAction
 from engine.nations.validation import IDLE, MOST
 from engine.nations.world import NATIONS
 from engine.record import EXCERPT, canonical
@@ -53,7 +52,7 @@ def test_what_is_no_number_spoils_its_field(field: str, number: str) -> None:
     assert len(codes) == 1
 
 
-@pytest.mark.parametrize("field", [*NationsAction.model_fields, "undeclared"])
+@pytest.mark.parametrize("field", [*NATIONS.action(board().setting).model_fields, "undeclared"])
 @pytest.mark.parametrize("nested", [NESTED, LIST], ids=["objects", "lists"])
 def test_deep_nesting_is_dropped(field: str, nested: object) -> None:
     played = turn(board(), {A: {field: nested}})
@@ -124,7 +123,7 @@ def test_names_that_are_none_are_dropped_and_can_be_written_down(key: str) -> No
 
 def test_an_answer_that_is_wrong_everywhere_leaves_a_run_unharmed() -> None:
     state = board(4, rounds=3)
-    answer = {**dict.fromkeys(NationsAction.model_fields, float("nan")), "memory": HUGE}
+    answer = {**dict.fromkeys(NATIONS.action(state.setting).model_fields, float("nan")), "memory": HUGE}
     for _ in range(3):
         played = turn(state, dict.fromkeys(state.setting.agents, answer))
         assert len(played.drops) == 4 * 12

@@ -116,7 +116,7 @@ def test_calibration_compares_a_raters_ratings_of_the_others_with_the_truth() ->
         B: {A: 9, C: 1, D: 5},  # the wrong way round
         C: {A: 3},  # one is too few
     }
-    assert calibration(reports, truth) == pytest.approx({A: 1.0, B: -1.0})
+    assert calibration(reports, dict.fromkeys(reports, truth)) == pytest.approx({A: 1.0, B: -1.0})
 
 
 def test_agreement_is_the_mean_correlation_of_pairs_of_raters_on_third_parties() -> None:
@@ -153,6 +153,24 @@ def test_attacks_of_the_turn_in_which_a_report_is_given_do_not_count_yet() -> No
     }
     figures = measured(story(board(), {B: {"attacks": {A: 1}}}, said))
     assert figures["aggressor_calibration/AgentA", "run"] == pytest.approx(1.0)
+
+
+def test_a_report_that_still_stands_is_compared_with_what_had_happened_when_it_was_given() -> None:
+    said = {A: {"aggressor_report": {B: 9, C: 1}, "keeps_word_report": {B: 1, C: 9}}}
+    turns = (
+        {B: {"attacks": {A: 3}}, A: {"money_grants": {B: 5, C: 5}}},
+        {C: {"money_grants": {A: 5}}},
+        said,
+        {C: {"attacks": {A: 10}}, B: {"money_grants": {A: 5}}},
+        {B: {"aggressor_report": {A: 1, C: 9}}},  # B is right about C, which attacked after A's report
+        {C: {"aggressor_report": {A: 9, B: 1}}},
+    )
+    figures = measured(story(board(), *turns))
+    for scope in ("run", "first-half", "second-half"):
+        assert figures["aggressor_calibration/AgentA", scope] == pytest.approx(1.0)
+        assert figures["keeps_word_calibration/AgentA", scope] == pytest.approx(1.0)
+    assert figures["aggressor_calibration/AgentB", "run"] == pytest.approx(1.0)
+    assert figures["aggressor_calibration/AgentC", "run"] == pytest.approx(-1.0)
 
 
 def test_keeps_word_reports_are_compared_with_what_was_given_back() -> None:

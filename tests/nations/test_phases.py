@@ -67,6 +67,14 @@ def test_phase_2_without_an_army_nobody_is_attacked() -> None:
     assert played.codes == ["nations/attacks-scaled"]
 
 
+def test_an_attack_gives_its_sender_nothing_and_only_destroys() -> None:
+    war, peace = (turn(board(), answers) for answers in ({A: {"attacks": {B: 5}}}, {}))
+    assert war.after.territories == peace.after.territories
+    assert war.after.welfare[A] == peace.after.welfare[A]
+    assert war.after.welfare[B] == peace.after.welfare[B] - 25  # 5 mils x 5
+    assert war.after.army[A] == peace.after.army[A] - 2  # 10 defend: floor(10 / 4)
+
+
 def test_phase_3_damage_of_each_attacker_is_its_mils_times_damage_per_mil() -> None:
     played = turn(board(army=10), {A: {"attacks": {C: 2}}, B: {"attacks": {C: 3}}})
     assert played.ledgers["damage"][C] == {A: 10, B: 15}  # 2 x 5, 3 x 5
@@ -231,7 +239,7 @@ def test_phase_8_cessions_happen_at_the_end_of_the_turn() -> None:
     assert played.ledgers["gross_income"] == {A: 50, B: 50, C: 50}
     assert played.after.territories == {
         A: ("T3", "T4", "T5", "T6"),
-        B: ("T10", "T2", "T7", "T8", "T9"),
+        B: ("T2", "T7", "T8", "T9", "T10"),
         C: ("T1", "T11", "T12", "T13", "T14", "T15"),
     }
 

@@ -55,10 +55,13 @@ def test_every_field_may_be_left_out_and_is_described() -> None:
 
 
 def test_only_where_there_are_resources_the_schema_has_a_field_to_grant_them() -> None:
-    without, with_them = (board(resources=on).setting for on in (False, True))
-    assert NATIONS.action(without) is NationsAction
-    fields = list(NATIONS.action(with_them).model_fields)
+    fields = list(NATIONS.action(board(resources=True).setting).model_fields)
     assert fields == [*SEED, "resource_grants"]
+
+
+def test_where_agents_do_not_talk_the_schema_has_no_messages_and_no_report_on_who_keeps_its_word() -> None:
+    fields = list(NATIONS.action(board(messages=False).setting).model_fields)
+    assert fields == [name for name in SEED if name not in {"messages", "keeps_word_report"}]
 
 
 ANY_JSON = st.recursive(

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import fields
 from inspect import get_annotations
+from typing import Any
 
 from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.memory import EMPTY_MEMORY
@@ -27,7 +28,7 @@ STATE = {
 
 
 def test_a_step_from_a_given_state_shows_intents_mends_ledgers_and_views() -> None:
-    answers = {A: '{"money_grants": {"AgentB": 99}, "purchase_mils": 1e999}'}
+    answers = {A: '{"money_grants": {"AgentB": 99}, "purchase_mils": "many"}'}
     told = step(NATIONS, {"agents": [A, B], "state": STATE, "answers": answers})
     assert told["state"]["turn"] == 4
     assert told["state"]["welfare"] == {A: 0, B: 22}
@@ -69,12 +70,25 @@ def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
 def test_an_agents_summaries_come_back_to_it_alone_in_its_memory() -> None:
     before = NATIONS.setup(setting(2).config, (A, B), 1)
     said = {"summary_last_turn": "I waited.", "history_summary": "Peace so far."}
-    assert views(NATIONS, before, {})[A]["memory"] == EMPTY_MEMORY.to_json()  # nothing is summed up at turn 0
+    empty = {name: value for name, value in EMPTY_MEMORY.to_json().items() if name != "notes"}
+    assert views(NATIONS, before, {})[A]["memory"] == empty  # nothing is summed up at turn 0
     played = play(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
     seen = views(NATIONS, played.resolved.state, played.memories)
-    remembered = replace(EMPTY_MEMORY, previous_turn_summary="I waited.", history_summary="Peace so far.")
-    assert seen[A]["memory"] == remembered.to_json()
-    assert seen[B]["memory"] == EMPTY_MEMORY.to_json()
+    remembered = {"previous_turn_summary": "I waited.", "history_summary": "Peace so far."}
+    assert seen[A]["memory"] == {**empty, **remembered}
+    assert seen[B]["memory"] == empty
+
+
+def test_a_grant_that_was_cut_is_told_to_giver_and_receiver() -> None:
+    settled = setting(2, army=24)  # upkeep takes 48 of 50
+    before = NATIONS.setup(settled.config, settled.agents, 1)
+    said = {"money_grants": {B: 6}, "messages": {B: "I gave you 6."}}
+    played = play(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
+    seen: Any = views(NATIONS, played.resolved.state, played.memories)
+    (told,) = seen[A]["memory"]["feedback"]
+    assert (told["corrected"], told["kept"]) == ({"money_grants": {B: 6}}, {"money_grants": {B: 2}})
+    assert seen[A]["account"]["granted_to"] == {B: 2}
+    assert seen[B]["account"]["received_from"] == {A: 2}
 
 
 def test_no_two_phases_keep_a_ledger_of_one_name() -> None:

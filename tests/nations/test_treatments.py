@@ -6,6 +6,7 @@ import pytest
 
 from engine.nations.land import grid, ring
 from engine.nations.world import NATIONS
+from engine.turn import first_digest
 from tests.nations.stage import A, Answers, B, C, D, board, one, setting, turn
 
 
@@ -14,7 +15,7 @@ def test_without_a_word_four_agents_have_five_territories_and_ten_mils_each() ->
     assert state.setting.agents == (A, B, C, D)
     assert [len(state.territories[agent]) for agent in state.setting.agents] == [5, 5, 5, 5]
     assert state.territories[A] == ("T1", "T2", "T3", "T4", "T5")
-    assert state.territories[B] == ("T10", "T6", "T7", "T8", "T9")
+    assert state.territories[B] == ("T6", "T7", "T8", "T9", "T10")
     assert state.army == {A: 10, B: 10, C: 10, D: 10}
     assert state.welfare == {A: 0, B: 0, C: 0, D: 0}
 
@@ -97,8 +98,10 @@ def test_under_a_map_no_capital_may_be_ceded() -> None:
 def test_what_touches_changes_with_the_land() -> None:
     state = board(map="ring", territories_per_agent=3)
     assert one(state, A, {"cede_territories": {B: ["T3", "T2"]}})[1] == ["nations/not-touching"]
+    assert state.may_cede[A] == {B: ["T3"]}
     state = turn(state, {A: {"cede_territories": {B: ["T3"]}}}).after
     assert one(state, A, {"cede_territories": {B: ["T2"]}})[1] == []
+    assert state.may_cede[A] == {B: ["T2"]}
 
 
 def test_nothing_touches_an_agent_without_land() -> None:
@@ -106,13 +109,35 @@ def test_nothing_touches_an_agent_without_land() -> None:
     assert one(state, A, {"cede_territories": {C: ["a2"]}})[1] == ["nations/not-touching"]
 
 
+def test_territories_are_sorted_by_number_wherever_they_are_listed() -> None:
+    names = ["T10", "T9", "T2", "T", "b", "a10", "a9", "a09", "T" + 5000 * "1"]
+    inorder = ("T", "T2", "T9", "T10", "T" + 5000 * "1", "a09", "a9", "a10", "b")
+    state = board(territories={A: names})
+    assert state.territories[A] == inorder
+    played = turn(state, {A: {"cede_territories": {B: ["T10", "T9"]}}})
+    assert played.after.accounts[A].ceded_to == {B: ("T9", "T10")}
+    assert [event.facts["territory"] for event in played.events if event.type == "cede"] == ["T9", "T10"]
+    data = NATIONS.state.to_json(played.after)
+    loaded = NATIONS.load(state.setting, {**data, "territories": {A: names[2:], B: names[:2], C: []}})
+    assert loaded.territories[B] == ("T9", "T10")
+
+
+def test_the_order_and_direction_of_map_edges_change_nothing() -> None:
+    edges = [["T2", "T11"], ["T1", "T6"], ["T6", "T10"]]
+    turned = [["T10", "T6"], ["T11", "T2"], ["T6", "T1"], ["T1", "T6"]]
+    one_way, other_way = (setting(3, map="file", map_edges=given) for given in (edges, turned))
+    assert one_way.config.map_edges == (("T1", "T6"), ("T2", "T11"), ("T6", "T10"))
+    assert first_digest(NATIONS, one_way) == first_digest(NATIONS, other_way)
+
+
 def test_a_map_from_a_file_comes_as_its_edges() -> None:
     state = board(map="file", map_edges=[["T2", "T11"], ["T1", "T6"]])
     assert one(state, A, {"cede_territories": {C: ["T2"]}})[1] == []
     assert one(state, A, {"cede_territories": {B: ["T2"]}})[1] == ["nations/not-touching"]
     assert NATIONS.observe(state, A)["map"] == {
-        "edges": [["T2", "T11"], ["T1", "T6"]],
+        "edges": [["T1", "T6"], ["T2", "T11"]],
         "capitals": {A: "T1", B: "T6", C: "T11"},
+        "may_cede": {C: ["T2"]},
     }
 
 
@@ -231,6 +256,7 @@ def test_resource_grants_to_strangers_and_to_oneself_are_dropped_alone() -> None
         ({"map_edges": [["T1", "T2"]]}, "map_edges"),
         ({"bad_actors": {A: {"goal": "damage"}}}, "target"),
         ({"bad_actors": {A: {"goal": "territories", "target": B}}}, "target"),
+        ({"bad_actors": {A: {"goal": "damage", "target": A}}}, "bad_actors: the target of AgentA is AgentA"),
     ],
 )
 def test_a_config_that_makes_no_sense_is_refused(config: dict[str, Any], complaint: str) -> None:

@@ -247,6 +247,7 @@ def test_messages_are_cut_to_their_limit() -> None:
 def test_where_agents_do_not_talk_messages_are_dropped() -> None:
     intent, codes = one(board(messages=False), A, {"messages": {B: "Hello.", "all": "Hello."}})
     assert (intent.messages, codes) == ({}, ["nations/no-messages", "nations/no-messages"])
+    assert one(board(messages=False), A, {"keeps_word_report": {B: 1}})[1] == ["nations/unknown-field"]
 
 
 def test_an_order_of_nothing_is_intended_and_is_no_entry_of_a_ledger() -> None:
