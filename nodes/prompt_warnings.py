@@ -42,10 +42,14 @@ _STATEMENTS = {
 
 # Names that every world has, and names of single worlds that are words of everyday speech.
 _NO_RULE_WORDS = {*ReflectionFields.model_fields, *Config.model_fields, *VIEW_KEYS}
-_NO_RULE_WORDS |= {"action", "agents", "alive", "amount", "cell", "constants", "contested", "end", "goal"}
-_NO_RULE_WORDS |= {"history", "id", "largest", "map", "message", "messages", "objective", "opponents"}
-_NO_RULE_WORDS |= {"persona", "personas", "plan", "reason", "reports", "return", "rules", "self", "start"}
-_NO_RULE_WORDS |= {"summary", "target", "window", "you"}
+_NO_RULE_WORDS |= set(
+    re.findall(
+        r"\w+",
+        "action agents alive amount cell constants contested end goal history id largest map message messages"
+        " objective opponents persona personas plan reason reports return rules self start summary target window"
+        " you",
+    )
+)
 
 _WORDS = re.compile(r"\{# words: (?P<words>[^#]+) #\}")
 _COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)

@@ -18,7 +18,7 @@ from engine.nations.state import NationsConfig, State
 from engine.record import Findings, Json, JsonObject
 from engine.reflection import Reflection, reflect
 from engine.said import clean_text
-from engine.world import Codec, Validated
+from engine.world import Codec, Setting, Validated
 
 ALIASES = {"summary": "summary_last_turn"}
 """Other names of a field in the seed. Source: docs/rules/nations.md#summary-alias."""
@@ -81,12 +81,12 @@ Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#failed-call
 """
 
 
-def action(config: NationsConfig) -> type[BaseModel]:
-    """Return the model of an answer under the settings of a run.
+def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
+    """Return the model of an answer in a setting.
 
     Source: docs/rules/nations.md#action-fields.
     """
-    return action_model(messages=config.messages, resources=config.resources)
+    return action_model(messages=setting.config.messages, resources=setting.config.resources)
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
@@ -101,7 +101,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
         return Validated(IDLE)
     findings = Findings(agent)
     # Messages have a code of their own where they are off.
-    said = _declared(findings, answer, {*action(state.config).model_fields, "messages"})
+    said = _declared(findings, answer, {*action(state.setting).model_fields, "messages"})
     intent = Intent(
         purchase_mils=_count(findings, said, "purchase_mils"),
         attacks=_toward_others(state, findings, said, "attacks"),

@@ -118,6 +118,7 @@ def _kept(opened: Store, name: str, body: bytes) -> Run:
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     run = opened.find(name)
+    run.check_versions()
     asked = asked_form(run)
     if run.question is None or addresses != [run.question["address"]]:
         raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")

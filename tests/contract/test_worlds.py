@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -20,7 +20,7 @@ from engine.chance import Luck, chance
 from engine.memory import Memory
 from engine.record import MESSAGE, Draw, Event, canonical
 from engine.turn import Judged, TurnRecord, first_digest
-from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Ruled, Validated, settle
+from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Percent, Ruled, Validated, settle
 from engine.worlds import WORLDS
 from lab.play.stepping import MEMORY
 from tests.arithmetic import comes_out
@@ -480,6 +480,21 @@ def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
     assert world.actors(state) == setting.agents
     assert world.prompts(setting.config)
     assert "reasoning" in world.action(setting).model_json_schema()["properties"]
+
+
+@each_world
+def test_every_chance_is_a_whole_number_of_percent(world: AnyWorld) -> None:
+    _, whole_percent, _ = get_args(Percent)
+    fields = world.config.model_fields.items()
+    chances = {name for name, setting in fields if whole_percent in setting.metadata}
+    assert chances == {
+        name for name, setting in fields if re.match("how (often|likely)", setting.description or "")
+    }
+    for name in chances:
+        assert getattr(settled(world, {name: 1}).config, name) == 1
+        for fraction in (0.15, 1.0):
+            with pytest.raises(ValueError, match=f"{name}: write a whole number of percent from 0 to 100"):
+                settled(world, {name: fraction})
 
 
 @each_world

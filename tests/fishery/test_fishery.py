@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from engine.memory import EMPTY_MEMORY
 from engine.record import Drop, Mend
 from engine.turn import Turn, judge, play, view_of
-from engine.world import OBSERVER
+from engine.world import OBSERVER, settle
 from graphs.studio import studio_graph
 from lab.play.playing import RunOptions, begin, go_on
 from lab.play.stepping import step_lines
@@ -74,6 +74,11 @@ def test_boats_that_want_more_than_there_is_share_it() -> None:
     assert turn.resolved.state.landed == {"boat-01": 3, "boat-02": 1, "boat-03": 0}
     assert turn.resolved.state.stock == 1
     assert codes(turn) == [("boat-01", "fishery/too-few-fish"), ("boat-02", "fishery/too-few-fish")]
+
+
+def test_the_chance_of_a_storm_is_a_whole_number_of_percent() -> None:
+    with pytest.raises(ValueError, match="storm: write a whole number of percent"):
+        settle(FISHERY, ["ann"], 1, {"storm": 0.2})
 
 
 def test_a_storm_halves_the_catches_by_a_draw() -> None:
