@@ -45,8 +45,8 @@ _NO_RULE_WORDS = {*ReflectionFields.model_fields, *Config.model_fields, *VIEW_KE
 _NO_RULE_WORDS |= set(
     re.findall(
         r"\w+",
-        "action agents alive amount cell constants contested end goal history id largest map message messages"
-        " objective opponents persona personas plan reason reports return rules self start summary target window"
+        "action agents alive cell constants contested end goal history id largest map message messages"
+        " objective opponents persona personas plan reports return rules self start summary target window"
         " you",
     )
 )
