@@ -21,7 +21,6 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError
 from jinja2.meta import find_undeclared_variables
 from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from langchain_core.messages.utils import count_tokens_approximately
 
 from engine.record import Json, JsonObject
 from engine.world import AnyWorld, Config, Setting, settle
@@ -217,6 +216,8 @@ def approximate_tokens(text: str) -> int:
     character per token, so the mean of the text is passed instead. JSON of numbers is denser than either: a
     view may take up to twice the estimate.
     """
+    from langchain_core.messages.utils import count_tokens_approximately  # noqa: PLC0415  slow to import
+
     wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)

@@ -5,11 +5,12 @@ They follow from the agent's place among the agents of its run, and are decided 
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine.world import OBSERVER
-from lab.store.database import Run, Store
-from lab.store.history import state_before
+
+if TYPE_CHECKING:
+    from lab.store.database import Run, Store
 
 # Eight colours by Okabe and Ito that colour-blind people can tell apart; grey stands in for their black.
 PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
@@ -58,11 +59,13 @@ def looks_of(agents: Collection[str]) -> dict[str, Look]:
     return {agent: Look(place) for place, agent in enumerate(in_order)}
 
 
-def looks_in(store: Store, run: Run) -> dict[str, Look]:
+def looks_in(store: "Store", run: "Run") -> dict[str, Look]:
     """Return the look of everybody who was asked in a run.
 
     An actor that is no agent of the run looks like the agent that owns it.
     """
+    from lab.store.history import state_before  # noqa: PLC0415  slow to import, and the terminal needs looks
+
     looks = looks_of(run.setting.agents)
     for turn, name, *_ in store.decisions(run.id):
         if name not in looks and name != OBSERVER:
@@ -70,13 +73,13 @@ def looks_in(store: Store, run: Run) -> dict[str, Look]:
     return looks
 
 
-def looks_now(run: Run, state: Any) -> dict[str, Look]:  # noqa: ANN401  a world's own state
+def looks_now(run: "Run", state: Any) -> dict[str, Look]:  # noqa: ANN401  a world's own state
     """Return the look of everybody who acts in a state of a run."""
     looks = looks_of(run.setting.agents)
     return looks | {actor: looks[run.world.owner(state, actor)] for actor in run.world.actors(state)}
 
 
-def words_of(run: Run, looks: Looks) -> dict[str, Look]:
+def words_of(run: "Run", looks: Looks) -> dict[str, Look]:
     """Return the look of each word by which the picture of a run's world shows somebody."""
     shown = run.world.in_picture(run.setting.agents)
     return {shown.get(name, name): look for name, look in looks.items()}

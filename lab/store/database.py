@@ -21,8 +21,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
 from filelock import FileLock, Timeout
-from sqlite_utils import Database
-from sqlite_utils.db import NotFoundError
 
 from engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
 from engine.measuring import parts, ratio
@@ -33,6 +31,7 @@ from engine.worlds import world_named
 from lab.errors import LabError, MissingError, UsageError
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
+from lab.store.sqlite import Database, NotFoundError
 from nodes.caps import Caps, Spent
 from nodes.journal import Address, Call, PlayerKind, Prompt, Reply
 from nodes.models import Models, ModelSettings, Price

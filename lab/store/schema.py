@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from sqlite_utils import Database, Migrations
-
 from engine.turn import TurnRecord
+from lab.store.sqlite import Database, Migrations
 
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
