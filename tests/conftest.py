@@ -1,5 +1,6 @@
 """No live calls in tests: the network is blocked but for this machine, and the environment is bare."""
 
+import gc
 import os
 import socket
 import subprocess
@@ -36,6 +37,12 @@ def missing(what: str) -> NoReturn:
 
 class LiveCallError(AssertionError):
     """A test tried to reach the network."""
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of garbage collections, which takes a fifth off the suite."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -581,7 +581,7 @@ NOT_FOUND = (
     ),
     Tampering(
         "a failed attempt put before the one that counts, sealed",
-        "After a halt an agent is asked again.",
+        "After a halt an agent is asked again, so a failed attempt before the one that counts is normal.",
         sealed_again(failed_before),
     ),
     Tampering(

@@ -400,18 +400,22 @@ def test_an_answer_is_kept_though_its_process_is_lost(
 
 
 def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_why(
-    opened: Store, pages: TestClient
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def gone(*_: object) -> None:
+        raise LabError("the provider is gone")
+
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
         run = on(opened, begin(opened, game("human", models="openai:policy/beggar*2")))
     refused = post(pages, run, {GRANT: "0"})
     assert refused.status_code == 400
     assert "OPENAI_API_KEY" in refused.text
     assert opened.find(run.id).question == run.question
-    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"):
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), monkeypatch.context() as offline:
+        offline.setattr(viewing, "go_on", gone)
         assert post(pages, run, {GRANT: "0"}).status_code == 303
         played_on()
-    assert "halted: " in pages.get(f"/{run.id}").text
+    assert "the provider is gone" in pages.get(f"/{run.id}").text
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
         assert on(opened, opened.find(run.id)).turns > run.turns
 
