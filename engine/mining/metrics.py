@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from engine.measuring import parts, ratio
 from engine.mining.actions import KINDS
-from engine.mining.state import Cell, State
+from engine.mining.state import State
 from engine.mining.validation import Intent
 from engine.world import Measure, Played
 
@@ -52,36 +52,43 @@ def turnover(history: History) -> float | None:
 def half_life(history: History) -> float | None:
     """Kaplan-Meier median of the ownership spells, in rounds, right-censored at the end.
 
-    This is the smallest age t at which the product over ages a <= t of (1 - ended at a / lasted at least a)
-    is at most 1/2, or None if it never is. A spell that was under way when the part of the run began counts
-    from there.
+    This is the smallest age t at which the product over ages a <= t of (1 - ended at a / at risk at a) is at
+    most 1/2, or None if it never is. A spell that was under way when the part of the run began is at risk
+    from the age that it had by then (delayed entry).
 
     Source: docs/rules/mining.md#half-life.
     """
-    ended, censored = _spells(history)
-    at_risk, surviving = sum(ended.values()) + sum(censored.values()), 1.0
-    for age in sorted({*ended, *censored}):
-        surviving *= 1 - ended[age] / at_risk
+    entered, left, ended = _spells(history)
+    at_risk, surviving = 0, 1.0
+    for age in range(1, max(left, default=0) + 1):
+        at_risk += entered[age - 1] - left[age - 1]
+        if ended[age]:
+            surviving *= 1 - ended[age] / at_risk
         if surviving <= 1 / 2:
             return float(age)
-        at_risk -= ended[age] + censored[age]
     return None
 
 
-def _spells(history: History) -> tuple[Counter[int], Counter[int]]:
-    """Count ownership spells by their length in rounds: those that ended, and those that the end cut off.
+def _spells(history: History) -> tuple[Counter[int], Counter[int], Counter[int]]:
+    """Count ownership spells by their age in rounds: when they came into view, left it, and ended.
+
+    A spell that the end cuts off leaves without ending.
 
     Source: docs/rules/mining.md#half-life.
     """
-    ended: Counter[int] = Counter()
-    began: dict[Cell, int] = {cell: 0 for cell, owner in history[0].before.owner.items() if owner is not None}
+    first = history[0].before
+    began = {cell: -first.held(cell) for cell, owner in first.owner.items() if owner is not None}
+    entered, left, ended = Counter(-begin for begin in began.values()), Counter[int](), Counter[int]()
     for k, played in enumerate(history, start=1):
         for cell, before in played.before.owner.items():
             if before != played.after.owner[cell]:
                 if before is not None:
+                    left[k - began[cell]] += 1
                     ended[k - began[cell]] += 1
                 began[cell] = k
-    return ended, Counter(len(history) - start for start in began.values())
+                entered[0] += 1
+    left.update(len(history) - begin for begin in began.values())
+    return entered, left, ended
 
 
 def raid_rate(history: History) -> float | None:

@@ -1,6 +1,7 @@
 """Each measure, worked out by hand on a small history."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,10 @@ def test_turnover_of_a_board_without_owners_is_undefined() -> None:
     assert metrics.turnover(one(board("...", agents="A"), A={"claim": [[0, 0]]})) is None
 
 
+FRESH: dict[str, Any] = {"turn": 0, "immunity": 0}
+"""All plots are got and can be raided in round 0, the first one."""
+
+
 def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
     """B takes one of A's four plots in each of three rounds.
 
@@ -40,34 +45,47 @@ def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
     then 5/16, so the median is 3.
     """
     raids: list[dict[str, Answer]] = [{"B": {"raid": [[0, col]]}} for col in range(3)]
-    assert metrics.half_life(history(board("AAAA", agents="B"), *raids)) == 3
+    assert metrics.half_life(history(board("AAAA", agents="B", **FRESH), *raids)) == 3
 
 
 def test_half_life_is_reached_when_just_half_of_the_spells_have_ended() -> None:
-    assert metrics.half_life(history(board("AB"), RAID)) == 1
+    assert metrics.half_life(history(board("AB", **FRESH), RAID)) == 1
 
 
 def test_half_life_counts_a_spell_up_to_the_round_in_which_the_plot_was_lost() -> None:
     """One plot changes hands twice, then rests. Two spells last 1 round; a third is cut off after 1."""
     back = {"B": {"raid": [[0, 0]]}}
     forth = {"A": {"raid": [[0, 0]]}}
-    played = history(board("A", agents="B"), back, forth, QUIET)
+    played = history(board("A", agents="B", **FRESH), back, forth, QUIET)
     # All three are at risk at age 1 and two of them end, so survival is 1/3.
     assert metrics.half_life(played) == 1
 
 
 def test_half_life_with_one_spell_that_lasted_three_rounds_is_three() -> None:
     taken = {"B": {"raid": [[0, 0]]}}
-    assert metrics.half_life(history(board("A", agents="B"), QUIET, QUIET, taken)) == 3
+    assert metrics.half_life(history(board("A", agents="B", **FRESH), QUIET, QUIET, taken)) == 3
 
 
 def test_half_life_is_undefined_where_more_than_half_of_the_spells_outlast_the_end() -> None:
     """One spell of three ends, after 1 round, so survival stays at 2/3."""
-    assert metrics.half_life(history(board("AB"), RAID, QUIET)) is None
+    assert metrics.half_life(history(board("AB", **FRESH), RAID, QUIET)) is None
 
 
 def test_half_life_without_any_owner_is_undefined() -> None:
     assert metrics.half_life(one(board("...", agents="A"))) is None
+
+
+def test_half_life_of_a_half_counts_a_spell_from_the_age_that_it_had_when_the_half_began() -> None:
+    """A has held its plot for 4 rounds when the second half begins, and loses it in the first round of it.
+
+    B gets that plot and claims another, and holds both to the end. At age 5 only A's spell is at risk, and it
+    ends. Of the spells of B none ends.
+    """
+    start = board("A.", agents="B", **FRESH)
+    taken = {"B": {"raid": [[0, 0]], "claim": [[0, 1]]}}
+    played = history(start, *[QUIET] * 4, taken, QUIET, QUIET, QUIET)
+    assert metrics.half_life(played[4:]) == 5
+    assert metrics.half_life(played[5:]) is None
 
 
 def test_raid_rate_is_raids_by_agents_times_rounds() -> None:
