@@ -2,6 +2,7 @@
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import unquote, unquote_plus
@@ -44,34 +45,73 @@ def safe_line(text: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text with each secret, plain or escaped, replaced by the name of its variable."""
+    """Return the text with each secret replaced by the name of its variable.
+
+    A secret is found plain or escaped, in any case, backwards, in base64 or hexadecimal digits, and with
+    blanks or invisible characters between its own. docs/failures.md#secrets says what is not found.
+    """
+    # Comparing is much faster than searching with patterns, and enough where no character can be an escape.
+    compact = _compact(text)
+    escaped = any(mark in text for mark in "\\%&")
     for name, secret in secrets():
-        label = f"({name})"
-        # Plain replacement is much faster, and enough where no character can be an escape.
-        escaped = "\\" in text or "%" in text
-        text = _spellings(secret).sub(label, text) if escaped else text.replace(secret, label)
+        for disguise, compact_disguise in _disguises(secret):
+            if (escaped and disguise == secret) or compact_disguise in compact:
+                text = _spellings(disguise).sub(f"({name})", text)
     return text
 
 
+_BETWEEN = re.compile(
+    "[\\s\xad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+"""What may stand between the characters of a secret without hiding it: blanks and invisible characters."""
+
+
+def _compact(text: str) -> str:
+    return _BETWEEN.sub("", text).lower()
+
+
 @lru_cache(maxsize=64)
+def _disguises(secret: str) -> tuple[tuple[str, str], ...]:
+    """Return the texts that give a secret away to whoever knows the trick, each also in its compact form."""
+    raw = secret.encode("utf-8", "surrogateescape")
+    # In base64, what stands before a secret shifts it by up to two bytes, and its ends mix with the rest.
+    shifted = (b64encode(bytes(shift) + raw).decode()[mixed:-4] for shift, mixed in enumerate((0, 2, 3)))
+    encoded = [one for plain in shifted for one in (plain, plain.translate(_TO_URL_SAFE))]
+    found = (secret, secret[::-1], raw.hex(), *encoded)
+    return tuple((one, _compact(one)) for one in dict.fromkeys(found) if len(one) >= SHORTEST_SECRET)
+
+
+_TO_URL_SAFE = str.maketrans("+/", "-_")
+
+
+@lru_cache(maxsize=512)
 def _spellings(secret: str) -> re.Pattern[str]:
-    r"""Return a pattern for a secret in which any character may be escaped: \u0073, \x73, \s or %73 for an s.
+    r"""Return a pattern for a secret whose characters may be escaped: an s as \u0073, \x73, \s, %73, &#115;.
 
     JSON uses the first form, and the third for a few characters; json-repair also reads the second. URLs use
-    the last, and clients differ in which characters they escape. JSON inside JSON has more backslashes. Their
-    number is bounded, so that a long row of backslashes does not make the search quadratic.
+    the fourth, and clients differ in which characters they escape; HTML uses the last. JSON inside JSON has
+    more backslashes. Their number is bounded, so that a long row of backslashes does not make the search
+    quadratic.
     """
-    return re.compile("".join(_spellings_of(character) for character in secret))
+    between = f"{_BETWEEN.pattern}{{0,9}}"
+    return re.compile(between.join(_spellings_of(character) for character in secret))
 
 
 def _spellings_of(character: str) -> str:
-    """Return a pattern for one character: plain, percent-encoded, or escaped with backslashes."""
+    """Return a pattern for one character in either case: plain, percent-encoded, or escaped."""
+    return f"(?:{'|'.join(_spellings_of_one(one) for one in sorted({character.lower(), character.upper()}))})"
+
+
+def _spellings_of_one(character: str) -> str:
+    """Return a pattern for one character: plain, percent-encoded, an entity, or escaped with backslashes."""
     units = character.encode("utf-16-be", "surrogatepass").hex()
     by_bytes = "".join(f"%{_hex(f'{byte:02x}')}" for byte in character.encode("utf-8", "surrogateescape"))
     by_code = r"\\{1,4}".join("u" + _hex(units[at : at + 4]) for at in range(0, len(units), 4))
-    by_byte = f"|x{_hex(f'{ord(character):02x}')}" if ord(character) < 0x100 else ""  # noqa: PLR2004  two digits
+    single = len(character) == 1
+    by_byte = f"|x{_hex(f'{ord(character):02x}')}" if single and ord(character) < 0x100 else ""  # noqa: PLR2004  two digits
+    entity = f"|&#(?:0*{ord(character)}|[xX]0*{_hex(f'{ord(character):x}')});" if single else ""
     plain = re.escape(character)
-    return rf"(?:{plain}|{by_bytes}|\\{{0,3}}\\(?:{by_code}{by_byte}|{plain}))"
+    return rf"{plain}|{by_bytes}{entity}|\\{{0,3}}\\(?:{by_code}{by_byte}|{plain})"
 
 
 def _hex(digits: str) -> str:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -209,6 +210,8 @@ def test_bytes_that_are_no_text_in_a_key_are_looked_for_as_they_are(monkeypatch:
     assert without_secrets("canary%FF0123") == "(OPENAI_BASE_URL)"
 
 
+KEY = "canary+Key/0123-456789>>?secret"
+
 CANARY = "canary/0123-é"
 
 
@@ -255,3 +258,28 @@ def test_a_key_that_a_model_writes_with_escapes_is_in_no_file(
     files = list(searched(home))
     assert any(b"(OPENAI_API_KEY)" in text for text in files)
     assert [text[:300] for text in files if key.encode() in text or said[0].encode() in text] == []
+
+
+DISGUISED = {
+    "zero-width characters": "\u200b".join(KEY),
+    "blanks": " ".join(KEY),
+    "line breaks": "\n".join(KEY),
+    "upper case": KEY.upper(),
+    "backwards": KEY[::-1],
+    "hexadecimal digits": KEY.encode().hex(),
+    "entities": "".join(f"&#{ord(character)};" for character in KEY),
+    "hexadecimal entities": "".join(f"&#x{ord(character):X};" for character in KEY),
+    "base64": b64encode(KEY.encode()).decode(),
+    "base64, shifted by one": b64encode(b"a" + KEY.encode()).decode(),
+    "base64, shifted by two": b64encode(b"ab" + KEY.encode()).decode(),
+    "base64 in a URL": urlsafe_b64encode(KEY.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("disguised", DISGUISED.values(), ids=DISGUISED.keys())
+def test_a_disguised_key_is_found(disguised: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cleaning would join the pieces of some of these, so they are looked for before it."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    found = without_secrets(f"It is {disguised}.")
+    assert "(OPENAI_API_KEY)" in found
+    assert len(found) < len("It is (OPENAI_API_KEY).") + 10
