@@ -408,7 +408,7 @@ def one_defence_stops_all_raids(land: Land) -> None:
     assert land.owner(0, 0) == "ann"
 
 
-@plays("defense", "stops one raid", "挡住一次", defense="per_point")
+@plays("defense", "at least as many points", "不少于抢占者人数", defense="per_point")
 def each_point_stops_one_raid(land: Land) -> None:
     land.give(ann="0,0")
     land.round(ann="defend 0,0 0,0", bob="raid 0,0", cay="raid 0,0")
