@@ -1,10 +1,11 @@
 """An agent's memory: what it keeps from turn to turn, and what its view shows of that."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.record import Drop, Json, JsonObject, Mend, excerpt
+from engine.record import Drop, Json, JsonObject, Mend, canonical, excerpt
 from engine.reflection import Reflection
 
 WRITTEN_AS: Mapping[str, str] = {
@@ -58,13 +59,16 @@ class Memory:
         return cls(**{**data, "feedback": tuple(data.get("feedback", ()))})
 
     def to_json(self) -> JsonObject:
-        """Return the memory as plain JSON."""
+        """Return the memory as plain JSON, with ratings sorted by name.
+
+        So a view shows the same text before and after a memory is stored, whose JSON is sorted, too.
+        """
         return {
             "notes": self.notes,
             "previous_turn_summary": self.previous_turn_summary,
             "history_summary": self.history_summary,
-            "keeps_word_report": dict(self.keeps_word_report),
-            "aggressor_report": dict(self.aggressor_report),
+            "keeps_word_report": dict(sorted(self.keeps_word_report.items())),
+            "aggressor_report": dict(sorted(self.aggressor_report.items())),
             "feedback": list(self.feedback),
         }
 
@@ -102,7 +106,9 @@ def feedback_by_agent(
 
 
 def _short(said: Json) -> Json:
-    return excerpt(said, FEEDBACK_EXCERPT)
+    # With sorted keys, as in the stored memory.
+    short: Json = json.loads(canonical(excerpt(said, FEEDBACK_EXCERPT)))
+    return short
 
 
 def _bounded(entries: list[JsonObject]) -> tuple[JsonObject, ...]:

@@ -8,7 +8,7 @@ Source: docs/prompts.md#warnings.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -73,18 +73,40 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     statements = re.compile(_STATEMENTS[lang], re.ASCII | re.IGNORECASE)
     fixed = _BUILT_IN | _fixed_numbers(world)
     for file in template_files(world, variant, lang):
-        for line, text, marked in _lines(file.read_text(encoding="utf-8-sig")):
+        lines = list(_lines(file.read_text(encoding="utf-8-sig")))
+        for line, text, marked in lines:
             place = f"{name_of(file)}, line {line}"
             # The words of rules are cut out first: the five of `high five` is no number.
             for number in numbers.findall(words.sub("", _NO_NUMBERS.sub("", text))):
                 plain = number.lower().replace(",", "")
                 if not marked or _VALUES.get(plain, plain) not in fixed:
                     yield f"{place}: the number {number} is typed in, so it does not follow the settings"
-            for sentence in [] if marked else _SENTENCE_END.split(text):
-                said = _COMMAND.sub("", sentence)
-                if (word := words.search(said)) and (statement := statements.search(said)):
-                    found = f"{word[0]}, {statement[0]}"
-                    yield f"{place}: no mark covers this sentence about rules ({found}), so no test plays it"
+        for line, sentence in _unmarked_sentences(lines):
+            said = _COMMAND.sub("", sentence)
+            if (word := words.search(said)) and (statement := statements.search(said)):
+                place, found = f"{name_of(file)}, line {line}", f"{word[0]}, {statement[0]}"
+                yield f"{place}: no mark covers this sentence about rules ({found}), so no test plays it"
+
+
+def _unmarked_sentences(lines: Sequence[tuple[int, str, bool]]) -> Iterator[tuple[int, str]]:
+    """Yield each sentence that no mark covers, with the line on which it begins; it may be wrapped."""
+    paragraphs: list[list[tuple[int, str]]] = []
+    for number, text, marked in lines:
+        if marked:
+            continue
+        goes_on = (
+            paragraphs and paragraphs[-1][-1][0] == number - 1 and not text.startswith(("- ", "* ", "#"))
+        )
+        if goes_on:
+            paragraphs[-1].append((number, text))
+        else:
+            paragraphs.append([(number, text)])
+    for paragraph in paragraphs:
+        whole, begin = "\n".join(text for _, text in paragraph), 0
+        for sentence in _SENTENCE_END.split(whole):
+            begin = whole.index(sentence, begin)
+            yield paragraph[whole.count("\n", 0, begin)][0], sentence.replace("\n", " ").strip()
+            begin += len(sentence)
 
 
 def _lines(source: str) -> Iterator[tuple[int, str, bool]]:

@@ -1,7 +1,9 @@
 """An agent's memory: what it keeps, what its view shows, and what it is told about its last answer."""
 
+import json
+
 from engine.memory import MOST_FEEDBACK, Memory, feedback_by_agent
-from engine.record import Drop, Mend
+from engine.record import Drop, Mend, canonical
 
 MEANINGS = {"mining/not-yours": "a plot of somebody else", "read/too-large": "a number was cut"}
 
@@ -36,3 +38,12 @@ def test_a_memory_survives_json() -> None:
     memory = Memory(notes="n", keeps_word_report={"B": 3}, feedback=({"more": 1},))
     assert Memory.from_json(memory.to_json()) == memory
     assert Memory.from_json({"notes": "n"}) == Memory(notes="n")
+
+
+def test_a_view_has_the_same_text_before_and_after_its_memory_is_stored() -> None:
+    drops = [Drop("A", "rule", "mining/not-yours", {"z": 1, "a": {"y": 1, "b": 2}})]
+    told = feedback_by_agent(drops, [], MEANINGS)["A"]
+    memory = Memory(keeps_word_report={"C": 1, "B": 2}, aggressor_report={"C": 1, "B": 2}, feedback=told)
+    stored = Memory.from_json(json.loads(canonical(memory.to_json())))
+    fields = ("keeps_word_report", "aggressor_report")
+    assert json.dumps(stored.shown(fields, feedback=True)) == json.dumps(memory.shown(fields, feedback=True))
