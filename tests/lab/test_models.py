@@ -191,14 +191,18 @@ def test_a_time_out_is_the_models_own(opened: Store) -> None:
 
 
 def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
+    """No answer is given before all calls that may be under way have come."""
     under_way = {"alice": 0, "bob": 0}
     most = dict(under_way)
+    all_came = asyncio.Event()
 
     async def completions(request: Request) -> Response:
         model = (await request.json())["model"]
         under_way[model] += 1
         most[model] = max(most[model], under_way[model])
-        await asyncio.sleep(0.02)
+        if most["alice"] >= 2 and most["bob"] >= 5:
+            all_came.set()
+        await all_came.wait()
         under_way[model] -= 1
         return completion("{}")
 
@@ -206,8 +210,8 @@ def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
     with server(app) as (base, _):
         write(
             opened.home,
-            alice=table(base, more="parallel = 2", model="alice"),
-            bob=table(base, model="bob"),
+            alice=table(base, more="parallel = 2\ntimeout = 20", model="alice"),
+            bob=table(base, more="timeout = 20", model="bob"),
         )
         played(opened, RunOptions("mining", 10, models="alice*5,bob*5", values={"rounds": 1}))
     assert most == {"alice": 2, "bob": 5}

@@ -2,10 +2,14 @@
 
 import asyncio
 import io
+import threading
 from collections.abc import Mapping
 
 import pytest
 from rich.console import Console
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import Response
 
 from lab.play.playing import RunOptions, begin, go_on
 from lab.show import watching
@@ -93,21 +97,29 @@ def test_a_run_of_policies_costs_nothing_and_waits_for_nobody(opened: Store) -> 
 
 
 def test_a_played_run_tells_who_is_waited_for(opened: Store) -> None:
-    """The terminal is drawn while the answers are under way, and once they have arrived."""
-    seen: list[str] = []
-    with in_thread(stand_in(delay=0.2)) as base, environment(OPENAI_BASE_URL=base):
+    """No answer is given before the terminal has shown who is waited for."""
+    was_seen = threading.Event()
+    app = stand_in()
+
+    async def hold(request: Request, go_on_with: RequestResponseEndpoint) -> Response:
+        await asyncio.to_thread(was_seen.wait, 20)
+        return await go_on_with(request)
+
+    app.add_middleware(BaseHTTPMiddleware, dispatch=hold)
+    with in_thread(app) as base, environment(OPENAI_BASE_URL=base):
         run = begin(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 1}))
         watch = Watch(run)
 
         async def playing() -> None:
             played = asyncio.ensure_future(go_on(opened, run, watch.on_turn, watch.on_meter))
             while not played.done():
-                seen.append(shown(watch))
-                await asyncio.sleep(0.02)
+                if "waiting for miner-01, miner-02" in shown(watch):
+                    was_seen.set()
+                await asyncio.sleep(0)
             await played
 
         asyncio.run(playing())
-    assert any("waiting for miner-01, miner-02" in screen for screen in seen)
+    assert was_seen.is_set()
     assert "waiting" not in shown(watch)
     assert " tokens · $0.00" in shown(watch)
 
