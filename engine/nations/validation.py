@@ -207,7 +207,7 @@ def _cessions(state: State, findings: Findings, said: JsonObject) -> dict[str, t
 def _refusal(state: State, agent: str, receiver: str, territory: str, ceded: Collection[str]) -> str | None:
     """Return the code for why a territory may not be ceded, or None if it may.
 
-    Source: docs/rules/nations.md#only-own-land, docs/rules/nations.md#ceded-once,
+    Source: docs/rules/nations.md#ceding-own-land, docs/rules/nations.md#ceding-twice,
     docs/rules/nations.md#ceding-under-a-map, docs/rules/nations.md#capitals.
     """
     if territory not in state.territories[agent]:
