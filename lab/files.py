@@ -1,4 +1,4 @@
-"""Files that people write: TOML and JSON. A file that cannot be read is a UsageError, in one line."""
+"""Files that people write: TOML, JSON and texts. A file that cannot be read is a UsageError, in one line."""
 
 import json
 import tomllib
@@ -18,6 +18,12 @@ def read_toml(path: Path) -> dict[str, Any]:
 def read_json(path: Path) -> Any:  # noqa: ANN401  any JSON
     """Return the content of a JSON file; raise UsageError if it cannot be read."""
     return _read(path, "JSON", json.loads)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file; raise UsageError if it cannot be read."""
+    text: str = _read(path, "UTF-8", str)
+    return text
 
 
 def _read(path: Path, form: str, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401  whatever the file holds

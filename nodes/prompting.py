@@ -138,6 +138,19 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
     return prompts
 
 
+def fitted(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
+    """Return prompts for another setting: with its schema of answers, and its text of the observer.
+
+    Raise PromptError if the templates cannot be filled in under the setting.
+    """
+    prompts = replace(prompts, schema=answer_schema(world, setting))
+    system_text(prompts, setting)
+    if world.observer is not None:
+        folder = folder_of(world.name, prompts.variant)
+        return replace(prompts, observer=_observer_text(world, folder, prompts.lang, setting.config))
+    return prompts
+
+
 def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
     """Yield the files of a variant that can be loaded, with those that it includes."""
     folder = folder_of(world.name, variant)

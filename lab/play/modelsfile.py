@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lab.errors import UsageError
-from nodes.journal import PlayerKind
+from nodes.journal import WRITTEN_BY_PEOPLE
 from nodes.models import Models, ModelSettings
 from nodes.players import NAME
 
@@ -35,7 +35,7 @@ def read_models(home: Path, file: Path | None = None) -> dict[str, ModelSettings
 
 def _settings(path: Path, name: str, table: object) -> ModelSettings:
     """Return the settings of one table; raise UsageError if they are wrong."""
-    if NAME.fullmatch(name) is None or name == PlayerKind.HUMAN:
+    if NAME.fullmatch(name) is None or name in WRITTEN_BY_PEOPLE:
         raise UsageError(
             f"{path}: {name!r} is not a name for a model; use letters, digits, dots, hyphens and underscores"
         )

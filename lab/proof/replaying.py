@@ -22,7 +22,7 @@ from nodes.halted import HaltedError
 from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Prompt
 from nodes.players import RunPlayers
 from nodes.prompting import load_prompts
-from nodes.state import TurnState, first_state
+from nodes.state import TurnState, first_state, memories_from, state_at
 
 
 class DivergedError(Exception):
@@ -140,12 +140,11 @@ def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     """Play a run again from its recorded answers, with the current prompts, reading and rules."""
     journal = ReplayJournal(store, run, reread=reread)
-    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting)
-    players = RunPlayers(run.world, run.setting, prompts, models=run.model_settings)
-    first = first_state(run.world, run.setting, run.models)
+    first = run.at(0)
+    state = first_state(first.world, first.setting, first.models)
     try:
-        nodes = ring(run.world, lambda _: nullcontext(players), journal)
-        state: TurnState = await replay(nodes, first, run.turns)
+        for until in (*(one.until for one in run.earlier), run.turns):
+            state = await _replay_on(run, journal, state, until)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
@@ -153,6 +152,19 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
             f"run {run.id} halts when its answers are read by the current code: {error}"
         ) from error
     return Replayed(state["turn"], state["digest"], None)
+
+
+async def _replay_on(run: Run, journal: ReplayJournal, state: TurnState, until: int) -> TurnState:
+    """Replay the turns before `until`, which were played like the turn of the state."""
+    world, way = run.world, run.at(state["turn"])
+    prompts = load_prompts(world, way.prompts.variant, way.prompts.lang, way.setting)
+    players = RunPlayers(world, way.setting, prompts, models=way.model_settings)
+    nodes = ring(world, lambda _: nullcontext(players), journal)
+    here = world.load(way.setting, state["world"])
+    digest = run.digest_before(state["turn"], state["digest"])
+    memories = memories_from(state["memories"])
+    first = state_at(world, way.setting, way.models, here, memories, digest)
+    return await replay(nodes, first, until)
 
 
 def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now")) -> str:
