@@ -73,8 +73,9 @@ def _replay_run(store: "Store", run: "Run", *, reread: bool) -> dict[str, Any]:
 
 
 def _replay_cassette(path: Path) -> dict[str, Any]:
-    from lab.wire.cassettes import CassetteMissError, meta_of
+    from lab.wire.cassettes import CassetteMissError
     from lab.wire.recording import first_difference, play_cassette
+    from lab.wire.stored import meta_of
 
     result: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
     try:

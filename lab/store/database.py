@@ -122,13 +122,14 @@ RUN_COLUMNS = (
     "parent",
     "turn",
     "earlier",
+    "prompts_hash",
 )
 """The columns of a run that never change, and that its seal covers."""
 
-WAY = ("config", "models", "model_settings", "prompts", "lang", *TEMPLATES, "observer_text")
+WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", *TEMPLATES, "observer_text")
 """The columns of a run that say how its turns are played; a fork may change them from its turn on."""
 
-LATER = ("model_settings", "player", "parent", "turn", "earlier")
+LATER = ("model_settings", "player", "parent", "turn", "earlier", "prompts_hash")
 """Columns that earlier rows were sealed without; they are empty there."""
 
 SEAL = 16
@@ -357,6 +358,7 @@ class Store:
                 if model_settings
                 else None,
                 "prompts": prompts.variant,
+                "prompts_hash": prompts.hash or None,
                 "lang": prompts.lang,
                 **dict(zip(TEMPLATES, texts, strict=True)),
                 "observer_text": prompts.observer,
@@ -525,7 +527,14 @@ class Store:
                 for name, settings in (told["model_settings"] or {}).items()
             },
             PromptSet(
-                world.name, told["prompts"], told["lang"], system, turn, schema, told["observer_text"] or ""
+                world.name,
+                told["prompts"],
+                told["lang"],
+                system,
+                turn,
+                schema,
+                told["observer_text"] or "",
+                told["prompts_hash"] or "",
             ),
         )
 
@@ -600,6 +609,11 @@ class Store:
             self.about(row["id"])
             for row in self.db.table("runs").rows_where(select="id", order_by="started desc, rowid desc")
         ]
+
+    def prompts_of_runs(self) -> list[dict[str, Any]]:
+        """Return all runs, the newest first: id, name, world, prompts, lang and prompts_hash."""
+        columns = "id, name, world, prompts, lang, prompts_hash"
+        return list(self.db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
 
     def about(self, run: str) -> dict[str, Any]:
         """Return the columns of a run, without its prompt texts, and its failed calls."""

@@ -162,6 +162,12 @@ def m008_forks(db: Database) -> None:
     db.table("runs").add_column("earlier", str)
 
 
+@migrations()
+def m009_content_of_prompts(db: Database) -> None:
+    """Add the content hash of the variant of prompts; that of earlier runs is unknown."""
+    db.table("runs").add_column("prompts_hash", str)
+
+
 def make_tables_of_the_record(db: Database) -> None:
     """Create the tables of a turn's record that are missing."""
     present = set(db.table_names())

@@ -32,6 +32,7 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
             "turn",
             "earlier",
             "parent",
+            "prompts_hash",
         ):
             connection.execute(f"alter table runs drop column {column}")
         connection.execute("alter table calls drop column seal")
