@@ -16,12 +16,12 @@ from engine.record import canonical
 from engine.turn import Layer, TurnRecord
 from graphs.run import replay
 from graphs.turn import ring
-from lab.errors import LabError
+from lab.errors import HaltedRunError
 from lab.store.database import LoggedTurn, Run, Store
 from nodes.halted import HaltedError
 from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Prompt
 from nodes.players import RunPlayers
-from nodes.prompting import load_prompts
+from nodes.prompting import PromptSet, load_prompts
 from nodes.state import TurnState, first_state, memories_from, state_at
 
 
@@ -118,7 +118,7 @@ def first_differing_part(
             pairs = _by_agent(then, today)
             differing = (key for key, a, b in pairs if canonical(a) != canonical(b))
             agent = next((key for key in differing if key in agents), "")
-            return Difference(agent, part.layer, name, diff_of(_pretty(then), _pretty(today), sides))
+            return Difference(agent, part.layer, name, diff_of(pretty(then), pretty(today), sides))
     return None
 
 
@@ -144,21 +144,31 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     state = first_state(first.world, first.setting, first.models)
     try:
         for until in (*(one.until for one in run.earlier), run.turns):
-            state = await _replay_on(run, journal, state, until)
+            prompts = None if reread else _prompts_now(run.at(state["turn"]))
+            state = await _replay_on(run, prompts, journal, state, until)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
-        raise LabError(
+        raise HaltedRunError(
             f"run {run.id} halts when its answers are read by the current code: {error}"
         ) from error
     return Replayed(state["turn"], state["digest"], None)
 
 
-async def _replay_on(run: Run, journal: ReplayJournal, state: TurnState, until: int) -> TurnState:
-    """Replay the turns before `until`, which were played like the turn of the state."""
+def _prompts_now(way: Run) -> PromptSet:
+    """Return the prompts of a run as their files are now."""
+    return load_prompts(way.world, way.prompts.variant, way.prompts.lang, way.setting)
+
+
+async def _replay_on(
+    run: Run, prompts: PromptSet | None, journal: ReplayJournal, state: TurnState, until: int
+) -> TurnState:
+    """Replay the turns before `until`, which were played like the turn of the state.
+
+    Without prompts, the recorded ones are used.
+    """
     world, way = run.world, run.at(state["turn"])
-    prompts = load_prompts(world, way.prompts.variant, way.prompts.lang, way.setting)
-    players = RunPlayers(world, way.setting, prompts, models=way.model_settings)
+    players = RunPlayers(world, way.setting, prompts or way.prompts, models=way.model_settings)
     nodes = ring(world, lambda _: nullcontext(players), journal)
     here = world.load(way.setting, state["world"])
     digest = run.digest_before(state["turn"], state["digest"])
@@ -173,5 +183,6 @@ def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now"))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _pretty(value: Any) -> str:  # noqa: ANN401  any JSON
+def pretty(value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return JSON on many lines, for a diff."""
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

@@ -154,12 +154,12 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
             yield f"there is no call of {agent}"
     for agent, calls in attempts.items():
         yield from _odd_attempts(agent, calls)
-    answers = {agent: _counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+    answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
     judged = turns.judge(run.world, at.state, answers)
     question, ruling = turns.question_of(run.world, at.state, judged.intents), None
     if question and run.world.observer and run.world.observer.asks(at.state):
         if OBSERVER in attempts:
-            ruling = _counting(OBSERVER, attempts[OBSERVER])
+            ruling = counting(OBSERVER, attempts[OBSERVER])
         else:
             yield f"there is no call of {OBSERVER}"
     asked_too = {*asked, *([OBSERVER] if ruling else [])}
@@ -185,7 +185,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     if run.status != "waiting":
         return
-    answers = {agent: _counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+    answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
     yield from (f"there is no call of {agent}" for agent in asked if agent not in attempts)
     question = turns.question_of(run.world, at.state, turns.judge(run.world, at.state, answers).intents)
     address = Address(at.turn, OBSERVER, len(attempts.get(OBSERVER, ())) + 1)
@@ -222,7 +222,7 @@ def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
                 yield f"{agent} was asked again, attempt {later.address.attempt}, after it had decided"
 
 
-def _counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
+def counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
     last: dict[int, Answer] = {}
     for call in calls:

@@ -252,10 +252,13 @@ class Run:
         settings = self.model_settings.get(spec or "")
         return settings.price if settings else None
 
-    def check_versions(self) -> None:
-        """Raise LabError if this hobbes can show the run, but not play, replay or verify it."""
+    def check_versions(self, *, rules: bool = True) -> None:
+        """Raise LabError if this hobbes can show the run, but not play, replay or verify it.
+
+        Without `rules`, those of the run may be of another version.
+        """
         here = Versions(RECORD_VERSION, self.world.rules_version, HOBBES)
-        if (self.versions.record, self.versions.rules) != (here.record, here.rules):
+        if self.versions.record != here.record or (rules and self.versions.rules != here.rules):
             raise LabError(
                 f"run {self.id} was recorded by hobbes {self.versions.hobbes} "
                 f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}); "
@@ -480,7 +483,7 @@ class Store:
         """Return the run of a row; raise LabError if the row cannot be read."""
         try:
             return self._read_run(row)
-        except (ValueError, TypeError, AttributeError, NotFoundError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, NotFoundError) as error:
             raise LabError(
                 f"run {row['id']} cannot be read by hobbes {HOBBES}: {error}; "
                 f"it was recorded by hobbes {row['hobbes']}"
