@@ -21,6 +21,7 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError
 from jinja2.meta import find_undeclared_variables
 from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import BaseModel
 
 from engine.record import Json, JsonObject
 from engine.world import AnyWorld, Config, Setting, settle
@@ -163,14 +164,26 @@ def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
     """Render what an observer that is a model is told."""
     file = _observer_file(world, folder, lang)
-    ruling = one_line_json(world.observer.ruling(()).model_json_schema()) if world.observer else ""
+    ruling = schema_of(world.observer.ruling(())) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
     return _render(name_of(file), _template(_read(file, values)), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
     """Return the JSON schema of an answer in a setting, as compact JSON."""
-    return one_line_json(world.action(setting).model_json_schema())
+    return schema_of(world.action(setting))
+
+
+def schema_of(model: type[BaseModel]) -> str:
+    """Return a model's JSON schema as compact JSON, without the titles, which only repeat the names."""
+    return one_line_json(_without_titles(model.model_json_schema()))
+
+
+def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
+    if isinstance(schema, dict):
+        said = ((name, value) for name, value in schema.items() if name != "title" or isinstance(value, dict))
+        return {name: _without_titles(value) for name, value in said}
+    return [_without_titles(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:

@@ -29,6 +29,7 @@ from nodes.caps import Caps
 from nodes.chat import ADDRESS_HEADER
 from nodes.models import ModelSettings
 from nodes.pacing import Pace
+from nodes.prompting import schema_of
 from tests.conftest import Cli
 from tests.lab.play import played
 
@@ -161,7 +162,7 @@ def test_parameters_arrive_as_they_are_given(opened: Store) -> None:
     }
     assert schema["type"] == "json_schema"
     action = MINING.action(settle(MINING, MINING.names(3), 1, {}))
-    assert schema["json_schema"]["schema"] == action.model_json_schema()
+    assert schema["json_schema"]["schema"] == json.loads(schema_of(action))
     assert schema["json_schema"]["strict"] is False
     formats = {asked.agent: asked.body.get("response_format") for asked in others}
     assert formats == {"miner-02": None, "miner-03": {"type": "json_object"}}
