@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-SIZE, STAMINA = 10, 10
+SIZE, STAMINA, KINDS = 10, 10, ("claim", "raid", "defend", "mine")
 
 Moves = Mapping[int, list[tuple[str, int]]]
 """The moves of each agent: what it does, and on which plot."""
@@ -41,7 +41,7 @@ def random_moves(here: Board, luck: random.Random) -> dict[int, list[tuple[str, 
     """Return random moves for each agent."""
     plots = range(SIZE**2)
     return {
-        agent: [(luck.choice(("claim", "raid", "defend", "mine")), luck.choice(plots)) for _ in range(STAMINA)]
+        agent: [(luck.choice(KINDS), luck.choice(plots)) for _ in range(STAMINA)]
         for agent in range(len(here["gold"]))
     }
 
@@ -79,7 +79,7 @@ def linked(digest: str, here: Board, moves: Moves) -> str:
 
 def plain_rounds_per_second(agents: int, rounds: int, *, choosing: bool) -> float:
     """Return the rounds per second of plain Python, with a chain of digests where the moves are chosen."""
-    luck, here, digest = random.Random(1), board(agents), ""
+    luck, here, digest = random.Random(1), board(agents), ""  # noqa: S311  no secrets
     moves = [random_moves(here, luck) for _ in range(rounds)]
     began = time.perf_counter()
     for given in moves:
@@ -94,7 +94,7 @@ def langgraph_decisions_per_second(agents: int, rounds: int, folder: Path) -> fl
 
     The checkpoints are written with durability "sync" and SQLite's synchronous=NORMAL, as in hobbes.
     """
-    luck = random.Random(1)
+    luck = random.Random(1)  # noqa: S311  no secrets
 
     async def turn(here: Board) -> Board:
         return played(here, random_moves(here, luck), luck)
