@@ -309,7 +309,7 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
     text = _INCLUDE.sub(
         lambda found: _read(_shared(world, file.parent, found["name"]), known), _read(file, known)
     )
-    if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
+    if _reads_files(text):
         shared = name_of(_above(file.parent))
         raise PromptError(
             f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
@@ -329,15 +329,27 @@ def _read(file: Path, known: Collection[str]) -> str:
     except UnicodeDecodeError as error:
         raise PromptError(f"{name_of(file)}: not UTF-8 at byte {error.start}") from error
     try:
-        _JINJA.compile(text)
+        unknown = sorted(_placeholders(text) - set(known))
     except TemplateSyntaxError as error:
         raise PromptError(f"{name_of(file)}, line {error.lineno}: {_first_line(error)}") from error
-    unknown = sorted(find_undeclared_variables(_JINJA.parse(text)) - set(known))
     if unknown:
         raise PromptError(
             f"{name_of(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
         )
     return text
+
+
+@lru_cache(maxsize=64)
+def _placeholders(text: str) -> frozenset[str]:
+    """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
+    _template(text)
+    return frozenset(find_undeclared_variables(_JINJA.parse(text)))
+
+
+@lru_cache(maxsize=64)
+def _reads_files(text: str) -> bool:
+    """Return whether a template would read further files when it is rendered."""
+    return any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends)))
 
 
 def _check_turn(prompts: PromptSet) -> None:
@@ -431,8 +443,9 @@ def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
 
 def _vocabulary(template: str) -> set[str]:
     """Return what a template must have in every language: its placeholders and marked rules."""
-    placeholders = find_undeclared_variables(_JINJA.parse(template))
-    return {f"placeholder {name}" for name in placeholders} | {f"rule {name}" for name in rules_of(template)}
+    return {f"placeholder {name}" for name in _placeholders(template)} | {
+        f"rule {name}" for name in rules_of(template)
+    }
 
 
 def name_of(file: Path) -> str:
