@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from engine.memory import EMPTY_MEMORY
@@ -28,28 +29,31 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(store: Store, run: Run, agent: str | None = None) -> list[Card]:
+def overview(
+    store: Store, run: Run, agent: str | None = None, *, first: int = 0, most: int | None = None
+) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections, events.
 
-    With an agent, only its calls, and only the events that name it, are counted. The last line may be of a
-    turn that has calls and has not ended: it has no digest.
+    The lines are those of `most` turns from the first; without them, of all. With an agent, only its calls,
+    and only the events that name it, are counted. The last line may be of a turn that has calls and has not
+    ended: it has no digest.
     """
-    return [_line(*each) for each in turns_so_far(store, run, agent)]
+    return [_line(*each) for each in islice(turns_so_far(store, run, agent, first), most)]
 
 
 def turns_so_far(
-    store: Store, run: Run, agent: str | None = None
+    store: Store, run: Run, agent: str | None = None, first: int = 0
 ) -> Iterator[tuple[int, LoggedTurn | None, list[Decision]]]:
-    """Yield each turn's number, its record (None before the turn has ended), and the calls that count.
+    """Yield each turn's number from the first, its record (None before its end), and the calls that count.
 
     With an agent, they are its calls, and the record holds only what is its own or names it.
     """
     decided: dict[int, list[Decision]] = {}
     for decision in store.decisions(run.id):
-        if agent in {None, decision.agent}:
+        if decision.turn >= first and agent in {None, decision.agent}:
             decided.setdefault(decision.turn, []).append(decision)
-    last = -1
-    for turn in store.turns(run.id):
+    last = first - 1
+    for turn in store.turns(run.id, first):
         last = turn.turn
         yield last, turn if agent is None else _of(turn, agent), decided.get(last, [])
     yield from ((number, None, decided[number]) for number in sorted(decided) if number > last)
