@@ -326,24 +326,34 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
         no_model = any(NO_MODEL.search(text) for text in (*names, said))
         one_request = status in ABOUT_THE_REQUEST and not no_model
         return TryFailedError(message, about="request" if one_request else "refusal")
-    pause = retry_after(headers, datetime.now(UTC))
+    pause = retry_after(headers)
     if pause is not None and pause > LONGEST_WAIT:
         return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {message}")
     return TryFailedError(message, tries=TRIES, pause=pause)
 
 
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how many seconds a server asks to wait, in any of its spellings; None without a usable value."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds a server asks to wait, in any of its spellings; None without a usable value.
+
+    A date is compared with the date of the response, because this machine's clock may be wrong.
+    """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit
         except ValueError:
             continue
         return seconds if seconds >= 0 else None  # also None for nan
+    until, now = _date(headers, "retry-after"), _date(headers, "date") or datetime.now(UTC)
+    return max(0.0, (until - now).total_seconds()) if until else None
+
+
+def _date(headers: Mapping[str, str], name: str) -> datetime | None:
+    """Return the date in a header; None if it has none, or one without a time zone."""
     try:
-        return max(0.0, (parsedate_to_datetime(headers.get("retry-after", "")) - now).total_seconds())
-    except (TypeError, ValueError, OverflowError):  # not a date, or one without a time zone
+        found = parsedate_to_datetime(headers.get(name, ""))
+    except (TypeError, ValueError, OverflowError):
         return None
+    return found if found.tzinfo else None
 
 
 def timed_out(error: BaseException) -> bool:

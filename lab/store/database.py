@@ -355,7 +355,7 @@ class Store:
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run."""
         if reference == "last":
-            rows = list(self.db.table("runs").rows_where(order_by="started desc, rowid desc", limit=1))
+            rows = list(self.db.table("runs").rows_where(order_by="rowid desc", limit=1))
         else:
             rows = list(self.db.table("runs").rows_where("id = ?1 or name = ?1", [reference])) or list(
                 self.db.table("runs").rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
@@ -478,7 +478,7 @@ class Store:
         """Return all runs, the newest first, each as `about` describes it."""
         return [
             self.about(row["id"])
-            for row in self.db.table("runs").rows_where(select="id", order_by="started desc, rowid desc")
+            for row in self.db.table("runs").rows_where(select="id", order_by="rowid desc")
         ]
 
     def about(self, run: str) -> dict[str, Any]:
