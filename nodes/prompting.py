@@ -94,8 +94,11 @@ def variants(world: AnyWorld) -> tuple[str, ...]:
 
 def languages(world_name: str, variant: str) -> tuple[str, ...]:
     """Return the languages of a variant."""
-    files = folder_of(world_name, variant).glob("system.*.md")
-    return tuple(sorted(file.name.split(".")[1] for file in files))
+    try:
+        files = sorted(folder_of(world_name, variant).glob("system.*.md"))
+    except OSError:  # the path can be no folder's, which `load_prompts` says in words
+        return ()
+    return tuple(file.name.split(".")[1] for file in files)
 
 
 def about(world_name: str, variant: str) -> dict[str, str]:
@@ -277,8 +280,11 @@ def _check_folder(folder: Path) -> None:
     """Raise PromptError if the path of a variant does not lead to a folder."""
     try:
         found = folder.is_dir()
+        folder.resolve()
     except OSError as error:
         raise PromptError(f"{folder}: {error.strerror}") from error
+    except ValueError as error:  # a null character
+        raise PromptError(f"{str(folder)!r}: {error}") from error
     if not found:
         raise PromptError(f"{folder}: there is no such folder")
 

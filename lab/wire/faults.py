@@ -229,6 +229,7 @@ FAULTS: Mapping[str, Fault] = {
     "wait-a-day": fails(429, "come back tomorrow", "rate_limit_exceeded", retry_after=str(DAY)),
     "quota": fails(429, "You exceeded your current quota.", "insufficient_quota", "insufficient_quota"),
     "error-400": fails(400, "We could not parse the body."),
+    "no-model": fails(400, "policy/guided is not a valid model ID", 400),
     "key-echo": _echoes_the_key,
     "error-403": fails(403, "Your country is not supported."),
     "error-404": fails(404, "There is no such model.", "model_not_found"),

@@ -115,10 +115,13 @@ def _answer(address: str, body: dict[str, Any]) -> str:
         world = world_named(str(view.get("world")))
         agent = _viewer(world, view)
         observing = world.observer is not None and agent == OBSERVER
-        policies = world.observer.stand_ins if world.observer and observing else world.policies
-        spec = parse_spec(policies, str(body.get("model")).replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
     except ValueError as error:
         raise BadRequestError(str(error)) from error
+    policies = world.observer.stand_ins if world.observer and observing else world.policies
+    try:
+        spec = parse_spec(policies, str(body.get("model")).replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
+    except ValueError as error:
+        raise BadRequestError(f"there is no model {body.get('model')!r}: {error}") from error
     if spec.kind is not PlayerKind.POLICY:
         raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists the models")
     try:
