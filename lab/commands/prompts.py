@@ -180,20 +180,21 @@ def prompts_check(
     from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
-    problems: list[str] = []
     checked: list[str] = []
-    warnings: dict[str, None] = {}  # each one once, although variants share files
+    # Each one once, although variants share files, and a difference of languages shows in both.
+    problems: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for one in [world_asked(world)] if world else WORLDS.values():
         for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
                 try:
-                    problems += check_prompts(one, load_prompts(one, name, lang))
+                    problems |= dict.fromkeys(check_prompts(one, load_prompts(one, name, lang)))
                     warnings |= dict.fromkeys(prompt_warnings(one, name, lang))
                 except PromptError as error:
-                    problems.append(str(error))
+                    problems[str(error)] = None
     if as_json:
-        print_json({"checked": checked, "problems": problems, "warnings": list(warnings)})
+        print_json({"checked": checked, "problems": list(problems), "warnings": list(warnings)})
     else:
         for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
             OUT.print(plain(line), soft_wrap=True)
