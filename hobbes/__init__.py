@@ -6,6 +6,9 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 
 from hobbes.reading import AgentTurn, Home, Run, Turn, open  # noqa: A004  as in gzip.open
 from lab.errors import LabError, MissingError
+from lab.store.database import HOBBES
 from nodes.journal import Prompt
 
-__all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "open"]
+__all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "__version__", "open"]
+
+__version__ = HOBBES

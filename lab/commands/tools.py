@@ -11,6 +11,7 @@ from engine.worlds import WORLDS
 from lab.commands.options import (
     ENV,
     HOME,
+    AnyWorldName,
     AsJson,
     Home,
     ModelsFile,
@@ -25,9 +26,7 @@ app = typer.Typer()
 
 
 @app.command(context_settings=ENV)
-def worlds(
-    world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None, as_json: AsJson = False
-) -> None:
+def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
 
     Example: hobbes worlds mining
