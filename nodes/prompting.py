@@ -153,6 +153,14 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
         yield _observer_file(world, folder, lang)
 
 
+def rules_known(world: AnyWorld) -> frozenset[str]:
+    """Return the rules that the prompts of this checkout mark; a test plays each of them."""
+    folders = {folder_of(world.name, variant) for variant in variants(world)}
+    folders |= {_above(folder) for folder in folders}
+    texts = (file.read_text(encoding="utf-8", errors="replace") for at in folders for file in at.glob("*.md"))
+    return frozenset(name for text in texts for name in rules_of(text))
+
+
 def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
     """Yield the files in prompts/<world>/ that variants of a language share."""
     yield from sorted((ROOT / world.name).glob(f"*.{lang}.md"))
@@ -223,6 +231,19 @@ def one_line_json(value: Json) -> str:
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in RULE.finditer(template))
+
+
+def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
+    """Yield the tokens of each placeholder and each tag of a template: line, kind (as Jinja has it), text."""
+    tokens: list[tuple[int, str, str]] = []
+    for token in _JINJA.lex(source):
+        match token[1]:
+            case "variable_begin" | "block_begin":
+                tokens = []
+            case "variable_end" | "block_end":
+                yield tokens
+            case _:
+                tokens.append(token)
 
 
 def approximate_tokens(text: str) -> int:

@@ -439,13 +439,10 @@ class Store:
             found.setdefault(row["agent"], []).append(self._as_call(row))
         return found
 
-    def answers(self, run: str, turn: int, agent: str | None = None) -> list[tuple[str, str, str]]:
+    def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
         """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
-        sql = (
-            "select agent, answer, reasoning from calls where run = ? and turn = ?"
-            " and agent = coalesce(?, agent) order by agent, attempt"
-        )
-        return self.db.conn.execute(sql, [run, turn, agent]).fetchall()
+        sql = "select agent, answer, reasoning from calls where run = ? and turn = ? order by agent, attempt"
+        return self.db.conn.execute(sql, [run, turn]).fetchall()
 
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""
