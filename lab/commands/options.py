@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engine.worlds import WORLDS, world_named
+from lab.commands import completion
 from lab.errors import UsageError
-from lab.files import read_json
+from lab.files import check_path, read_json
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
@@ -37,7 +38,7 @@ def _folder(text: object) -> Path:
     """Return a path; raise UsageError for an empty one, which would be the present folder."""
     if not str(text):
         raise UsageError("--home is empty; name a folder, or leave it out")
-    return Path(str(text))
+    return check_path(Path(str(text)), "--home")
 
 
 Home = Annotated[
@@ -59,6 +60,7 @@ Model = Annotated[
     str | None,
     typer.Option(
         callback=not_empty,
+        autocompletion=completion.models,
         help="openai:NAME, policy:NAME?noise=0.1, a name in the models file, or SPEC*N,SPEC*N",
     ),
 ]
@@ -68,7 +70,9 @@ ModelsFile = Annotated[
         "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
     ),
 ]
-Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
+Prompts = Annotated[
+    str | None, typer.Option(callback=not_empty, autocompletion=completion.variants, help=VARIANT)
+]
 Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
 ObserverSpec = Annotated[
     str | None,
@@ -76,8 +80,15 @@ ObserverSpec = Annotated[
         callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
     ),
 ]
-RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
-WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
+RunName = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=completion.runs, help="a run's id, a unique prefix of it, its name, or `last`"
+    ),
+]
+_WORLD = typer.Argument(autocompletion=completion.worlds, help=", ".join(WORLDS))
+WorldName = Annotated[str, _WORLD]
+AnyWorldName = Annotated[str | None, _WORLD]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import typer
 from rich.text import Text
 
 from engine.worlds import WORLDS
+from lab.commands import completion
 from lab.commands.options import (
     ENV,
     HOME,
@@ -65,7 +66,10 @@ MaxSeconds = Annotated[
 
 @app.command(context_settings=ENV)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
-    world: Annotated[str, typer.Argument(help=f"{', '.join(WORLDS)}, or a FILE.toml")],
+    world: Annotated[
+        str,
+        typer.Argument(autocompletion=completion.worlds, help=f"{', '.join(WORLDS)}, or a FILE.toml"),
+    ],
     agents: Agents = None,
     rounds: Rounds = None,
     seed: Seed = None,

@@ -1,7 +1,7 @@
 """`hobbes prompts list`: which runs and cassettes a variant was recorded with, and whether it has changed."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,17 +28,17 @@ Listed = dict[str, dict[str, dict[str, Any]]]
 """World to variant to what is known of it."""
 
 
-def listed(runs: Iterable[Mapping[str, Any]]) -> Listed:
-    """Return the variants of each world: those of this checkout, and those that runs or cassettes name.
+def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Listed:
+    """Return the variants of these worlds: those of this checkout, and those that runs or cassettes name.
 
     `runs` are rows of `Store.prompts_of_runs`. Each run and each cassette says whether the texts of the
     variant are others now (`changed`), or null if that is unknown. Raise UsageError for a broken cassette.
     """
     found: Listed = {
-        name: {variant: _variant(name, variant) for variant in variants(world)}
-        for name, world in WORLDS.items()
+        world.name: {variant: _variant(world.name, variant) for variant in variants(world)}
+        for world in worlds
     }
-    for world, variant, kind, recorded in (*_runs(runs), *_cassettes()):
+    for world, variant, kind, recorded in (*_runs(found, runs), *_cassettes(found)):
         of_world = found[world]
         of_world.setdefault(variant, _variant(world, variant))[kind].append(recorded)
     return found
@@ -54,11 +54,11 @@ Recorded = tuple[str, str, str, dict[str, Any]]
 """World, variant, `runs` or `cassettes`, and one of these."""
 
 
-def _runs(rows: Iterable[Mapping[str, Any]]) -> Iterator[Recorded]:
-    """Yield the runs of worlds that there are."""
+def _runs(worlds: Container[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[Recorded]:
+    """Yield the runs of these worlds."""
     hash_now = cache(_hash_now)
     for row in rows:
-        if row["world"] not in WORLDS:
+        if row["world"] not in worlds:
             continue
         then = row["prompts_hash"]
         now = hash_now(row["world"], row["prompts"], row["lang"])
@@ -74,10 +74,12 @@ def _hash_now(world: str, variant: str, lang: str) -> str | None:
         return None
 
 
-def _cassettes() -> Iterator[Recorded]:
-    """Yield the cassettes of this checkout."""
+def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
+    """Yield the cassettes of this checkout that hold runs of these worlds."""
     for path in sorted(CASSETTES.glob("*.json.gz")):
         options = options_of(path)
+        if options.world not in worlds:
+            continue
         world, setting = settle_options(options)
         variant = options.prompts or world.prompts(setting.config)
         told = {"cassette": path.name.removesuffix(".json.gz"), "lang": options.lang}

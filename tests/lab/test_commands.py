@@ -622,6 +622,21 @@ def test_migrating_twice_changes_nothing(home: Path) -> None:
     assert schema() == schema()
 
 
+def test_prompts_list_lists_those_of_one_world(cli: Cli) -> None:
+    every = json.loads(cli("prompts", "list", "--json").stdout)
+    assert json.loads(cli("prompts", "list", "trust", "--json").stdout) == {"trust": every["trust"]}
+    assert "mining, nations, trust" in str(refused(cli, "prompts", "list", "chess"))
+
+
+@pytest.mark.parametrize("asked", [("--observer", "human"), ("--set", "observer=human")])
+def test_an_observer_where_the_world_has_none_names_the_worlds_that_have_one(
+    cli: Cli, asked: tuple[str, str]
+) -> None:
+    for command in (["run", "mining"], ["prompts", "render", "nations"]):
+        said = str(refused(cli, *command, *asked))
+        assert said == f"{command[-1]} has no observer; worlds with one: trust"
+
+
 def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
     found = json.loads(cli("prompts", "list", "--json").stdout)
     assert found["nations"]["statecraft"] == {
