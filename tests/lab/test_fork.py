@@ -389,6 +389,16 @@ def test_forks_of_a_waiting_run_say_what_is_asked(cli: Cli, opened: Store) -> No
     assert [one["waiting"] for one in several] == [waits.question and several[0]["waiting"]] * 2
 
 
+def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli, opened: Store) -> None:
+    run = mining(opened)
+    stopped = cli("fork", run.id, "--turn", "2", "--times", "2", "--max-calls", "1", "--json")
+    assert isinstance(stopped.exception, HaltedRunError)
+    (halted,) = json.loads(stopped.stdout)
+    assert halted["halted"] == "turn 2: --max-calls 1 is reached"
+    forks = [one for one in opened.runs() if one["parent"] == run.id]
+    assert [one["status"] for one in forks] == ["unfinished", "halted"], "both can be resumed"
+
+
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--turn", "9"), "can be forked at turns 0 to 3"),
     (("--turn", "4"), "the game is over by then"),
