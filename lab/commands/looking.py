@@ -169,7 +169,8 @@ def view(
 ) -> None:
     """Serve all runs as web pages on this machine.
 
-    The page of a run that is being played updates by itself.
+    The page of a run that is being played updates by itself. If other machines can reach --host, the pages
+    need the token in the printed address.
 
     Example: hobbes view
     """

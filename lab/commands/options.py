@@ -12,7 +12,7 @@ import typer
 from engine.worlds import WORLDS, world_named
 from lab.commands import completion
 from lab.errors import UsageError
-from lab.files import read_json
+from lab.files import check_path, read_json
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
@@ -38,7 +38,7 @@ def _folder(text: object) -> Path:
     """Return a path; raise UsageError for an empty one, which would be the present folder."""
     if not str(text):
         raise UsageError("--home is empty; name a folder, or leave it out")
-    return Path(str(text))
+    return check_path(Path(str(text)), "--home")
 
 
 Home = Annotated[

@@ -1,7 +1,6 @@
 """Models files: names for chat models, each with its server and its settings (docs/models.md)."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from lab.errors import UsageError
+from lab.files import read_toml
 from nodes.journal import PlayerKind
 from nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
 from nodes.players import NAME
@@ -52,13 +52,7 @@ def read_models(home: Path, file: Path | None = None) -> dict[str, ModelSettings
     path = file or home / FILE
     if file is None and not path.exists():
         return {}
-    try:
-        listed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; check the path") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
-    return {name: _settings(path, name, table) for name, table in listed.items()}
+    return {name: _settings(path, name, table) for name, table in read_toml(path).items()}
 
 
 def _settings(path: Path, name: str, table: object) -> ModelSettings:

@@ -252,7 +252,7 @@ async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn
 
 async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> None:
     """Continue from the last logged turn, with a checkpoint after every turn."""
-    async with checkpoints(store.home / CHECKPOINTS) as saver:
+    with checkpoints(store.home / CHECKPOINTS) as saver:
         async for state in play(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
 

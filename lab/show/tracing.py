@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from engine.memory import EMPTY_MEMORY
@@ -28,14 +29,17 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(store: Store, run: Run, agents: Collection[str] = ()) -> list[Card]:
+def overview(
+    store: Store, run: Run, agents: Collection[str] = (), *, first: int = 0, most: int | None = None
+) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections, events, and who did what to whom.
 
-    With agents, only their calls, and only the events that name one of them, are counted. The last line may
-    be of a turn that has calls and has not ended: it has no digest.
+    The lines are those of `most` turns from the first; without them, of all. With agents, only their calls,
+    and only the events that name one of them, are counted. The last line may be of a turn that has calls and
+    has not ended: it has no digest.
     """
     names = names_in(store, run)
-    return [_line(*each, names) for each in turns_so_far(store, run, agents)]
+    return [_line(*each, names) for each in islice(turns_so_far(store, run, agents, first), most)]
 
 
 def names_in(store: Store, run: Run) -> set[str]:
@@ -44,18 +48,18 @@ def names_in(store: Store, run: Run) -> set[str]:
 
 
 def turns_so_far(
-    store: Store, run: Run, agents: Collection[str] = ()
+    store: Store, run: Run, agents: Collection[str] = (), first: int = 0
 ) -> Iterator[tuple[int, LoggedTurn | None, list[Decision]]]:
-    """Yield each turn's number, its record (None before the turn has ended), and the calls that count.
+    """Yield each turn's number from the first, its record (None before its end), and the calls that count.
 
     With agents, they are their calls, and the record holds only what is their own or names one of them.
     """
     decided: dict[int, list[Decision]] = {}
     for decision in store.decisions(run.id):
-        if not agents or decision.agent in agents:
+        if decision.turn >= first and (not agents or decision.agent in agents):
             decided.setdefault(decision.turn, []).append(decision)
-    last = -1
-    for turn in store.turns(run.id):
+    last = first - 1
+    for turn in store.turns(run.id, first):
         last = turn.turn
         yield last, _of(turn, agents) if agents else turn, decided.get(last, [])
     yield from ((number, None, decided[number]) for number in sorted(decided) if number > last)

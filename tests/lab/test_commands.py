@@ -1,6 +1,5 @@
 """The commands, as people and scripts meet them."""
 
-import asyncio
 import json
 import os
 import re
@@ -486,9 +485,9 @@ def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store,
 def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
     together = Barrier(6, timeout=60)
 
-    async def checkpointed(home: Path) -> None:
+    def checkpointed(home: Path) -> None:
         together.wait()
-        async with checkpoints(home / "checkpoints.db"):
+        with checkpoints(home / "checkpoints.db"):
             pass
 
     def recorded(home: Path) -> None:
@@ -500,7 +499,7 @@ def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
         for k in range(8):
             home = tmp_path / str(k)
             list(pool.map(recorded, [home] * 6))
-            list(pool.map(lambda home: asyncio.run(checkpointed(home)), [home] * 6))
+            list(pool.map(checkpointed, [home] * 6))
 
 
 def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(

@@ -29,6 +29,7 @@ from nodes.caps import Caps
 from nodes.chat import ADDRESS_HEADER
 from nodes.models import ModelSettings
 from nodes.pacing import Pace
+from nodes.prompting import schema_of
 from tests.conftest import Cli
 from tests.lab.play import played
 
@@ -161,7 +162,7 @@ def test_parameters_arrive_as_they_are_given(opened: Store) -> None:
     }
     assert schema["type"] == "json_schema"
     action = MINING.action(settle(MINING, MINING.names(3), 1, {}))
-    assert schema["json_schema"]["schema"] == action.model_json_schema()
+    assert schema["json_schema"]["schema"] == json.loads(schema_of(action))
     assert schema["json_schema"]["strict"] is False
     formats = {asked.agent: asked.body.get("response_format") for asked in others}
     assert formats == {"miner-02": None, "miner-03": {"type": "json_object"}}
@@ -191,13 +192,17 @@ def test_a_time_out_is_the_models_own(opened: Store) -> None:
 
 
 def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
-    """No answer is given before all calls that may be under way have come."""
+    """After a model's first answer, none is given before all calls that may be under way have come."""
     under_way = {"alice": 0, "bob": 0}
     most = dict(under_way)
+    answered: set[str] = set()
     all_came = asyncio.Event()
 
     async def completions(request: Request) -> Response:
         model = (await request.json())["model"]
+        if model not in answered:
+            answered.add(model)
+            return completion("{}")
         under_way[model] += 1
         most[model] = max(most[model], under_way[model])
         if most["alice"] >= 2 and most["bob"] >= 5:
@@ -213,7 +218,7 @@ def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
             alice=table(base, more="parallel = 2\ntimeout = 20", model="alice"),
             bob=table(base, more="timeout = 20", model="bob"),
         )
-        played(opened, RunOptions("mining", 10, models="alice*5,bob*5", values={"rounds": 1}))
+        played(opened, RunOptions("mining", 11, models="alice*5,bob*6", values={"rounds": 1}))
     assert most == {"alice": 2, "bob": 5}
 
 
