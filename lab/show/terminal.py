@@ -251,7 +251,9 @@ def picture(rows: Rows, looks: Looks) -> Text:
 
 def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> RenderableType:
     """Return the results and measures of a run as they are printed at its end."""
-    facts = Table.grid(padding=(0, 2))
+    facts = Table.grid(padding=(0, GAP))
+    facts.add_column()
+    facts.add_column(overflow="fold")
     for name in ("run", "world", "turns", "digest", "over", "calls"):
         facts.add_row(Text(name, style="bold"), plain(result[name]))
     looks = looks_of(result["scores"])

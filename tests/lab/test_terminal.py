@@ -32,6 +32,11 @@ def test_no_table_breaks_a_word(opened: Store, cli: Cli, width: int, command: tu
     assert words - empty <= set(narrow.split())
 
 
+def test_the_digest_of_a_run_is_whole_in_a_narrow_terminal(opened: Store, cli: Cli) -> None:
+    shown = cli("run", "mining", "--rounds", "1", env={"COLUMNS": "40"}).stdout
+    assert opened.find("last").digest in "".join(shown.split())
+
+
 SECOND = ("second      22  more", "second       3")
 ROWS = [("first", 1, "a few words"), ("second", 22, "more"), ("second", 3, "")]
 
