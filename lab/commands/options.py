@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand
 
-from engine.worlds import WORLDS, world_named
 from lab.errors import UsageError
 from lab.files import check_path, read_json
 
@@ -77,7 +77,24 @@ ObserverSpec = Annotated[
     ),
 ]
 RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
-WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
+A_WORLD = "WORLDS"
+"""Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""
+
+
+class NamesWorlds(TyperCommand):
+    """A command whose help names the worlds. They are imported only where that help is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
+        """Write the help."""
+        from engine.worlds import WORLDS
+
+        for param in self.params:
+            if isinstance(param, TyperArgument) and param.help:
+                param.help = param.help.replace(A_WORLD, ", ".join(WORLDS))
+        super().format_help(ctx, formatter)
+
+
+WorldName = Annotated[str, typer.Argument(help=A_WORLD)]
 
 
 @contextmanager
@@ -91,6 +108,8 @@ def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
 
 def world_asked(name: str) -> "AnyWorld":
     """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
+    from engine.worlds import world_named
+
     try:
         return world_named(name)
     except ValueError as error:
