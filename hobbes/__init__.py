@@ -5,6 +5,7 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 """
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from lab.errors import LabError, MissingError
     from nodes.journal import Prompt
 
-__all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "open"]
+__all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "__version__", "open"]
 
 MODULES = {"LabError": "lab.errors", "MissingError": "lab.errors", "Prompt": "nodes.journal"}
 """The modules of the names that are not in hobbes.reading."""
@@ -20,6 +21,8 @@ MODULES = {"LabError": "lab.errors", "MissingError": "lab.errors", "Prompt": "no
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
     """Import a name when it is first asked for: the command `hobbes` is in this package and need not wait."""
+    if name == "__version__":
+        return version("hobbes")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(MODULES.get(name, "hobbes.reading")), name)

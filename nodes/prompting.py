@@ -21,6 +21,7 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError
 from jinja2.meta import find_undeclared_variables
 from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import BaseModel
 
 from engine.record import Json, JsonObject
 from engine.world import AnyWorld, Config, Setting, settle
@@ -152,6 +153,14 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
         yield _observer_file(world, folder, lang)
 
 
+def rules_known(world: AnyWorld) -> frozenset[str]:
+    """Return the rules that the prompts of this checkout mark; a test plays each of them."""
+    folders = {folder_of(world.name, variant) for variant in variants(world)}
+    folders |= {_above(folder) for folder in folders}
+    texts = (file.read_text(encoding="utf-8", errors="replace") for at in folders for file in at.glob("*.md"))
+    return frozenset(name for text in texts for name in rules_of(text))
+
+
 def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
     """Yield the files in prompts/<world>/ that variants of a language share."""
     yield from sorted((ROOT / world.name).glob(f"*.{lang}.md"))
@@ -166,14 +175,26 @@ def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
     """Render what an observer that is a model is told."""
     file = _observer_file(world, folder, lang)
-    ruling = one_line_json(world.observer.ruling(()).model_json_schema()) if world.observer else ""
+    ruling = schema_of(world.observer.ruling(())) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
     return _render(name_of(file), _template(_read(file, values)), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
     """Return the JSON schema of an answer in a setting, as compact JSON."""
-    return one_line_json(world.action(setting).model_json_schema())
+    return schema_of(world.action(setting))
+
+
+def schema_of(model: type[BaseModel]) -> str:
+    """Return a model's JSON schema as compact JSON, without the titles, which only repeat the names."""
+    return one_line_json(_without_titles(model.model_json_schema()))
+
+
+def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
+    if isinstance(schema, dict):
+        said = ((name, value) for name, value in schema.items() if name != "title" or isinstance(value, dict))
+        return {name: _without_titles(value) for name, value in said}
+    return [_without_titles(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
@@ -210,6 +231,19 @@ def one_line_json(value: Json) -> str:
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in RULE.finditer(template))
+
+
+def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
+    """Yield the tokens of each placeholder and each tag of a template: line, kind (as Jinja has it), text."""
+    tokens: list[tuple[int, str, str]] = []
+    for token in _JINJA.lex(source):
+        match token[1]:
+            case "variable_begin" | "block_begin":
+                tokens = []
+            case "variable_end" | "block_end":
+                yield tokens
+            case _:
+                tokens.append(token)
 
 
 def approximate_tokens(text: str) -> int:
@@ -302,7 +336,7 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
     text = _INCLUDE.sub(
         lambda found: _read(_shared(world, file.parent, found["name"]), known), _read(file, known)
     )
-    if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
+    if _reads_files(text):
         shared = name_of(_above(file.parent))
         raise PromptError(
             f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
@@ -322,15 +356,27 @@ def _read(file: Path, known: Collection[str]) -> str:
     except UnicodeDecodeError as error:
         raise PromptError(f"{name_of(file)}: not UTF-8 at byte {error.start}") from error
     try:
-        _JINJA.compile(text)
+        unknown = sorted(_placeholders(text) - set(known))
     except TemplateSyntaxError as error:
         raise PromptError(f"{name_of(file)}, line {error.lineno}: {_first_line(error)}") from error
-    unknown = sorted(find_undeclared_variables(_JINJA.parse(text)) - set(known))
     if unknown:
         raise PromptError(
             f"{name_of(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
         )
     return text
+
+
+@lru_cache(maxsize=64)
+def _placeholders(text: str) -> frozenset[str]:
+    """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
+    _template(text)
+    return frozenset(find_undeclared_variables(_JINJA.parse(text)))
+
+
+@lru_cache(maxsize=64)
+def _reads_files(text: str) -> bool:
+    """Return whether a template would read further files when it is rendered."""
+    return any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends)))
 
 
 def _check_turn(prompts: PromptSet) -> None:
@@ -424,8 +470,9 @@ def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
 
 def _vocabulary(template: str) -> set[str]:
     """Return what a template must have in every language: its placeholders and marked rules."""
-    placeholders = find_undeclared_variables(_JINJA.parse(template))
-    return {f"placeholder {name}" for name in placeholders} | {f"rule {name}" for name in rules_of(template)}
+    return {f"placeholder {name}" for name in _placeholders(template)} | {
+        f"rule {name}" for name in rules_of(template)
+    }
 
 
 def name_of(file: Path) -> str:

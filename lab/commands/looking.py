@@ -49,8 +49,12 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         list[str] | None, typer.Option(help="list the events of this type; may be repeated")
     ] = None,
     of: Annotated[
-        str | None,
-        typer.Option("--agent", envvar="HOBBES_AGENT", help="only what this agent did or what names it"),
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            envvar="HOBBES_AGENT",
+            help="only what this agent did or what names it; may be repeated",
+        ),
     ] = None,
     grep: Annotated[
         str | None,
@@ -76,7 +80,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
         if turn is None:
-            search = searching.search_for(store, found, event or (), of, grep)
+            search = searching.search_for(store, found, event or (), of or (), grep)
             if event or grep is not None:
                 matches = searching.found(store, found, search)
                 if as_json:
@@ -84,11 +88,11 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
                 else:
                     cards.show_found(matches, search.pattern, looks_in(store, found))
             elif as_json:
-                print_json(tracing.overview(store, found, of))
+                print_json(tracing.overview(store, found, search.agents))
             else:
-                cards.show_overview(tracing.turns_so_far(store, found, of), looks_in(store, found))
+                cards.show_overview(tracing.turns_so_far(store, found, search.agents), looks_in(store, found))
             return
-        if event or of is not None or grep is not None:
+        if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
         if agent is None:
             shown: Any = tracing.turn_card(store, found, turn)
@@ -169,7 +173,8 @@ def view(
 ) -> None:
     """Serve all runs as web pages on this machine.
 
-    The page of a run that is being played updates by itself.
+    The page of a run that is being played updates by itself. If other machines can reach --host, the pages
+    need the token in the printed address.
 
     Example: hobbes view
     """

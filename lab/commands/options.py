@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand
 
+from lab.commands import completion
 from lab.errors import UsageError
 from lab.files import check_path, read_json
 
@@ -59,6 +60,7 @@ Model = Annotated[
     str | None,
     typer.Option(
         callback=not_empty,
+        autocompletion=completion.models,
         help="openai:NAME, policy:NAME?noise=0.1, a name in the models file, or SPEC*N,SPEC*N",
     ),
 ]
@@ -68,7 +70,9 @@ ModelsFile = Annotated[
         "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
     ),
 ]
-Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
+Prompts = Annotated[
+    str | None, typer.Option(callback=not_empty, autocompletion=completion.variants, help=VARIANT)
+]
 Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
 ObserverSpec = Annotated[
     str | None,
@@ -76,7 +80,12 @@ ObserverSpec = Annotated[
         callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
     ),
 ]
-RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
+RunName = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=completion.runs, help="a run's id, a unique prefix of it, its name, or `last`"
+    ),
+]
 A_WORLD = "WORLDS"
 """Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""
 
@@ -94,7 +103,9 @@ class NamesWorlds(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-WorldName = Annotated[str, typer.Argument(help=A_WORLD)]
+_WORLD = typer.Argument(autocompletion=completion.worlds, help=A_WORLD)
+WorldName = Annotated[str, _WORLD]
+AnyWorldName = Annotated[str | None, _WORLD]
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lab.commands import completion
 from lab.commands.options import (
     A_WORLD,
     ENV,
@@ -59,7 +60,9 @@ MaxSeconds = Annotated[
 
 @app.command(context_settings=ENV, cls=NamesWorlds)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
-    world: Annotated[str, typer.Argument(help=f"{A_WORLD}, or a FILE.toml")],
+    world: Annotated[
+        str, typer.Argument(autocompletion=completion.worlds, help=f"{A_WORLD}, or a FILE.toml")
+    ],
     agents: Agents = None,
     rounds: Rounds = None,
     seed: Seed = None,

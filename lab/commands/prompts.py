@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from lab.commands import completion
 from lab.commands.options import (
-    A_WORLD,
     ENV,
     HOME,
     VARIANT,
     Agents,
+    AnyWorldName,
     AsJson,
     Home,
     Model,
@@ -32,27 +33,27 @@ app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
 )
 
-Variant = Annotated[str, typer.Argument(help=VARIANT)]
+Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=ENV)
-def prompts_list(as_json: AsJson = False) -> None:
-    """List the prompt variants of each world: their languages, and how much their advice gives away.
+@app.command("list", context_settings=ENV, cls=NamesWorlds)
+def prompts_list(world: AnyWorldName = None, as_json: AsJson = False) -> None:
+    """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
-    Example: hobbes prompts list
+    Example: hobbes prompts list mining
     """
     from engine.worlds import WORLDS
     from lab.show.terminal import OUT, print_json, table
     from nodes.prompting import about, languages, variants
 
     found = {
-        name: {
-            variant: {"languages": languages(name, variant), "advice": None, "about": None}
-            | about(name, variant)
-            for variant in variants(world)
+        one.name: {
+            variant: {"languages": languages(one.name, variant), "advice": None, "about": None}
+            | about(one.name, variant)
+            for variant in variants(one)
         }
-        for name, world in WORLDS.items()
+        for one in ([world_asked(world)] if world else WORLDS.values())
     }
     if as_json:
         print_json(found)
@@ -97,7 +98,10 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None, typer.Option(help="an agent, or observer; by default the first agent")
     ] = None,
     run: Annotated[
-        str | None, typer.Option(help="take state and memories from this run, and its settings")
+        str | None,
+        typer.Option(
+            autocompletion=completion.runs, help="take state and memories from this run, and its settings"
+        ),
     ] = None,
     agents: Agents = None,
     rounds: Rounds = None,
@@ -172,8 +176,8 @@ def prompts_diff(
 
 @app.command("check", context_settings=ENV, cls=NamesWorlds)
 def prompts_check(
-    world: Annotated[str | None, typer.Argument(help=A_WORLD)] = None,
-    variant: Annotated[str | None, typer.Argument(help=VARIANT)] = None,
+    world: AnyWorldName = None,
+    variant: Annotated[str | None, typer.Argument(autocompletion=completion.variants, help=VARIANT)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the prompt files for mistakes.
@@ -190,20 +194,21 @@ def prompts_check(
     from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
-    problems: list[str] = []
     checked: list[str] = []
-    warnings: dict[str, None] = {}  # each one once, although variants share files
+    # Each one once, although variants share files, and a difference of languages shows in both.
+    problems: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for one in [world_asked(world)] if world else WORLDS.values():
         for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
                 try:
-                    problems += check_prompts(one, load_prompts(one, name, lang))
+                    problems |= dict.fromkeys(check_prompts(one, load_prompts(one, name, lang)))
                     warnings |= dict.fromkeys(prompt_warnings(one, name, lang))
                 except PromptError as error:
-                    problems.append(str(error))
+                    problems[str(error)] = None
     if as_json:
-        print_json({"checked": checked, "problems": problems, "warnings": list(warnings)})
+        print_json({"checked": checked, "problems": list(problems), "warnings": list(warnings)})
     else:
         for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
             OUT.print(plain(line), soft_wrap=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lab.commands import completion
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.errors import LabError
 
@@ -17,7 +18,9 @@ app = typer.Typer()
 
 @app.command(context_settings=ENV)
 def replay(
-    run: Annotated[str, typer.Argument(help="a run, or a cassette: FILE.json.gz")],
+    run: Annotated[
+        str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.json.gz")
+    ],
     reread: Annotated[
         bool, typer.Option(help="apply the current reading and rules to the recorded answers")
     ] = False,

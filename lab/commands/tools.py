@@ -1,14 +1,16 @@
 """The commands that need no recorded run: `worlds`, `step`, `tournament`, `serve`, `doctor`, `models`."""
 
+import json
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from lab.commands.options import (
-    A_WORLD,
     ENV,
     HOME,
+    AnyWorldName,
     AsJson,
     Home,
     ModelsFile,
@@ -23,9 +25,7 @@ app = typer.Typer()
 
 
 @app.command(context_settings=ENV, cls=NamesWorlds)
-def worlds(
-    world: Annotated[str | None, typer.Argument(help=A_WORLD)] = None, as_json: AsJson = False
-) -> None:
+def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
 
     Example: hobbes worlds mining
@@ -132,14 +132,14 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
     Example: hobbes doctor
     """
     from lab.play.modelsfile import read_models
-    from lab.show.terminal import OUT, json_text, print_json
+    from lab.show.terminal import OUT, plain, print_json
     from lab.wire.doctor import examine
 
     found = examine(home, read_models(home, models))
     if as_json:
         print_json(found)
     else:
-        OUT.print(json_text(found))
+        OUT.print(plain("\n".join(_of_doctor(found))))
     servers = [found["server"], *(model["server"] for model in found["models"].values())]
     if any(server.startswith("does not answer") for server in servers) or not found["home_writable"]:
         sys.exit(1)
@@ -147,14 +147,14 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
 
 @app.command("models", context_settings=ENV)
 def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
-    """List the models of the models file: server, key variable, limits and price.
+    """List the models of the models file: server, key variable, parameters, limits and price.
 
     It shows whether each key is set, but never a key, and asks no server.
 
     Example: hobbes models --models models.toml
     """
     from lab.play.modelsfile import FILE, described, read_models
-    from lab.show.terminal import OUT, print_json, table
+    from lab.show.terminal import OUT, plain, print_json, table
 
     found = described(read_models(home, models))
     if as_json:
@@ -163,11 +163,27 @@ def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = 
         for name, one in found.items():
             OUT.print(table("", (name, ""), _of_model(one)))
     else:
-        OUT.print(f"there is no {home / FILE}; docs/models.md says what to write into it")
+        file = models or home / FILE
+        what = f"{file} has no models" if file.exists() else f"there is no {file}"
+        OUT.print(plain(f"{what}; docs/models.md says what to write into it"))
+
+
+def _of_doctor(found: dict[str, Any]) -> Iterator[str]:
+    """Yield what the doctor found, line by line."""
+    for name, value in found.items():
+        if name == "models":
+            for model, state in value.items():
+                yield f"model {model}: {state['server']}; base_url: {state['base_url']}; key: {state['key']}"
+        elif isinstance(value, dict):
+            yield f"{name}: {', '.join(f'{inner} {said}' for inner, said in value.items())}"
+        else:
+            yield f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
 
 
 def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what there is to say about a model, as rows of two cells."""
+    from nodes.models import SENT
+
     limits = (
         f"{model['parallel']} at once",
         f"{model['timeout']:g} seconds each",
@@ -178,10 +194,16 @@ def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
         ),
     )
     price = model.get("price")
+    parameters = [
+        f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name in (*SENT, "extra_body", "response_format")
+        if (value := model.get(name)) not in (None, {})
+    ]
     return [
         ("model", model["model"]),
         ("base URL", model.get("base_url", "that of OPENAI_BASE_URL, or OpenAI's own")),
         ("key", f"{model['key']} ({'set' if model['key_set'] else 'not set'})" if model["key"] else "none"),
+        ("parameters", ", ".join(parameters)),
         ("limits", ", ".join(limits)),
         ("price", f"${price['input']:g} in, ${price['output']:g} out per million tokens" if price else "-"),
     ]

@@ -45,6 +45,9 @@ HOBBES = version("hobbes")
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
+LOCK_SECONDS = 0.2
+"""How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
+
 RESERVED = {"last", "compare"}
 """Names that no run may have: `last` is the newest run, and `/compare` is a page of `hobbes view`."""
 
@@ -436,13 +439,10 @@ class Store:
             found.setdefault(row["agent"], []).append(self._as_call(row))
         return found
 
-    def answers(self, run: str, turn: int, agent: str | None = None) -> list[tuple[str, str, str]]:
+    def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
         """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
-        sql = (
-            "select agent, answer, reasoning from calls where run = ? and turn = ?"
-            " and agent = coalesce(?, agent) order by agent, attempt"
-        )
-        return self.db.conn.execute(sql, [run, turn, agent]).fetchall()
+        sql = "select agent, answer, reasoning from calls where run = ? and turn = ? order by agent, attempt"
+        return self.db.conn.execute(sql, [run, turn]).fetchall()
 
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""
@@ -629,10 +629,21 @@ class Store:
         """Lock a run against other processes; the lock is released when this process ends."""
         lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
         try:
-            with lock.acquire(timeout=0):
+            with lock.acquire(timeout=LOCK_SECONDS):
                 yield
         except Timeout as error:
             raise LabError(f"run {run} is being played by another process; wait for it to end") from error
+
+    def is_played(self, run: str) -> bool:
+        """Return whether a process is playing a run now."""
+        lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
+        try:
+            with lock.acquire(timeout=0):
+                return False
+        except Timeout:
+            return True
+        except OSError:  # in a read-only home
+            return False
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The commands, as people and scripts meet them."""
 
-import asyncio
 import json
 import os
 import re
@@ -507,9 +506,9 @@ def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store,
 def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
     together = Barrier(6, timeout=60)
 
-    async def checkpointed(home: Path) -> None:
+    def checkpointed(home: Path) -> None:
         together.wait()
-        async with checkpoints(home / "checkpoints.db"):
+        with checkpoints(home / "checkpoints.db"):
             pass
 
     def recorded(home: Path) -> None:
@@ -521,7 +520,7 @@ def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
         for k in range(8):
             home = tmp_path / str(k)
             list(pool.map(recorded, [home] * 6))
-            list(pool.map(lambda home: asyncio.run(checkpointed(home)), [home] * 6))
+            list(pool.map(checkpointed, [home] * 6))
 
 
 def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(
@@ -642,6 +641,21 @@ def test_migrating_twice_changes_nothing(home: Path) -> None:
             return found.db.schema
 
     assert schema() == schema()
+
+
+def test_prompts_list_lists_those_of_one_world(cli: Cli) -> None:
+    every = json.loads(cli("prompts", "list", "--json").stdout)
+    assert json.loads(cli("prompts", "list", "trust", "--json").stdout) == {"trust": every["trust"]}
+    assert "mining, nations, trust" in str(refused(cli, "prompts", "list", "chess"))
+
+
+@pytest.mark.parametrize("asked", [("--observer", "human"), ("--set", "observer=human")])
+def test_an_observer_where_the_world_has_none_names_the_worlds_that_have_one(
+    cli: Cli, asked: tuple[str, str]
+) -> None:
+    for command in (["run", "mining"], ["prompts", "render", "nations"]):
+        said = str(refused(cli, *command, *asked))
+        assert said == f"{command[-1]} has no observer; worlds with one: trust"
 
 
 def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
