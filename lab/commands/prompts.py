@@ -4,9 +4,7 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from engine.worlds import WORLDS
 from lab.commands import completion
 from lab.commands.options import (
     ENV,
@@ -17,6 +15,7 @@ from lab.commands.options import (
     AsJson,
     Home,
     Model,
+    NamesWorlds,
     ObserverSpec,
     Prompts,
     Rounds,
@@ -29,7 +28,6 @@ from lab.commands.options import (
     world_asked,
 )
 from lab.errors import UsageError
-from lab.show.terminal import ERR, OUT, card, plain, print_json, table
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
@@ -39,12 +37,14 @@ Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=ENV)
+@app.command("list", context_settings=ENV, cls=NamesWorlds)
 def prompts_list(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
     Example: hobbes prompts list mining
     """
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, print_json, table
     from nodes.prompting import about, languages, variants
 
     found = {
@@ -66,13 +66,14 @@ def prompts_list(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
 
 
-@app.command("show", context_settings=ENV)
+@app.command("show", context_settings=ENV, cls=NamesWorlds)
 def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
     """Show the templates of a variant, with their includes inserted.
 
     Example: hobbes prompts show mining guided
     """
     from lab.play.rendering import prompts_for
+    from lab.show.terminal import OUT, card, plain, print_json
 
     prompts = prompts_for(world_asked(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
@@ -89,7 +90,7 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
         )
 
 
-@app.command("render", context_settings=ENV)
+@app.command("render", context_settings=ENV, cls=NamesWorlds)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
@@ -126,8 +127,11 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
+    from rich.text import Text
+
     from lab.play.modelsfile import read_models
     from lab.play.rendering import render_in_run, render_new
+    from lab.show.terminal import ERR, print_json
     from nodes.prompting import approximate_tokens
 
     who = agent or world_asked(world).names(1)[0]
@@ -150,7 +154,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
         print(text)  # noqa: T201  rich would wrap it
 
 
-@app.command("diff", context_settings=ENV)
+@app.command("diff", context_settings=ENV, cls=NamesWorlds)
 def prompts_diff(
     world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
 ) -> None:
@@ -160,6 +164,7 @@ def prompts_diff(
     """
     from lab.play.rendering import prompts_for
     from lab.proof.replaying import diff_of
+    from lab.show.terminal import OUT, plain, print_json
 
     ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
@@ -169,7 +174,7 @@ def prompts_diff(
         OUT.print(plain("".join(diffs.values())), soft_wrap=True)
 
 
-@app.command("check", context_settings=ENV)
+@app.command("check", context_settings=ENV, cls=NamesWorlds)
 def prompts_check(
     world: AnyWorldName = None,
     variant: Annotated[str | None, typer.Argument(autocompletion=completion.variants, help=VARIANT)] = None,
@@ -182,6 +187,10 @@ def prompts_check(
 
     Example: hobbes prompts check mining guided
     """
+    from rich.text import Text
+
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, plain, print_json
     from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
