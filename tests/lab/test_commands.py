@@ -290,10 +290,8 @@ def test_wrong_usage_is_one_line_that_says_what_to_do(cli: Cli, arguments: list[
 
 
 def test_an_address_of_another_machine_is_reported_in_one_line(cli: Cli) -> None:
-    for host in ("::1", "203.0.113.9"):
-        assert "choose another --host, an IPv4 address of this machine" in str(
-            refused(cli, "view", "--host", host)
-        )
+    message = str(refused(cli, "view", "--host", "203.0.113.9"))
+    assert "choose another --host, an address of this machine" in message
 
 
 def test_a_turn_that_was_never_played_is_reported(cli: Cli) -> None:
