@@ -6,7 +6,6 @@ written by agents is not trusted: it reaches a prompt only inside the view, whic
 last one. docs/prompts.md describes both for people who edit prompts.
 """
 
-import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
-from engine.record import Json, JsonObject, canonical, sha256
+from engine.record import Json, JsonObject, canonical, compact, sha256
 from engine.world import AnyWorld, Config, Setting, settle
 
 ROOT = Path(__file__).parents[1] / "prompts"
@@ -249,8 +248,7 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
 
 def one_line_json(value: Json) -> str:
     r"""Return compact JSON on one line for every reader: U+0085, U+2028 and the like become \uXXXX."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", compact(value))
 
 
 def rules_of(template: str) -> tuple[str, ...]:

@@ -1,19 +1,17 @@
 """The commands that play a run: `run`, `resume`, `fork`, `answer`."""
 
-import asyncio
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from engine.worlds import WORLDS
 from lab.commands import completion
 from lab.commands.options import (
+    A_WORLD,
     ENV,
     HOME,
     Agents,
@@ -22,6 +20,7 @@ from lab.commands.options import (
     Lang,
     Model,
     ModelsFile,
+    NamesWorlds,
     ObserverSpec,
     Prompts,
     Rounds,
@@ -34,7 +33,6 @@ from lab.commands.options import (
 )
 from lab.errors import HaltedRunError, UsageError
 from lab.files import read_text
-from lab.show.terminal import ERR, OUT, picture, print_json, summary, table
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -64,11 +62,10 @@ MaxSeconds = Annotated[
 ]
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, cls=NamesWorlds)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: Annotated[
-        str,
-        typer.Argument(autocompletion=completion.worlds, help=f"{', '.join(WORLDS)}, or a FILE.toml"),
+        str, typer.Argument(autocompletion=completion.worlds, help=f"{A_WORLD}, or a FILE.toml")
     ],
     agents: Agents = None,
     rounds: Rounds = None,
@@ -91,7 +88,10 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
+    from rich.text import Text
+
     from lab.play.playing import begin
+    from lab.show.terminal import ERR
     from nodes.caps import Caps
 
     values = settings_asked(settings, rounds=rounds, observer=observer)
@@ -164,8 +164,11 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes fork baseline --turn 20 --set immunity=20
     """
+    from rich.text import Text
+
     from lab.play.forking import ForkOptions
     from lab.play.forking import fork as forked
+    from lab.show.terminal import ERR, print_json
 
     caps: dict[str, Any] = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
     options = ForkOptions(
@@ -180,22 +183,16 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
                 forked(store, found, replace(options, name=names[n % len(names)]), limits, models)
                 for n in range(times or 1)
             ]
-        results: list[Any] = []
+        results: list[dict[str, Any]] | None = [] if times else None
+        tainted = []
         try:
-            tainted = [
-                _fork_played(store, one, results.append if times else print_json, as_json=as_json)
-                for one in forks
-            ]
+            for one in forks:
+                ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
+                tainted.append(_play(store, one, as_json=as_json, results=results))
         finally:
-            if as_json and times:
+            if as_json and results is not None:
                 print_json(results)
         _exit(tainted=any(tainted))
-
-
-def _fork_played(store: "Store", run: "Run", tell: Callable[[Any], None], *, as_json: bool) -> bool:
-    """Play a fork; return whether it is tainted."""
-    ERR.print(Text(f"run {run.id}, forked from {run.parent} at turn {run.forked_at}"))
-    return _play(store, run, as_json=as_json, tell=tell)
 
 
 def _answers_asked(answers: Iterable[str]) -> dict[str, str]:
@@ -232,8 +229,11 @@ def answer(
 
     Example: hobbes answer last --answer @answer.json
     """
+    from rich.text import Text
+
     from lab.play import answering
     from lab.play.playing import keep_answer
+    from lab.show.terminal import ERR
 
     run, told = answering.told_options([run, *context.args])  # an option may stand before the run
     if told and whole is not None:
@@ -265,14 +265,20 @@ def _exit(*, tainted: bool) -> None:
         sys.exit(1)
 
 
-def _play(store: "Store", run: "Run", *, as_json: bool, tell: Callable[[Any], None] = print_json) -> bool:
+def _play(store: "Store", run: "Run", *, as_json: bool, results: list[dict[str, Any]] | None = None) -> bool:
     """Play a run with a progress bar until it ends or asks a person, and print the result.
 
-    Return whether the run is tainted. `tell` takes the result as JSON.
+    Return whether the run is tainted. With `results`, the result as JSON is added there, not printed.
     """
+    import asyncio
+
+    from rich.text import Text
+
     from lab.play.playing import go_on
+    from lab.show.terminal import ERR, OUT, picture, print_json, summary
     from lab.show.watching import watched
 
+    tell = print_json if results is None else results.append
     try:
         with watched(run) as watch:
             asyncio.run(go_on(store, run, watch.on_turn, watch.on_meter))
@@ -310,8 +316,11 @@ def _play(store: "Store", run: "Run", *, as_json: bool, tell: Callable[[Any], No
 
 def _show_question(store: "Store", run: "Run") -> None:
     """Show what a waiting run asks, and how to answer."""
+    from rich.text import Text
+
     from lab.play.answering import asked_form, columns_and_rows, options, waiting
     from lab.play.forms import hint
+    from lab.show.terminal import OUT, table
 
     OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(waiting(run))))
     rows = [

@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from engine.worlds import WORLDS
 from lab.commands import completion
 from lab.commands.options import (
     ENV,
@@ -18,6 +16,7 @@ from lab.commands.options import (
     AsJson,
     Home,
     Model,
+    NamesWorlds,
     ObserverSpec,
     Prompts,
     Rounds,
@@ -30,7 +29,6 @@ from lab.commands.options import (
     world_asked,
 )
 from lab.errors import UsageError
-from lab.show.terminal import ERR, OUT, card, percent, plain, print_json, table
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
@@ -40,7 +38,7 @@ Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=ENV)
+@app.command("list", context_settings=ENV, cls=NamesWorlds)
 def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson = False) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
@@ -50,7 +48,9 @@ def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson 
 
     Example: hobbes prompts list mining
     """
+    from engine.worlds import WORLDS
     from lab.proof.recorded_prompts import listed
+    from lab.show.terminal import OUT, print_json, table
 
     worlds = [world_asked(world)] if world else list(WORLDS.values())
     with opened(home) as store:
@@ -80,13 +80,14 @@ def _how_many(recorded: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(recorded)}, {changed} changed" if changed else str(len(recorded))
 
 
-@app.command("show", context_settings=ENV)
+@app.command("show", context_settings=ENV, cls=NamesWorlds)
 def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
     """Show the templates of a variant, with their includes inserted.
 
     Example: hobbes prompts show mining guided
     """
     from lab.play.rendering import prompts_for
+    from lab.show.terminal import OUT, card, plain, print_json
 
     prompts = prompts_for(world_asked(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
@@ -103,7 +104,7 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
         )
 
 
-@app.command("render", context_settings=ENV)
+@app.command("render", context_settings=ENV, cls=NamesWorlds)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
@@ -141,8 +142,11 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
+    from rich.text import Text
+
     from lab.play.modelsfile import read_models
     from lab.play.rendering import render_in_run, render_new
+    from lab.show.terminal import ERR, percent, print_json, table
     from nodes.prompting import approximate_tokens, sections
 
     who = agent or world_asked(world).names(1)[0]
@@ -176,7 +180,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     ERR.print(Text(f"about {percent(share)} of the prompt is the same for all agents and turns"))
 
 
-@app.command("diff", context_settings=ENV)
+@app.command("diff", context_settings=ENV, cls=NamesWorlds)
 def prompts_diff(
     world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
 ) -> None:
@@ -186,6 +190,7 @@ def prompts_diff(
     """
     from lab.play.rendering import prompts_for
     from lab.proof.replaying import diff_of
+    from lab.show.terminal import OUT, plain, print_json
 
     ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
@@ -195,7 +200,7 @@ def prompts_diff(
         OUT.print(plain("".join(diffs.values())), soft_wrap=True)
 
 
-@app.command("check", context_settings=ENV)
+@app.command("check", context_settings=ENV, cls=NamesWorlds)
 def prompts_check(
     world: AnyWorldName = None,
     variant: Annotated[str | None, typer.Argument(autocompletion=completion.variants, help=VARIANT)] = None,
@@ -208,6 +213,10 @@ def prompts_check(
 
     Example: hobbes prompts check mining guided
     """
+    from rich.text import Text
+
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, plain, print_json
     from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 

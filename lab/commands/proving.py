@@ -1,17 +1,14 @@
 """The commands that prove a run: `replay` and `verify`."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
 from lab.commands import completion
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.errors import HaltedRunError, LabError, UsageError
-from lab.show.terminal import OUT, plain, print_json
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -41,6 +38,10 @@ def replay(
 
     Example: hobbes replay last
     """
+    from rich.text import Text
+
+    from lab.show.terminal import OUT, plain, print_json
+
     if run.endswith(".json.gz"):
         if reread:
             raise UsageError("--reread needs a run; a cassette is always read by the current code")
@@ -87,7 +88,10 @@ def _reread_run(store: "Store", run: "Run") -> dict[str, Any]:
 
 def _show_reread(result: dict[str, Any]) -> None:
     """Print which decisions change, with the diffs of the first ones."""
+    from rich.text import Text
+
     from lab.proof.replaying import diff_of, pretty
+    from lab.show.terminal import OUT, plain
 
     decisions = result["decisions"]
     if not decisions:
@@ -105,6 +109,8 @@ def _show_reread(result: dict[str, Any]) -> None:
 
 
 def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str, Any]:
+    import asyncio
+
     from lab.proof.replaying import replay_run
 
     run.check_versions(rules=not reread)
@@ -156,7 +162,10 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes verify last
     """
+    from rich.text import Text
+
     from lab.proof.verifying import faults
+    from lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
