@@ -14,7 +14,7 @@ from lab.show.tracing import agent_card, reasoning_of
 from lab.store.database import LoggedTurn, read_store, usual_home
 from lab.store.database import Run as StoredRun
 from lab.store.history import logged, state_before
-from lab.store.tables import RunTable, table_of
+from lab.store.tables import table_of
 from nodes.journal import Prompt
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ class Run:
     @cached_property
     def calls(self) -> list[Json]:
         """All calls, also those that failed: the rows of the table `calls` (docs/data.md, Exports)."""
-        return self._table("calls").rows
+        with self._store.as_of_now():
+            return list(table_of(self._store, self._stored, "calls").rows)
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return a table of the run as a DataFrame (docs/data.md, Exports). JSON columns hold values.
@@ -152,13 +153,10 @@ class Run:
             import pandas as pd  # noqa: PLC0415  it is optional
         except ImportError as error:
             raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
-        table = self._table(name)
-        frame = pd.DataFrame(list(table.values()), columns=list(table.columns))
-        return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
-
-    def _table(self, name: str) -> RunTable:
         with self._store.as_of_now():
-            return table_of(self._store, self._stored, name)
+            table = table_of(self._store, self._stored, name)
+            frame = pd.DataFrame(list(table.values()), columns=list(table.columns))
+        return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
 
     def __repr__(self) -> str:
         return f"<hobbes run {self.id}: {self.world}, {self._stored.turns} turns, {self.status}>"

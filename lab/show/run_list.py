@@ -24,7 +24,7 @@ def show(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
 def _row(run: Mapping[str, Any]) -> list[Any]:
     """Return the cells of a run."""
     return [
-        run["id"],
+        run["id"] or "?",
         run["name"],
         run["world"],
         "tainted" if run["tainted"] else run["status"],

@@ -1,13 +1,15 @@
 """A stored run as the values of its world, which measures and pages read."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from engine.memory import Memory
 from engine.reflection import REPORTS
 from engine.world import Played
-from lab.errors import MissingError
+from lab.errors import DamagedError, MissingError
 from lab.store.database import LoggedTurn, Run, Store
+from lab.store.rows import damaged
 
 
 def history(store: Store, run: Run) -> list[Played[Any, Any]]:
@@ -22,28 +24,56 @@ def history(store: Store, run: Run) -> list[Played[Any, Any]]:
 
 def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state
     """Return a stored turn as the values of its world; `before` is the state at its start."""
-    world, record = run.world, turn.record
+    record = turn.record
     return Played(
         before,
-        intents={agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
-        after=world.load(run.setting, record.state),
+        intents=intents_of(run, turn),
+        after=state_after(run, turn),
         events=record.events,
         draws=record.draws,
     )
 
 
+def state_after(run: Run, turn: LoggedTurn) -> Any:  # noqa: ANN401  a world's own state
+    """Return the world's state after a stored turn; raise DamagedError if it cannot be read."""
+    try:
+        return run.world.load(run.setting, turn.record.state)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _damage(run, turn, "state", error) from error
+
+
+def intents_of(run: Run, turn: LoggedTurn) -> dict[str, Any]:
+    """Return the intents of a stored turn; raise DamagedError if they cannot be read."""
+    try:
+        return {agent: run.world.intent.from_json(told) for agent, told in turn.record.intents.items()}
+    except ValueError as error:
+        raise _damage(run, turn, "intents", error) from error
+
+
+def _damage(run: Run, turn: LoggedTurn, part: str, error: Exception) -> DamagedError:
+    """Return the error for a part of a record that its world cannot read."""
+    where = f", turn {turn.turn}"
+    return damaged(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
+
+
 def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield each stored turn's number with the scores after it."""
-    for turn in store.turns(run.id):
-        yield turn.turn, run.world.scores(run.world.load(run.setting, turn.record.state))
+    """Yield each stored turn's number with the scores after it, which are empty where they are damaged."""
+    for number, turn in store.readable_turns(run.id):
+        yield number, store.if_readable(partial(_scores_after, run, turn), {}) if turn else {}
+
+
+def _scores_after(run: Run, turn: LoggedTurn) -> Mapping[str, int]:
+    return run.world.scores(state_after(run, turn))
 
 
 def logged(store: Store, run: Run, number: int) -> LoggedTurn:
     """Return a stored turn; raise MissingError, with the turns that there are, if there is no such turn."""
-    turn = next(store.turns(run.id, number), None) if 0 <= number < run.turns else None
-    if turn is None or turn.turn != number:
+    if not 0 <= number < run.turns:
         there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
         raise MissingError(f"run {run.id} has no turn {number}; {there}")
+    turn = next(store.turns(run.id, number), None)
+    if turn is None or turn.turn != number:
+        raise damaged(run.id, f", turn {number}", "the table turns is damaged: it does not have this turn")
     return turn
 
 
@@ -56,7 +86,7 @@ def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a
     """Return the world's state at the start of a turn."""
     if number == 0:
         return first_of(run)
-    return run.world.load(run.setting, logged(store, run, number - 1).record.state)
+    return state_after(run, logged(store, run, number - 1))
 
 
 def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:

@@ -1,0 +1,77 @@
+"""Seals: hashes of rows when they were written, which detect a later change of any column."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.record import canonical, sha256
+
+CALL_COLUMNS = (
+    "run",
+    "turn",
+    "agent",
+    "attempt",
+    "question",
+    "tries",
+    "outcome",
+    "found_as",
+    "model",
+    "player",
+    "system",
+    "prompt",
+    "answer",
+    "reasoning",
+    "error",
+    "tokens_in",
+    "tokens_out",
+    "milliseconds",
+    "arrived",
+)
+"""The columns of a call that its seal covers, in the order in which they are hashed."""
+
+RUN_COLUMNS = (
+    "id",
+    "world",
+    "config",
+    "agents",
+    "seed",
+    "models",
+    "model_settings",
+    "prompts",
+    "lang",
+    "system_template",
+    "turn_template",
+    "answer_schema",
+    "observer_text",
+    "started",
+    "record_version",
+    "rules_version",
+    "hobbes",
+)
+"""The columns of a run that never change, and that its seal covers."""
+
+
+LATER = ("model_settings", "player")
+"""Columns that earlier rows were sealed without; they are empty there."""
+
+SEAL = 16
+"""Characters of the seal of one column."""
+
+
+def sealed(row: Mapping[str, Any]) -> str:
+    """Return the seal of a row: a hash of its values when it was written.
+
+    It detects a later change of any column, unless the seal was rewritten, too.
+    """
+    values = (repr(value) if isinstance(value, bytes) else value for value in row.values())  # bytes: damage
+    return sha256(canonical(list(values)))
+
+
+def later_if_set(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that the seal of a row covers: those added later only where they are not empty."""
+    return {column: value for column, value in row.items() if column not in LATER or value is not None}
+
+
+def sealed_by_column(row: Mapping[str, Any]) -> str:
+    """Return a seal that also shows which column was changed later: JSON, the seal of each column."""
+    covered = later_if_set(row)
+    return canonical({column: sealed({column: value})[:SEAL] for column, value in covered.items()})
