@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 import weakref
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from lab.errors import MissingError
+from lab.errors import DamagedError, MissingError
 from lab.show.tracing import agent_card, reasoning_of
 from lab.store.database import LoggedTurn, read_store, usual_home
 from lab.store.database import Run as StoredRun
@@ -58,8 +59,14 @@ class Home:
         self.close()
 
     def runs(self) -> "list[Run]":
-        """Return all runs, the newest first."""
-        return [self.run(about["id"]) for about in self._store.runs()]
+        """Return all runs, the newest first. A run that is damaged is left out, with a warning."""
+        found = []
+        for about in self._store.runs():
+            try:
+                found.append(self.run(about["id"]))
+            except DamagedError as error:
+                warnings.warn(str(error), stacklevel=2)
+        return found
 
     def run(self, reference: str = "last") -> "Run":
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.

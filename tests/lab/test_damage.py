@@ -1,16 +1,18 @@
 """Each column of each table is damaged in turn: what is readable is shown, and the damage is named."""
 
 import asyncio
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from starlette.testclient import TestClient
 
+import hobbes
 from engine.record import Json
 from lab.errors import LabError
 from lab.play.playing import RunOptions, begin, go_on
@@ -143,3 +145,69 @@ def test_damage_of_any_column_is_named(table: str, small: Home, home: Path, tmp_
             names |= {f"table {table}"} if column in ADDRESSES else set()
             names |= {"was changed after"} if column == "seal" else set()
             assert any(name in "".join(said) for name in names), (column, value, said)
+
+
+def test_what_can_be_shown_is_shown_and_what_cannot_is_an_error(small: Home, home: Path, cli: Cli) -> None:
+    assert spoil(small, home, "runs", "scores", "x")
+    listed = cli("runs", "--json")
+    assert [run["scores"] for run in json.loads(listed.stdout)] == [None, None]
+    assert listed.exit_code == 0
+    assert "the column runs.scores is damaged: it is not JSON" in listed.stderr
+    assert spoil(small, home, "runs", "config", '{"rounds": -1}')
+    assert cli("runs").exit_code == 0
+    shown = cli("trace", WHOLE)
+    assert shown.exit_code == 1
+    assert "cannot be read by hobbes" in str(shown.exception)
+    assert "rounds" in str(shown.exception)
+
+
+def test_a_record_of_another_shape_hides_its_turn_alone(small: Home, home: Path, cli: Cli) -> None:
+    with closing(sqlite3.connect(small.path / "runs.db")) as db:
+        (text,) = db.execute("select record from turns where turn = 1").fetchone()
+    record = json.loads(text)
+    others: list[dict[str, Any]] = [
+        {**record, "intents": {"A": 7}},
+        {**record, "drops": [{"code": []}]},
+        {"state": {}},
+    ]
+    for other in others:
+        assert spoil(small, home, "turns", "record", json.dumps(other))
+        turns = cli("trace", WHOLE)
+        assert turns.exit_code == 0
+        assert [line.split()[1:] == ["damaged"] for line in turns.stdout.splitlines()] == [True, False, False]
+        assert "turn 0: the column turns.record is damaged" in turns.stderr
+        card = json.loads(cli("trace", WHOLE, "0", "--json").stdout)
+        assert card["damaged"]
+        assert card["calls"]
+        assert json.loads(cli("trace", WHOLE, "1", "--json").stdout)["agents"], "the next turn is shown"
+
+
+def test_a_state_that_its_world_cannot_have_is_damage_and_no_bug(small: Home, home: Path, cli: Cli) -> None:
+    with closing(sqlite3.connect(small.path / "runs.db")) as db:
+        (text,) = db.execute("select record from turns where turn = 0").fetchone()
+    record = json.loads(text)
+    record["state"]["gold"] = {}
+    assert spoil(small, home, "turns", "record", json.dumps(record))
+    for command in (("trace", WHOLE, "0"), ("trace", WHOLE, "1", small.agent), ("export", WHOLE)):
+        result = cli(*command)
+        assert isinstance(result.exception, LabError | SystemExit | None), result.exception
+        assert "turn 0" in result.stderr + str(result.exception)
+
+
+def test_a_run_is_resumed_whatever_stands_in_its_checkpoints(small: Home, home: Path, cli: Cli) -> None:
+    shutil.copytree(small.path, home)
+    with closing(sqlite3.connect(home / "checkpoints.db")) as db:
+        for (column,) in db.execute("select name from pragma_table_info('checkpoints')").fetchall():
+            if column not in {"thread_id", "checkpoint_ns", "checkpoint_id"}:
+                changed = db.execute(f"update checkpoints set {column} = 'x'")  # noqa: S608  names are ours
+                assert changed.rowcount
+        db.commit()
+    result = cli("resume", STOPPED)
+    assert (result.exit_code, result.stderr.count("damaged")) == (0, 0)
+    assert cli("verify", STOPPED).exit_code == 0
+
+
+def test_the_python_api_leaves_out_a_damaged_run_with_a_warning(small: Home, home: Path) -> None:
+    assert spoil(small, home, "runs", "models", "x")
+    with hobbes.open(home) as reader, pytest.warns(UserWarning, match=r"the column runs\.models is damaged"):
+        assert reader.runs() == []
