@@ -19,6 +19,7 @@ from rich.progress import track
 
 from engine.record import sha256
 from lab.errors import LabError, UsageError
+from lab.files import check_path
 from lab.show.terminal import ERR
 from lab.store.database import Run, Store
 from lab.store.tables import TABLES, RunTable, table_of
@@ -36,7 +37,7 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     The folder appears only when it is complete. What an export that was killed has left there is removed.
     Raise UsageError if the folder exists, LabError if it cannot be written.
     """
-    if to.exists():
+    if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another folder with --to")
     begins = f".hobbes-{sha256(to.name)[:12]}-"  # a name of its own might be too long
     try:
@@ -48,6 +49,10 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
             folder.mkdir()
             written = _write(store, run, form, folder)
             folder.rename(to)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(
+            f"{to} lies in something that is not a folder; choose another one with --to"
+        ) from error
     except OSError as error:
         raise LabError(f"cannot write {to}: {error.strerror}; choose another folder with --to") from error
     return written

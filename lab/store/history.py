@@ -1,6 +1,6 @@
 """A stored run as the values of its world, which measures and pages read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -56,9 +56,19 @@ def _damage(run: Run, turn: LoggedTurn, part: str, error: Exception) -> DamagedE
     return damaged(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
 
 
-def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield each stored turn's number with the scores after it, which are empty where they are damaged."""
-    for number, turn in store.readable_turns(run.id):
+def scores(
+    store: Store, run: Run, turns: Iterable[int] | None = None
+) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """Yield each stored turn's number with the scores after it; of all turns, or of those that are named.
+
+    Where a turn is damaged, there are no scores.
+    """
+    found: Iterable[tuple[int, LoggedTurn | None]]
+    if turns is None:
+        found = store.readable_turns(run.id)
+    else:
+        found = ((number, store.if_readable(partial(logged, store, run, number), None)) for number in turns)
+    for number, turn in found:
         yield number, store.if_readable(partial(_scores_after, run, turn), {}) if turn else {}
 
 
