@@ -202,7 +202,7 @@ def _outcome(data: Mapping[str, Any]) -> str:
 
 def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
     """Return a table of calls, one per row."""
-    return table(title, tuple(calls[0]), [list(call.values()) for call in calls], looks)
+    return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)
 
 
 def _rejections_and_corrections(data: Mapping[str, Any]) -> RenderableType:

@@ -182,6 +182,14 @@ def test_a_record_of_another_shape_hides_its_turn_alone(small: Home, home: Path,
         assert json.loads(cli("trace", WHOLE, "1", "--json").stdout)["agents"], "the next turn is shown"
 
 
+def test_a_run_that_claims_more_turns_than_it_has_is_shown(small: Home, home: Path, cli: Cli) -> None:
+    assert spoil(small, home, "runs", "turns", 7)
+    for command in (("trace", WHOLE, "5"), ("export", WHOLE, "--format", "html")):
+        shown = cli(*command)
+        assert shown.exit_code == 0, command
+        assert "turn 5: the table turns is damaged" in shown.stderr
+
+
 def test_a_state_that_its_world_cannot_have_is_damage_and_no_bug(small: Home, home: Path, cli: Cli) -> None:
     with closing(sqlite3.connect(small.path / "runs.db")) as db:
         (text,) = db.execute("select record from turns where turn = 0").fetchone()
