@@ -3,6 +3,7 @@
 import json
 import operator
 import os
+import warnings
 import weakref
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,12 +11,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from lab.errors import MissingError
+from lab.errors import DamagedError, MissingError
 from lab.show.tracing import agent_card, reasoning_of
 from lab.store.database import LoggedTurn, read_store, usual_home
 from lab.store.database import Run as StoredRun
 from lab.store.history import logged, state_before
-from lab.store.tables import RunTable, table_of
+from lab.store.tables import table_of
 from nodes.journal import Prompt
 
 if TYPE_CHECKING:
@@ -59,8 +60,14 @@ class Home:
         self.close()
 
     def runs(self) -> "list[Run]":
-        """Return all runs, the newest first."""
-        return [self.run(about["id"]) for about in self._store.runs()]
+        """Return all runs, the newest first. A run that is damaged is left out, with a warning."""
+        found = []
+        for about in self._store.runs():
+            try:
+                found.append(self.run(about["id"]))
+            except DamagedError as error:
+                warnings.warn(str(error), stacklevel=2)
+        return found
 
     def run(self, reference: str = "last") -> "Run":
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
@@ -149,7 +156,8 @@ class Run:
     @cached_property
     def calls(self) -> list[Json]:
         """All calls, also those that failed: the rows of the table `calls` (docs/data.md, Exports)."""
-        return self._table("calls").rows
+        with self._store.as_of_now():
+            return list(table_of(self._store, self._stored, "calls").rows)
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return a table of the run as a DataFrame (docs/data.md, Exports). JSON columns hold values.
@@ -160,13 +168,10 @@ class Run:
             import pandas as pd  # noqa: PLC0415  it is optional
         except ImportError as error:
             raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
-        table = self._table(name)
-        frame = pd.DataFrame(list(table.values()), columns=list(table.columns))
-        return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
-
-    def _table(self, name: str) -> RunTable:
         with self._store.as_of_now():
-            return table_of(self._store, self._stored, name)
+            table = table_of(self._store, self._stored, name)
+            frame = pd.DataFrame(list(table.values()), columns=list(table.columns))
+        return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
 
     def __repr__(self) -> str:
         return f"<hobbes run {self.id}: {self.world}, {self._stored.turns} turns, {self.status}>"

@@ -86,7 +86,7 @@ def test_events_of_one_type_have_their_turn(reader: hobbes.Home) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_a_frame(opened: Store, reader: hobbes.Home, name: str) -> None:
     frame, table = reader.run().table(name), table_of(opened, opened.find("last"), name)
-    assert (list(frame.columns), len(frame)) == (list(table.columns), len(table.rows))
+    assert (list(frame.columns), len(frame)) == (list(table.columns), len(list(table.rows)))
     assert [str(frame[column].dtype) for column in table.columns if table.columns[column] is int] == [
         "Int64" for kind in table.columns.values() if kind is int
     ]

@@ -90,7 +90,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             elif as_json:
                 print_json(tracing.overview(store, found, search.agents))
             else:
-                cards.show_overview(tracing.turns_so_far(store, found, search.agents), looks_in(store, found))
+                turns = tracing.turns_so_far(store, found, search.agents)
+                cards.show_overview(turns, found.turns, looks_in(store, found))
             return
         if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
@@ -98,12 +99,13 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             shown: Any = tracing.turn_card(store, found, turn)
         else:
             shown = tracing.agent_card(store, found, turn, agent)
-        after, looks = state_before(store, found, min(turn + 1, found.turns)), looks_in(store, found)
+        looks, last = looks_in(store, found), min(turn + 1, found.turns)
+        after = store.if_readable(lambda: found.world.picture(state_before(store, found, last)), ())
     if as_json:
         print_json(shown)
     elif agent is None:
         cards.show_turn(shown, looks)
-        OUT.print(picture(found.world.picture(after), words_of(found, looks)))
+        OUT.print(picture(after, words_of(found, looks)))
     else:
         cards.show_card(shown, looks)
 

@@ -110,11 +110,19 @@ AnyWorldName = Annotated[str | None, _WORLD]
 
 @contextmanager
 def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
-    """Open the run database of a home folder; without `writes`, only to read it."""
+    """Open the run database of a home folder; without `writes`, only to read it.
+
+    At the end, each damage that was left out is printed on stderr.
+    """
+    from lab.show.terminal import ERR, plain
     from lab.store.database import open_store
 
     with open_store(home, writes=writes) as opened:
-        yield opened
+        try:
+            yield opened
+        finally:
+            for line in opened.damage_lines():
+                ERR.print(plain(f"hobbes: {line}"), soft_wrap=True)
 
 
 def world_asked(name: str) -> "AnyWorld":

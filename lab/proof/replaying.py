@@ -17,7 +17,7 @@ from engine.turn import Layer, TurnRecord
 from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import HaltedRunError
-from lab.store.database import LoggedTurn, Run, Store
+from lab.store.database import Run, Store
 from nodes.halted import HaltedError
 from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Prompt
 from nodes.players import RunPlayers
@@ -52,7 +52,7 @@ class ReplayJournal:
         self._store = store
         self._run = run
         self._reread = reread
-        self._turns: Mapping[int, LoggedTurn] = {turn.turn: turn for turn in store.turns(run.id)}
+        self._turns = store.turns(run.id)
         self._calls: dict[int, dict[str, list[Call]]] = {}
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
@@ -88,9 +88,10 @@ class ReplayJournal:
         """Compare the record of a turn with the recorded one."""
         if self._reread:
             return
-        if turn not in self._turns:
+        recorded = next(self._turns, None)
+        if recorded is None or recorded.turn != turn:
             raise DivergedError(turn, "", "engine", "the turn was not recorded\n")
-        difference = first_differing_part(self._turns[turn].record, record)
+        difference = first_differing_part(recorded.record, record)
         if difference is not None:
             raise DivergedError(turn, difference.agent, difference.layer, difference.diff)
 

@@ -19,19 +19,11 @@ from engine.world import OBSERVER
 from lab.errors import LabError
 from lab.play.ending import ending
 from lab.proof.replaying import first_differing_part
-from lab.store.database import (
-    CALL_COLUMNS,
-    RUN_COLUMNS,
-    STATUSES,
-    LoggedTurn,
-    Run,
-    Store,
-    seal_of,
-    sealed_by_column,
-)
+from lab.store.database import STATUSES, LoggedTurn, Run, Store
 from lab.store.history import first_of
 from lab.store.journal import rows_of
 from lab.store.schema import TEMPLATES
+from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
 from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call
 from nodes.reading import read
@@ -126,9 +118,10 @@ def _broken_seal(store: Store, run: Run) -> Iterator[str]:
     for column in {**seals, **now}:
         if seals.get(column) != now.get(column):
             yield f"the column runs.{column} was changed after the run had begun"
-    for way in (row, *json.loads(row["earlier"] or "[]")):
+    stored = store.stored_row("runs", row)
+    for way in (row, *(stored["earlier"] or ())):
         for column in TEMPLATES:
-            if sha256(store.text(way[column])) != way[column]:
+            if sha256(store.text_of(stored, column, way[column])) != way[column]:
                 yield f"the text of runs.{column} is not the one that the run began with"
 
 
@@ -201,7 +194,7 @@ def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
         if row["seal"] != seal_of(row):
             yield f"the call of {who}, was changed after it had been written"
         for column in ("system", "prompt"):
-            if sha256(store.text(row[column])) != row[column]:
+            if sha256(store.text(store.stored_row("calls", row), column)) != row[column]:
                 yield f"the {column} text of {who}, is not the one that was sent"
 
 

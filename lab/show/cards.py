@@ -21,15 +21,22 @@ from lab.store.database import Decision, LoggedTurn
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
 
+DAMAGED = "damaged"
+"""What is said of a turn whose record cannot be read."""
+
 MOST_DEEDS = 8
 """How many pairs of agents are listed for each type of event in a turn."""
 
 
-def show_overview(turns: Iterable[tuple[int, LoggedTurn | None, Sequence[Decision]]], looks: Looks) -> None:
+def show_overview(
+    turns: Iterable[tuple[int, LoggedTurn | None, Sequence[Decision]]], completed: int, looks: Looks
+) -> None:
     """Print a run: for each turn who did what to whom, the number of other events, and failed calls."""
     for number, turn, decided in turns:
-        record = turn.record if turn else None
-        parts = [*_happened(record.events, looks), *_refused(record)] if record else [Text(UNFINISHED)]
+        if turn:
+            parts = [*_happened(turn.record.events, looks), *_refused(turn.record)]
+        else:
+            parts = [Text(DAMAGED if number < completed else UNFINISHED)]
         failed = Counter(decision.outcome for decision in decided if decision.failed)
         if failed:
             parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
@@ -110,7 +117,8 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
     """Print a turn: its agents, events, calls, arithmetic and reports; only the calls before its end."""
     title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
-        OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
+        why = "has a damaged record; its calls" if "damaged" in turn else "has not finished; its calls so far"
+        OUT.print(Text(f"{title} {why}:", style="bold"))
         OUT.print(_calls("", all_calls(turn), looks))
         return
     columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning")
@@ -194,7 +202,7 @@ def _outcome(data: Mapping[str, Any]) -> str:
 
 def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
     """Return a table of calls, one per row."""
-    return table(title, tuple(calls[0]), [list(call.values()) for call in calls], looks)
+    return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)
 
 
 def _rejections_and_corrections(data: Mapping[str, Any]) -> RenderableType:

@@ -8,34 +8,47 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from filelock import FileLock, Timeout
 from rich.progress import track
 
+from engine.record import sha256
 from lab.errors import LabError, UsageError
 from lab.files import check_path
 from lab.show.terminal import ERR
 from lab.store.database import Run, Store
 from lab.store.tables import TABLES, RunTable, table_of
 
+LOCK = "lock"
+"""The file that is locked in the temporary folder of an export while it is written."""
+
+BATCH = 500
+"""How many rows of a Parquet file are written, and later read, at a time."""
+
 
 def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     """Write a run into a new folder, and return the number of rows or pages of each file.
 
-    The folder appears only when it is complete. Raise UsageError if it exists, LabError if it cannot be
-    written.
+    The folder appears only when it is complete. What an export that was killed has left there is removed.
+    Raise UsageError if the folder exists, LabError if it cannot be written.
     """
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another folder with --to")
+    begins = f".hobbes-{sha256(to.name)[:12]}-"  # a name of its own might be too long
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=to.parent, prefix=".hobbes-") as made:
+        for left in to.parent.glob(f"{begins}*"):
+            _remove_if_left(left)
+        with tempfile.TemporaryDirectory(dir=to.parent, prefix=begins) as made, FileLock(Path(made) / LOCK):
             folder = Path(made) / "export"
             folder.mkdir()
             written = _write(store, run, form, folder)
-            shutil.move(folder, to)
+            folder.rename(to)
     except (FileExistsError, NotADirectoryError) as error:
         raise UsageError(
             f"{to} lies in something that is not a folder; choose another one with --to"
@@ -43,6 +56,15 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     except OSError as error:
         raise LabError(f"cannot write {to}: {error.strerror}; choose another folder with --to") from error
     return written
+
+
+def _remove_if_left(folder: Path) -> None:
+    """Remove the temporary folder of an export, unless a process still writes into it."""
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            shutil.rmtree(folder)
+    except Timeout:
+        return
 
 
 def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
@@ -55,37 +77,48 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     for name in track(TABLES, "exporting", console=ERR, transient=True):
         table = table_of(store, run, name)
         path = folder / f"{table.name}.{form}"
-        WRITERS[form](path, table)
-        written[path.name] = len(table.rows)
+        written[path.name] = WRITERS[form](path, table)
     return written
 
 
-def _write_jsonl(path: Path, table: RunTable) -> None:
-    """Write one JSON object per line; columns of JSON are written as values."""
+def _write_jsonl(path: Path, table: RunTable) -> int:
+    """Write one JSON object per line, and return their number; columns of JSON are written as values."""
+    number = 0
     with path.open("w", encoding="utf-8") as file:
         for row in table.values():
+            number += 1
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return number
 
 
-def _write_csv(path: Path, table: RunTable) -> None:
-    """Write a header and one line per row; unknown values are empty."""
+def _write_csv(path: Path, table: RunTable) -> int:
+    """Write a header and one line per row, and return the number of rows; unknown values are empty."""
+    number = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, table.columns)
         writer.writeheader()
-        writer.writerows(table.rows)
+        for row in table.rows:
+            number += 1
+            writer.writerow(row)
+    return number
 
 
-def _write_parquet(path: Path, table: RunTable) -> None:
-    """Write typed columns."""
+def _write_parquet(path: Path, table: RunTable) -> int:
+    """Write typed columns, some rows at a time, and return the number of rows."""
     import pyarrow as pa  # noqa: PLC0415  slow to import, and only this format needs it
     import pyarrow.parquet  # noqa: PLC0415
 
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     schema = pa.schema([(column, types[kind]) for column, kind in table.columns.items()])
-    pyarrow.parquet.write_table(pa.Table.from_pylist(table.rows, schema), path)
+    number = 0
+    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
+        while rows := list(islice(table.rows, BATCH)):
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+            number += len(rows)
+    return number
 
 
-WRITERS: dict[str, Callable[[Path, RunTable], None]] = {
+WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
     "jsonl": _write_jsonl,
     "csv": _write_csv,
     "parquet": _write_parquet,
@@ -94,19 +127,23 @@ WRITERS: dict[str, Callable[[Path, RunTable], None]] = {
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     """Write the pages of a run, its turns and its agents' turns as files that link to each other."""
-    from lab.show.pages import Pages  # noqa: PLC0415  slow to import, because of matplotlib
+    from lab.show.pages import Kept, Pages  # noqa: PLC0415  slow to import, because of matplotlib
 
-    decisions = store.decisions(run.id)
+    decisions = [decision for decision in store.decisions(run.id) if decision.turn <= run.turns]
     turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not be finished
     addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
     addresses += [(decision.turn, decision.agent) for decision in decisions]
+    addresses.sort()  # so that the pages of a turn follow one another
+    kept = Kept()
     for address in track(addresses, "exporting", console=ERR, transient=True):
         up = "../" * len(address)
-        pages = Pages(store, lambda _, *to, up=up: quote(f"{up}{_file(to)}"), live=False)
+        pages = Pages(store, lambda _, *to, up=up: quote(f"{up}{_file(to)}"), live=False, kept=kept)
         show = (pages.run, pages.turn, pages.agent)[len(address)]
         path = folder / _file(address)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(show(run, *address), encoding="utf-8")
+        path.write_text(
+            store.if_readable(partial(show, run, *address), "") or pages.damaged(), encoding="utf-8"
+        )
     return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions)}
 
 

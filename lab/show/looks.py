@@ -5,6 +5,7 @@ They follow from the agent's place among the agents of its run, and are decided 
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine.world import OBSERVER
@@ -69,8 +70,21 @@ def looks_in(store: "Store", run: "Run") -> dict[str, Look]:
     looks = looks_of(run.setting.agents)
     for turn, name, *_ in store.decisions(run.id):
         if name not in looks and name != OBSERVER:
-            looks[name] = looks[run.world.owner(state_before(store, run, turn), name)]
+            state = (
+                store.if_readable(partial(state_before, store, run, turn), None)
+                if turn <= run.turns
+                else None
+            )
+            looks[name] = _like_its_owner(run, state, name, looks)
     return looks
+
+
+def _like_its_owner(run: "Run", state: Any, actor: str, looks: Looks) -> Look:  # noqa: ANN401  a world's own state
+    """Return the look of an actor's owner; a look of its own if damage gave the run an actor too many."""
+    try:
+        return looks[run.world.owner(state, actor)]
+    except (LookupError, AttributeError):
+        return Look(len(looks))
 
 
 def looks_now(run: "Run", state: Any) -> dict[str, Look]:  # noqa: ANN401  a world's own state

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -25,12 +25,14 @@ from lab.proof.comparing import beside, compare, moves
 from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
-from lab.show.looks import PALETTE, looks_in, looks_of, words_of
+from lab.show.looks import PALETTE, Looks, looks_in, looks_of, words_of
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
 from lab.show.tracing import (
+    FullTurn,
     agent_card,
     all_calls,
     changed_in_memory,
+    full_turn,
     overview,
     turn_card,
 )
@@ -156,22 +158,39 @@ def part(name: str, *values: object) -> str:
     return str(getattr(parts, name)(*values))
 
 
+@dataclass(slots=True)
+class Kept:
+    """What several pages of a run show, so that it is read once: looks, who was asked when, the last turn."""
+
+    looks: Looks | None = None
+    asked: dict[str, list[int]] | None = None
+    turn: tuple[int, FullTurn | None] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Pages:
     """The pages of the runs in a home folder.
 
     `link` returns the URL of a page from run, turn and agent; without arguments, that of the list of runs.
     `live` pages are served: they link to the list of runs, reload while their run is being played, and list
-    only a part of its turns.
+    only a part of its turns. `kept` is of one run, which does not change meanwhile.
     """
 
     store: Store
     link: Callable[..., str]
     live: bool
+    kept: Kept = field(default_factory=Kept)
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
-        shown = {"reload": None, "link": self.link, "live": self.live, "looks": {}, **values}
+        shown = {
+            "reload": None,
+            "link": self.link,
+            "live": self.live,
+            "looks": {},
+            "damage": self.store.damage_lines(),
+            **values,
+        }
         return _environment().get_template(name).render(**shown)
 
     def runs(self) -> str:
@@ -197,7 +216,7 @@ class Pages:
         result = self.store.result(run)
         failed = [result["failures"]["by_turn"].get(turn, 0) for turn in range(run.turns)]
         by_turn = dict(scores(self.store, run, sampled(run.turns)))
-        looks = looks_in(self.store, run)
+        looks = self._looks(run)
         played = self.live and first is None and run.status not in AT_REST and self.store.is_played(run.id)
         return self._page(
             "run.html",
@@ -220,8 +239,8 @@ class Pages:
 
     def turn(self, run: Run, number: int) -> str:
         """Return the page of a turn: agents, the world before and after, events, draws, calls."""
-        card = turn_card(self.store, run, number)
-        looks = looks_in(self.store, run)
+        card = turn_card(self.store, run, number, self._full_turn)
+        looks = self._looks(run)
         pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
         before, after = painted(words_of(run, looks), *pictures)
         return self._page(
@@ -236,8 +255,8 @@ class Pages:
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
-        card = agent_card(self.store, run, number, agent)
-        asked = [d.turn for d in self.store.decisions(run.id) if d.agent == agent]
+        card = agent_card(self.store, run, number, agent, self._full_turn)
+        asked = self._asked(run)[agent]
         at = asked.index(number)
         return self._page(
             "agent.html",
@@ -245,8 +264,12 @@ class Pages:
             card=card,
             near=asked[max(at - 1, 0) : at + 2],
             changed=changed_in_memory(card) if "intent" in card else {},
-            looks=looks_in(self.store, run),
+            looks=self._looks(run),
         )
+
+    def damaged(self) -> str:
+        """Return the page in place of one that damage hides: what is damaged."""
+        return self._page("damaged.html")
 
     def compare(self, a: Run, b: Run) -> str:
         """Return the page of two runs side by side."""
@@ -258,6 +281,26 @@ class Pages:
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
         )
 
+    def _looks(self, run: Run) -> Looks:
+        """Return the look of everybody who was asked in a run."""
+        if self.kept.looks is None:
+            self.kept.looks = looks_in(self.store, run)
+        return self.kept.looks
+
+    def _asked(self, run: Run) -> dict[str, list[int]]:
+        """Return the turns in which each agent was asked."""
+        if self.kept.asked is None:
+            self.kept.asked = {}
+            for decision in self.store.decisions(run.id):
+                self.kept.asked.setdefault(decision.agent, []).append(decision.turn)
+        return self.kept.asked
+
+    def _full_turn(self, store: Store, run: Run, number: int) -> FullTurn | None:
+        """Return a turn as `full_turn` does."""
+        if self.kept.turn is None or self.kept.turn[0] != number:
+            self.kept.turn = number, full_turn(store, run, number)
+        return self.kept.turn[1]
+
     def _picture(self, run: Run, number: int) -> Rows:
         """Return the picture of the world at the start of a turn."""
-        return run.world.picture(state_before(self.store, run, number))
+        return self.store.if_readable(lambda: run.world.picture(state_before(self.store, run, number)), ())

@@ -1,18 +1,19 @@
 """`hobbes trace`: a run, a turn, or one agent's turn as a card."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from engine.memory import EMPTY_MEMORY
+from engine.memory import EMPTY_MEMORY, Memory
 from engine.record import MESSAGE, Event, JsonObject
 from engine.turn import question_of
 from engine.world import OBSERVER
-from lab.errors import LabError, MissingError
+from lab.errors import MissingError
 from lab.store.database import Decision, LoggedTurn, Run, Store
-from lab.store.history import logged, memories_before, played_turn, reports, state_before
+from lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
+from lab.store.rows import damaged
 from nodes.journal import Call
 from nodes.reading import deciding
 
@@ -50,7 +51,9 @@ def names_in(store: Store, run: Run) -> set[str]:
 def turns_so_far(
     store: Store, run: Run, agents: Collection[str] = (), first: int = 0
 ) -> Iterator[tuple[int, LoggedTurn | None, list[Decision]]]:
-    """Yield each turn's number from the first, its record (None before its end), and the calls that count.
+    """Yield each turn's number from the first, its record (see below), and the calls that count.
+
+    The record is None before the end of the turn, or if it is damaged.
 
     With agents, they are their calls, and the record holds only what is their own or names one of them.
     """
@@ -59,9 +62,8 @@ def turns_so_far(
         if decision.turn >= first and (not agents or decision.agent in agents):
             decided.setdefault(decision.turn, []).append(decision)
     last = first - 1
-    for turn in store.turns(run.id, first):
-        last = turn.turn
-        yield last, _of(turn, agents) if agents else turn, decided.get(last, [])
+    for last, turn in store.readable_turns(run.id, first):
+        yield last, _of(turn, agents) if turn and agents else turn, decided.get(last, [])
     yield from ((number, None, decided[number]) for number in sorted(decided) if number > last)
 
 
@@ -126,46 +128,84 @@ def _line(number: int, turn: LoggedTurn | None, decided: list[Decision], names: 
     }
 
 
-def turn_card(store: Store, run: Run, number: int) -> Card:
-    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only."""
-    if number == run.turns and (begun := _all_ended(store, run, number)):
-        return {"run": run.id, "turn": number, **NOTHING, "calls": begun}
-    turn = logged(store, run, number)
-    arithmetic, told = _arithmetic(store, run, turn), turn.record.to_json()
+@dataclass(frozen=True, slots=True)
+class FullTurn:
+    """A completed turn with what is known from the turn before it, and each agent's figures after it.
+
+    `before` is the state at the start of the turn, None if that is damaged; then there are no figures.
+    """
+
+    turn: LoggedTurn
+    before: Any
+    memories: Mapping[str, Memory]
+    arithmetic: Arithmetic
+
+
+def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
+    """Return a completed turn; None if it has calls only: it has not ended, or its record is damaged."""
+    if number == run.turns and store.attempts(run.id, number, note=store.leave_out):
+        return None
+    turn = store.if_readable(lambda: logged(store, run, number), None)
+    if turn is None:
+        return None
+    before = store.if_readable(lambda: state_before(store, run, number), None)
+    memories: Mapping[str, Memory] = store.if_readable(lambda: memories_before(store, run, number), {})
+    figures = {} if before is None else run.world.arithmetic(played_turn(run, before, turn))
+    return FullTurn(turn, before, memories, figures)
+
+
+Read: TypeAlias = Callable[[Store, Run, int], FullTurn | None]
+"""Reads a turn as `full_turn` does."""
+
+
+def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Card:
+    """Return a turn: each agent's card, then what happened to all. Without a record, its calls only.
+
+    Only if its record is damaged it has the key `damaged`.
+    """
+    full = read(store, run, number)
+    if full is None:
+        damage = {"damaged": True} if number < run.turns else {}
+        calls = _all_ended(store, run, number)
+        return {"run": run.id, "turn": number, **NOTHING, **damage, "calls": calls}
+    told = full.turn.record.to_json()
     return {
         "run": run.id,
         "turn": number,
-        "agents": [_agent_card(store, run, turn, agent, arithmetic) for agent in turn.record.intents],
+        "agents": [_agent_card(store, run, full, agent) for agent in full.turn.record.intents],
         "calls": _all_ended(store, run, number),
-        "observer": observer_card(store, run, number),
+        "observer": observer_card(store, run, full),
         "events": told["events"],
         "draws": told["draws"],
-        "ledgers": turn.ledgers,
-        "arithmetic": arithmetic,
-        "reports": reports(turn),
-        "digest": turn.digest,
+        "ledgers": full.turn.ledgers,
+        "arithmetic": full.arithmetic,
+        "reports": reports(full.turn),
+        "digest": full.turn.digest,
     }
 
 
 def _all_ended(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
     """Return how each call of a turn ended, by agent."""
-    found = store.attempts(run.id, number).items()
+    found = store.attempts(run.id, number, note=store.leave_out).items()
     return {agent: [_ended(call) for call in calls] for agent, calls in found}
 
 
-def agent_card(store: Store, run: Run, number: int, agent: str) -> Card:
-    """Return all that is known of one agent's turn, or of the observer's; before its end, the calls only."""
-    if number == run.turns and (begun := _call_card(store, run, number, agent)):
-        return {**begun, "drops": [], "mends": []}
-    if agent == OBSERVER and (ruled := observer_card(store, run, number)):
+def agent_card(store: Store, run: Run, number: int, agent: str, read: Read = full_turn) -> Card:
+    """Return all that is known of one agent's turn, or of the observer's; without a record, its calls."""
+    full = read(store, run, number)
+    if full is None:
+        called = _call_card(store, run, number, agent)
+        if called is None:
+            raise MissingError(f"there is no call of {agent!r} in turn {number} of run {run.id}")
+        return {**called, "drops": [], "mends": []}
+    if agent == OBSERVER and (ruled := observer_card(store, run, full)):
         return ruled
-    turn = logged(store, run, number)
-    return _agent_card(store, run, turn, agent, _arithmetic(store, run, turn))
+    return _agent_card(store, run, full, agent)
 
 
 def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
     """Return the call that counts for one agent, or for the observer, with all attempts; None without one."""
-    attempts = store.attempts(run.id, number, agent).get(agent, [])
+    attempts = store.attempts(run.id, number, agent, note=store.leave_out).get(agent, [])
     call = deciding(attempts)
     if call is None:
         return None
@@ -173,37 +213,40 @@ def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
     return {**address, **_told(call), "attempts": [_ended(attempt) for attempt in attempts]}
 
 
-def _agent_card(store: Store, run: Run, turn: LoggedTurn, agent: str, arithmetic: Arithmetic) -> Card:
+def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
     """Return an agent's card of a turn."""
-    number, record = turn.turn, turn.record
+    turn, record = full.turn, full.turn.record
+    number = turn.turn
     if agent not in record.intents:
         raise MissingError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
     called = _call_card(store, run, number, agent)
     if called is None:
-        raise LabError(f"run {run.id} has no answer of {agent} in turn {number}: its record is damaged")
+        raise damaged(
+            run.id, f", turn {number}, {agent}", "the table calls is damaged: it has no call that counts"
+        )
     return {
         **called,
-        "view": run.world.observe(state_before(store, run, number), agent),
+        "view": {} if full.before is None else run.world.observe(full.before, agent),
         "intent": record.intents[agent],
         **_found(turn, agent),
         "events": list(_about([event.to_json() for event in record.events], agent)),
         "draws": [draw.to_json() for draw in record.draws if agent in draw.participants],
-        "arithmetic": arithmetic.get(agent, {}),
-        "memory_before": memories_before(store, run, number).get(agent, EMPTY_MEMORY).to_json(),
+        "arithmetic": full.arithmetic.get(agent, {}),
+        "memory_before": full.memories.get(agent, EMPTY_MEMORY).to_json(),
         "memory_after": record.memories[agent].to_json(),
     }
 
 
-def observer_card(store: Store, run: Run, number: int) -> Card | None:
+def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
     """Return what an observer was asked in a turn and ruled; None if it was asked nothing."""
-    turn = logged(store, run, number)
-    called = _call_card(store, run, number, OBSERVER)
+    turn = full.turn
+    called = _call_card(store, run, turn.turn, OBSERVER)
     if called is None or run.world.observer is None:
         return None
-    intents = {agent: run.world.intent.from_json(intent) for agent, intent in turn.record.intents.items()}
+    intents = intents_of(run, turn)
     return {
         **called,
-        "view": question_of(run.world, state_before(store, run, number), intents),
+        "view": {} if full.before is None else question_of(run.world, full.before, intents),
         **_found(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
     }
@@ -231,11 +274,6 @@ def changed_in_memory(card: Card) -> Card:
 def all_calls(card: Card) -> list[Card]:
     """Return the calls of a turn's card in one list, each with its agent."""
     return [{"agent": agent, **call} for agent, calls in card["calls"].items() for call in calls]
-
-
-def _arithmetic(store: Store, run: Run, turn: LoggedTurn) -> Arithmetic:
-    """Return each agent's figures after a turn, each as a sum to check by hand."""
-    return run.world.arithmetic(played_turn(run, state_before(store, run, turn.turn), turn))
 
 
 def _told(call: Call) -> Card:

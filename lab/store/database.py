@@ -11,16 +11,18 @@ import shlex
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
 from engine.measuring import parts, ratio
@@ -28,16 +30,21 @@ from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
-from lab.errors import LabError, MissingError, UsageError
+from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
+from lab.store.rows import Note, StoredRow, damaged, record_of
 from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
-from lab.store.sqlite import Database, NotFoundError
-from nodes.caps import Caps, Spent
+from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
+from lab.store.sqlite import Database
+from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply
 from nodes.models import Models, ModelSettings, Price
 from nodes.prompting import PromptSet
 from nodes.reading import deciding
+
+T = TypeVar("T")
+D = TypeVar("D")
 
 HOBBES = version("hobbes")
 """The version of this hobbes."""
@@ -78,91 +85,14 @@ def may_be_damage(error: Exception) -> bool:
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
 """SQL for the calls that were answered without a token count."""
 
+MOST_DAMAGE = 20
+"""How many lines say what is damaged."""
+
 UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """Errors of the file system that are not bugs: the user can do something about them."""
 
 
-CALL_COLUMNS = (
-    "run",
-    "turn",
-    "agent",
-    "attempt",
-    "question",
-    "tries",
-    "outcome",
-    "found_as",
-    "model",
-    "player",
-    "system",
-    "prompt",
-    "answer",
-    "reasoning",
-    "error",
-    "tokens_in",
-    "tokens_out",
-    "milliseconds",
-    "arrived",
-)
-"""The columns of a call that its seal covers, in the order in which they are hashed."""
-
-RUN_COLUMNS = (
-    "id",
-    "world",
-    "config",
-    "agents",
-    "seed",
-    "models",
-    "model_settings",
-    "prompts",
-    "lang",
-    "system_template",
-    "turn_template",
-    "answer_schema",
-    "observer_text",
-    "started",
-    "record_version",
-    "rules_version",
-    "hobbes",
-    "parent",
-    "turn",
-    "earlier",
-    "prompts_hash",
-)
-"""The columns of a run that never change, and that its seal covers."""
-
-WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", *TEMPLATES, "observer_text")
-"""The columns of a run that say how its turns are played; a fork may change them from its turn on."""
-
-LATER = ("model_settings", "player", "parent", "turn", "earlier", "prompts_hash")
-"""Columns that earlier rows were sealed without; they are empty there."""
-
-SEAL = 16
-"""Characters of the seal of one column."""
-
-
-def sealed(row: Mapping[str, Any]) -> str:
-    """Return the seal of a row: a hash of its values when it was written.
-
-    It detects a later change of any column, unless the seal was rewritten, too.
-    """
-    return sha256(canonical(list(row.values())))
-
-
-def seal_of(call: Mapping[str, Any]) -> str:
-    """Return the seal of the row of a call."""
-    return sealed(later_if_set({column: call[column] for column in CALL_COLUMNS}))
-
-
-def later_if_set(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that the seal of a row covers: those added later only where they are not empty."""
-    return {column: value for column, value in row.items() if column not in LATER or value is not None}
-
-
-def sealed_by_column(row: Mapping[str, Any]) -> str:
-    """Return a seal that also shows which column was changed later: JSON, the seal of each column."""
-    covered = later_if_set(row)
-    return canonical({column: sealed({column: value})[:SEAL] for column, value in covered.items()})
-
+CAPS = TypeAdapter(Caps)
 
 STATUSES = ("unfinished", "waiting", "halted", "finished")
 """What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
@@ -224,6 +154,8 @@ class Run:
     question: dict[str, Any] | None
     """The question to a person, while the run waits for the answer."""
     versions: Versions
+    damage: tuple[DamagedError, ...] = ()
+    """What cannot be read of the run. It can be shown all the same, but not played, replayed or verified."""
     parent: str | None = None
     """The run that this one was forked from."""
     forked_at: int = 0
@@ -261,6 +193,8 @@ class Run:
 
         Without `rules`, those of the run may be of another version.
         """
+        if self.damage:
+            raise self.damage[0]
         here = Versions(RECORD_VERSION, self.world.rules_version, HOBBES)
         if self.versions.record != here.record or (rules and self.versions.rules != here.rules):
             raise LabError(
@@ -329,6 +263,35 @@ class Store:
     def __init__(self, home: Path, db: Database) -> None:
         self.home = home
         self.db = db
+        self.damage: dict[str, None] = {}
+        """What was damaged and left out, one line each, since the store was opened."""
+        self._kinds: dict[str, dict[str, type]] = {}
+        self.found: list[Run] = []
+        """The runs that were looked up."""
+
+    def leave_out(self, error: DamagedError) -> None:
+        """Go on without something damaged; those who show the rest say so."""
+        self.damage[str(error)] = None
+
+    def damage_lines(self) -> list[str]:
+        """Return what was left out, one line each; if there is much of it, the first lines and the number."""
+        lines = list(self.damage)
+        rest = len(lines) - MOST_DAMAGE
+        return [*lines[:MOST_DAMAGE], *([f"… and {rest} more damaged values"] if rest > 0 else [])]
+
+    def if_readable(self, read: Callable[[], T], otherwise: D) -> T | D:
+        """Return what is read, or something else if it is damaged; the damage is noted."""
+        try:
+            return read()
+        except DamagedError as error:
+            self.leave_out(error)
+            return otherwise
+
+    def stored_row(self, table: str, values: Mapping[str, Any], note: Note | None = None) -> StoredRow:
+        """Return a row of a table, to be read with checks."""
+        if table not in self._kinds:
+            self._kinds[table] = self.db.table(table).columns_dict
+        return StoredRow(table, self._kinds[table], values, note)
 
     def close(self) -> None:
         """Close the database."""
@@ -408,10 +371,15 @@ class Store:
         row = self.db.table("runs").get(parent)
         earlier: list[dict[str, Any]] = json.loads(row["earlier"] or "[]")
         if turn > (earlier[-1]["until"] if earlier else 0):
-            earlier.append({"until": turn, **_plain_way(row)})
-        if earlier and earlier[-1] == {"until": earlier[-1]["until"], **_plain_way(way)}:
+            earlier.append({"until": turn, **self._plain_way(row)})
+        if earlier and earlier[-1] == {"until": earlier[-1]["until"], **self._plain_way(way)}:
             earlier.pop()
         return earlier
+
+    def _plain_way(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of a run that say how it is played, as plain JSON."""
+        row = self.stored_row("runs", values)
+        return {column: row[column] for column in WAY}
 
     def _copy_turns(self, parent: str, turns: int, run: str) -> None:
         """Copy the first turns of a run to its fork. Raise LabError for a call that was changed."""
@@ -461,10 +429,18 @@ class Store:
         self.db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
         return name
 
-    def text(self, name: str) -> str:
-        """Return the text that has this hash."""
-        found: str = self.db.table("texts").get(name)["text"]
-        return found
+    def text(self, row: StoredRow, column: str) -> str:
+        """Return the text whose hash a column holds. If it is missing, that is damage of the row."""
+        return self.text_of(row, column, row[column])
+
+    def text_of(self, row: StoredRow, column: str, name: str) -> str:
+        """Return the text with a hash that a column of a row names. If it is missing, the row is damaged."""
+        text: object
+        (text,) = self.db.execute("select text from texts where hash = ?", [name]).fetchone() or [None]
+        if isinstance(text, str):
+            return text
+        row.leave_out(row.damage(column, "its text is not in the table texts"))
+        return ""
 
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run."""
@@ -479,89 +455,106 @@ class Store:
                 f"there is no run {reference!r} in {self.home}; `{self.command('runs')}` lists them"
             )
         if len(rows) > 1:
-            found = ", ".join(row["id"] for row in rows)
+            found = ", ".join(str(row["id"]) for row in rows)
             raise UsageError(f"{reference!r} matches several runs; write more of the id: {found}")
         return self._as_run(rows[0])
 
-    def _as_run(self, row: Mapping[str, Any]) -> Run:
-        """Return the run of a row; raise LabError if the row cannot be read."""
+    def _as_run(self, values: Mapping[str, Any]) -> Run:
+        """Return the run of a row; raise LabError if what is needed to show it cannot be read."""
+        row = self.stored_row("runs", values)
         try:
-            return self._read_run(row)
-        except (ValueError, LookupError, TypeError, AttributeError, NotFoundError) as error:
-            raise LabError(
-                f"run {row['id']} cannot be read by hobbes {HOBBES}: {error}; "
-                f"it was recorded by hobbes {row['hobbes']}"
+            world = world_named(row["world"])
+            setting = _settled(world, row, row["config"])
+        except ValueError as error:
+            raise DamagedError(
+                f"run {values['id']} cannot be read by hobbes {HOBBES}: {error}; "
+                f"it was recorded by hobbes {values['hobbes']}"
             ) from error
+        found: list[DamagedError] = []
+        run = self._read_run(row, self.stored_row("runs", values, found.append), world, setting)
+        for damage in found:
+            self.leave_out(damage)
+        self.found.append(replace(run, damage=tuple(found)))
+        return self.found[-1]
 
-    def _read_run(self, row: Mapping[str, Any]) -> Run:
-        """Return the run of a row; raise ValueError or NotFoundError if the row cannot be read."""
-        world = world_named(row["world"])
-        agents, seed = json.loads(row["agents"]), row["seed"]
-        if type(row["turns"]) is not int:  # SQLite takes any type in any column
-            raise ValueError(f"turns is {row['turns']!r}, not a whole number")
+    def _read_run(self, row: StoredRow, rest: StoredRow, world: AnyWorld, setting: Setting[Any]) -> Run:
+        """Return a run from its row; the `rest` of it may be damaged."""
         return Run(
             row["id"],
-            row["name"],
+            rest["name"],
             world,
-            *self._way(world, agents, seed, _plain_way(row)),
+            setting,
+            row["models"],
+            rest.made("model_settings", _model_settings) or {},
+            self._prompts(world, rest, rest),
             row["status"],
             row["turns"],
             row["digest"],
-            row["seconds"],
-            Caps(**json.loads(row["caps"] or "{}")),
-            json.loads(row["question"]) if row["question"] else None,
+            rest["seconds"],
+            rest.made("caps", CAPS.validate_python) or NO_CAPS,
+            rest["question"],
             Versions(row["record_version"], row["rules_version"], row["hobbes"]),
-            row["parent"],
-            row["turn"] or 0,
-            tuple(
-                Stretch(one["until"], *self._way(world, agents, seed, one))
-                for one in json.loads(row["earlier"] or "[]")
-            ),
+            (),
+            rest["parent"],
+            rest["turn"] or 0,
+            rest.made("earlier", partial(self._stretches, world, row, rest)) or (),
         )
 
-    def _way(
-        self, world: AnyWorld, agents: list[str], seed: int, told: Mapping[str, Any]
-    ) -> tuple[Setting[Any], dict[str, str], dict[str, ModelSettings], PromptSet]:
-        """Return setting, models, their settings and prompts from the columns of WAY as plain JSON."""
-        former = world.former_settings
-        config = {former.get(name, name): value for name, value in told["config"].items()}
-        system, turn, schema = (self.text(told[column]) for column in TEMPLATES)
-        return (
-            settle(world, agents, seed, config),
-            told["models"],
-            {
-                name: ModelSettings.model_validate(settings)
-                for name, settings in (told["model_settings"] or {}).items()
-            },
-            PromptSet(
-                world.name,
-                told["prompts"],
-                told["lang"],
-                system,
-                turn,
-                schema,
-                told["observer_text"] or "",
-                told["prompts_hash"] or "",
-            ),
-        )
+    def _stretches(
+        self, world: AnyWorld, row: StoredRow, rest: StoredRow, told: list[dict[str, Any]]
+    ) -> tuple[Stretch, ...]:
+        """Return how the first turns of a fork were played. Raise ValueError if that cannot be read."""
+        try:
+            return tuple(
+                Stretch(
+                    one["until"],
+                    _settled(world, row, one["config"]),
+                    one["models"],
+                    _model_settings(one["model_settings"] or {}),
+                    self._prompts(world, rest, one),
+                )
+                for one in told
+            )
+        except LookupError as error:
+            raise ValueError(f"it lacks {error}") from error
+
+    def _prompts(self, world: AnyWorld, row: StoredRow, way: StoredRow | Mapping[str, Any]) -> PromptSet:
+        """Return the prompts of a run's row, or those of its earlier turns."""
+        system, turn, schema = (self.text_of(row, column, way[column]) for column in TEMPLATES)
+        observer, content = way["observer_text"] or "", way["prompts_hash"] or ""
+        return PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
 
     def turns(self, run: str, first: int = 0) -> Iterator[LoggedTurn]:
-        """Yield the stored turns of a run in order; raise LabError at a damaged one."""
-        for row in self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn"):
+        """Yield the stored turns of a run in order; raise DamagedError at a damaged one."""
+        for row in self._turn_rows(run, first):
+            yield _as_turn(row)
+
+    def readable_turns(self, run: str, first: int = 0) -> Iterator[tuple[int, LoggedTurn | None]]:
+        """Yield the number of each stored turn, in order, with the turn; None for a damaged one."""
+        for row in self._turn_rows(run, first):
             try:
-                record, ledgers = TurnRecord.from_json(json.loads(row["record"])), json.loads(row["ledgers"])
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
-                raise LabError(
-                    f"run {run}, turn {row['turn']}: the record is damaged: {type(error).__name__} {error}"
-                ) from error
-            yield LoggedTurn(row["turn"], record, row["record"], row["digest"], ledgers)
+                number: int = row["turn"]
+            except DamagedError as error:
+                self.leave_out(error)
+                continue
+            yield number, self.if_readable(partial(_as_turn, row), None)
+
+    def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
+        """Yield the rows of a run's turns in order."""
+        rows = self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn")
+        return (self.stored_row("turns", row) for row in rows)
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Return the calls of a turn that count, one per agent, sorted by agent."""
         return [call for calls in self.attempts(run, turn, agent).values() if (call := deciding(calls))]
 
-    def attempts(self, run: str, turn: int, agent: str | None = None) -> dict[str, list[Call]]:
-        """Return all calls of a turn by agent, each agent's in the order of their attempts."""
+    def attempts(
+        self, run: str, turn: int, agent: str | None = None, *, note: Note | None = None
+    ) -> dict[str, list[Call]]:
+        """Return all calls of a turn by agent, each agent's in the order of their attempts.
+
+        Raise DamagedError at a damaged one. With `note`, what is damaged is noted and left out.
+        """
         rows = self.db.table("calls").rows_where(
             "run = ? and turn = ? and agent = coalesce(?, agent)",
             [run, turn, agent],
@@ -569,27 +562,40 @@ class Store:
         )
         found: dict[str, list[Call]] = {}
         for row in rows:
-            found.setdefault(row["agent"], []).append(self._as_call(row))
+            stored = self.stored_row("calls", row, note)
+            try:
+                call = self._as_call(stored)
+            except DamagedError as error:
+                stored.leave_out(error)
+            else:
+                found.setdefault(call.address.agent, []).append(call)
         return found
 
     def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
         """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
-        sql = "select agent, answer, reasoning from calls where run = ? and turn = ? order by agent, attempt"
-        return self.db.conn.execute(sql, [run, turn]).fetchall()
+        sql = (
+            "select run, turn, agent, answer, reasoning from calls where run = ? and turn = ?"
+            " order by agent, attempt"
+        )
+        rows = (self.stored_row("calls", row, self.leave_out) for row in self.db.query(sql, [run, turn]))
+        return [(row["agent"], row["answer"], row["reasoning"]) for row in rows]
 
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""
-        sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
-        rows = self.db.conn.execute(sql, [run, turn]).fetchall()
-        return {(number, agent): attempt for number, agent, attempt in rows}
+        sql = (
+            "select run, turn, agent, max(attempt) as attempt from calls where run = ? and turn >= ?"
+            " group by turn, agent"
+        )
+        rows = (self.stored_row("calls", row) for row in self.db.query(sql, [run, turn]))
+        return {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
-    def _as_call(self, row: Mapping[str, Any]) -> Call:
-        """Return the call of a row."""
+    def _as_call(self, row: StoredRow) -> Call:
+        """Return the call of a row; raise DamagedError if it is damaged."""
         outcome = Outcome(row["outcome"])
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
         return Call(
             Address(row["turn"], row["agent"], row["attempt"]),
-            Prompt(self.text(row["system"]), self.text(row["prompt"])),
+            Prompt(self.text(row, "system"), self.text(row, "prompt")),
             Reply(
                 row["answer"],
                 row["model"],
@@ -609,10 +615,7 @@ class Store:
 
     def runs(self) -> list[dict[str, Any]]:
         """Return all runs, the newest first, each as `about` describes it."""
-        return [
-            self.about(row["id"])
-            for row in self.db.table("runs").rows_where(select="id", order_by="rowid desc")
-        ]
+        return [self._about(row) for row in self.db.table("runs").rows_where(order_by="rowid desc")]
 
     def prompts_of_runs(self) -> list[dict[str, Any]]:
         """Return all runs, the newest first: id, name, world, prompts, lang and prompts_hash."""
@@ -620,14 +623,25 @@ class Store:
         return list(self.db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
 
     def about(self, run: str) -> dict[str, Any]:
-        """Return the columns of a run, without its prompt texts, and its failed calls."""
-        row = self.db.table("runs").get(run)
-        columns = (column for column in row if column not in (*TEMPLATES, "observer_text", "earlier"))
-        return {c: _plain_value(c, row[c]) for c in columns} | {"failures": self.failures(run)}
+        """Return the columns of a run, without its prompt texts, and its failed calls.
+
+        A damaged column is None.
+        """
+        return self._about(self.db.table("runs").get(run))
+
+    def _about(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of a run from its row."""
+        row = self.stored_row("runs", values, self.leave_out)
+        told = {c: row.known(c) for c in values if c not in (*TEMPLATES, "observer_text", "earlier")}
+        tainted = told["tainted"]
+        return told | {
+            "tainted": None if tainted is None else bool(tainted),
+            "failures": self.failures(values["id"]),
+        }
 
     def result(self, run: Run) -> dict[str, Any]:
         """Return the results of a run, as `hobbes run --json` prints them."""
-        row = self.db.table("runs").get(run.id)
+        row = self.stored_row("runs", self.db.table("runs").get(run.id), self.leave_out)
         outcomes = self.counts(run.id, "calls", "outcome")
         return {
             "run": run.id,
@@ -636,7 +650,7 @@ class Store:
             "turns": run.turns,
             "digest": run.digest,
             "over": run.status == "finished",
-            "scores": json.loads(row["scores"] or "{}"),
+            "scores": row["scores"] or {},
             "calls": sum(outcomes.values()),
             "outcomes": outcomes,
             "failures": self.failures(run.id),
@@ -665,13 +679,15 @@ class Store:
         }
 
     def decisions(self, run: str) -> list[Decision]:
-        """Return the outcome of the call that counts, for each turn and agent."""
+        """Return the outcome of the call that counts, for each turn and agent; damaged calls are left out."""
         # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
         sql = (
-            "select turn, agent, max(attempt), outcome from calls where run = ?"
+            "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
             " and (question = 1 or outcome in (?, ?)) group by turn, agent"
         )
-        return [Decision(*row) for row in self.db.conn.execute(sql, [run, *sorted(DECISIONS)])]
+        rows = self.db.query(sql, [run, *sorted(DECISIONS)])
+        found = (self.if_readable(partial(_as_decision, self.stored_row("calls", row)), None) for row in rows)
+        return [decision for decision in found if decision]
 
     def answered(self, run: str) -> set[str]:
         """Return the specs of the players that have answered a call of a run."""
@@ -685,10 +701,11 @@ class Store:
     def measures_with_counts(self, run: str) -> list[tuple[str, float | None, int, int]]:
         """Return the measures of the whole run: name, value, number of decisions, number of failed calls."""
         sql = (
-            "select name, value, decisions, failures from measures where run = ? and scope = 'run'"
+            "select run, name, value, decisions, failures from measures where run = ? and scope = 'run'"
             " order by rowid"
         )
-        return self.db.conn.execute(sql, [run]).fetchall()
+        rows = (self.stored_row("measures", row, self.leave_out) for row in self.db.query(sql, [run]))
+        return [(row["name"], row["value"], row["decisions"], row["failures"]) for row in rows]
 
     @contextmanager
     def as_of_now(self) -> Iterator[None]:
@@ -702,7 +719,8 @@ class Store:
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
         """Count the rows of a run in a table by the values of a column."""
         sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours
-        return dict(self.db.conn.execute(sql, [run]).fetchall())
+        counted = self.db.conn.execute(sql, [run]).fetchall()
+        return {value: count for value, count in counted if isinstance(value, str)}
 
     def tokens(self, run: Run) -> dict[str, int | None]:
         """Return the sums of the tokens of a run's own calls, None if no call has a count.
@@ -768,6 +786,38 @@ class Store:
         return [(m.name, m.scope, m.value, *counted[m.scope]) for m in measures]
 
     @contextmanager
+    def telling_damage_from_bugs(self) -> Iterator[None]:
+        """Raise DamagedError for an error of the code if a run that was looked up was changed."""
+        try:
+            yield
+        except LabError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            for run in self.found:
+                if damage := self.changed(run):
+                    raise damage from error
+            raise  # a bug
+
+    def changed(self, run: Run) -> DamagedError | None:
+        """Return the first thing of a run that is not as it was written; None if seals and digests fit."""
+        row = self.db.table("runs").get(run.id)
+        if row["seal"] not in {None, sealed_by_column({column: row[column] for column in RUN_COLUMNS})}:
+            return damaged(run.id, "", "its row in the table runs was changed")
+        digest = ""
+        for row in self.db.query(
+            "select turn, record, digest from turns where run = ? order by turn", [run.id]
+        ):
+            begun = run.digest_before(row["turn"], digest)
+            if row["digest"] != sha256(f"{begun}{row['record']}"):
+                return damaged(run.id, f", turn {row['turn']}", "the column turns.record was changed")
+            digest = row["digest"]
+        for row in self.db.table("calls").rows_where("run = ?", [run.id]):
+            if row["seal"] not in {None, seal_of(row)}:
+                where = f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}"
+                return damaged(run.id, where, "the row in the table calls was changed")
+        return None
+
+    @contextmanager
     def playing(self, run: str) -> Iterator[None]:
         """Lock a run against other processes; the lock is released when this process ends."""
         lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
@@ -824,6 +874,7 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
+        connection.text_factory = _text_of
     except NotADirectoryError as error:
         raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
@@ -838,7 +889,9 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
             make_tables_of_the_record(db)
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
-        yield Store(home, db)
+        store = Store(home, db)
+        with store.telling_damage_from_bugs():
+            yield store
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug
@@ -864,6 +917,7 @@ def read_store(home: Path) -> Store:
         raise MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
     # Garbage collection may close it in another thread.
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+    connection.text_factory = _text_of
     try:
         connection.execute("pragma query_only = on")
         db = Database(connection)
@@ -885,22 +939,40 @@ def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:
             db.conn.backup(target)
 
 
+def _text_of(stored: bytes) -> str | bytes:
+    """Return a stored text; its bytes if they are damaged, which no column may hold."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return stored
+
+
 def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:
     """Change columns of a run."""
     columns = ", ".join(f"{column} = :{column}" for column in values)
     connection.execute(f"update runs set {columns} where id = :run", {**values, "run": run})  # noqa: S608  names are ours
 
 
-def _plain_way(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a run that say how it is played, as plain JSON."""
-    return {column: _plain_value(column, row[column]) for column in WAY}
+def _settled(world: AnyWorld, row: StoredRow, config: Mapping[str, Any]) -> Setting[Any]:
+    """Return the setting of a run with a config, which may use former names of settings."""
+    former = world.former_settings
+    known = {former.get(name, name): value for name, value in config.items()}
+    return settle(world, row["agents"], row["seed"], known)
 
 
-def _plain_value(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value
-    """Return the value of a column of `runs` as plain JSON: parsed where the column holds JSON text."""
-    if column in {"config", "agents", "models", "model_settings", "outcomes", "scores", "caps", "question"}:
-        return json.loads(value) if value else None
-    return bool(value) if column == "tainted" and value is not None else value
+def _model_settings(told: Mapping[str, Any]) -> dict[str, ModelSettings]:
+    """Return the settings of models from their JSON."""
+    return {name: ModelSettings.model_validate(settings) for name, settings in told.items()}
+
+
+def _as_turn(row: StoredRow) -> LoggedTurn:
+    """Return the turn of a row."""
+    return LoggedTurn(row["turn"], record_of(row), row.stored("record"), row["digest"], row["ledgers"])
+
+
+def _as_decision(row: StoredRow) -> Decision:
+    """Return the decision of a row of `calls`."""
+    return Decision(row["turn"], row["agent"], row["attempt"], row["outcome"])
 
 
 def _now() -> str:

@@ -1,13 +1,15 @@
 """A stored run as the values of its world, which measures and pages read."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from engine.memory import Memory
 from engine.reflection import REPORTS
 from engine.world import Played
-from lab.errors import MissingError
+from lab.errors import DamagedError, MissingError
 from lab.store.database import LoggedTurn, Run, Store
+from lab.store.rows import damaged
 
 
 def history(store: Store, run: Run) -> list[Played[Any, Any]]:
@@ -29,31 +31,71 @@ def _carried(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a world's
 
 def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state
     """Return a stored turn as the values of its world; `before` is the state at its start."""
-    world, record = run.world, turn.record
+    record = turn.record
     return Played(
         before,
-        intents={agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
-        after=world.load(run.at(turn.turn).setting, record.state),
+        intents=intents_of(run, turn),
+        after=state_after(run, turn),
         events=record.events,
         draws=record.draws,
     )
 
 
+def state_after(run: Run, turn: LoggedTurn) -> Any:  # noqa: ANN401  a world's own state
+    """Return the world's state after a stored turn; raise DamagedError if it cannot be read."""
+    return _loaded(run, turn, turn.turn)
+
+
+def _loaded(run: Run, turn: LoggedTurn, at: int) -> Any:  # noqa: ANN401  a world's own state
+    """Return the state after a stored turn under the setting `at` that turn or the next one."""
+    try:
+        return run.world.load(run.at(at).setting, turn.record.state)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _damage(run, turn, "state", error) from error
+
+
+def intents_of(run: Run, turn: LoggedTurn) -> dict[str, Any]:
+    """Return the intents of a stored turn; raise DamagedError if they cannot be read."""
+    try:
+        return {agent: run.world.intent.from_json(told) for agent, told in turn.record.intents.items()}
+    except ValueError as error:
+        raise _damage(run, turn, "intents", error) from error
+
+
+def _damage(run: Run, turn: LoggedTurn, part: str, error: Exception) -> DamagedError:
+    """Return the error for a part of a record that its world cannot read."""
+    where = f", turn {turn.turn}"
+    return damaged(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
+
+
 def scores(
     store: Store, run: Run, turns: Iterable[int] | None = None
 ) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield each stored turn's number with the scores after it; of all turns, or of those that are named."""
-    found = store.turns(run.id) if turns is None else (logged(store, run, number) for number in turns)
-    for turn in found:
-        yield turn.turn, run.world.scores(run.world.load(run.at(turn.turn).setting, turn.record.state))
+    """Yield each stored turn's number with the scores after it; of all turns, or of those that are named.
+
+    Where a turn is damaged, there are no scores.
+    """
+    found: Iterable[tuple[int, LoggedTurn | None]]
+    if turns is None:
+        found = store.readable_turns(run.id)
+    else:
+        found = ((number, store.if_readable(partial(logged, store, run, number), None)) for number in turns)
+    for number, turn in found:
+        yield number, store.if_readable(partial(_scores_after, run, turn), {}) if turn else {}
+
+
+def _scores_after(run: Run, turn: LoggedTurn) -> Mapping[str, int]:
+    return run.world.scores(state_after(run, turn))
 
 
 def logged(store: Store, run: Run, number: int) -> LoggedTurn:
     """Return a stored turn; raise MissingError, with the turns that there are, if there is no such turn."""
-    turn = next(store.turns(run.id, number), None) if 0 <= number < run.turns else None
-    if turn is None or turn.turn != number:
+    if not 0 <= number < run.turns:
         there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
         raise MissingError(f"run {run.id} has no turn {number}; {there}")
+    turn = next(store.turns(run.id, number), None)
+    if turn is None or turn.turn != number:
+        raise damaged(run.id, f", turn {number}", "the table turns is damaged: it does not have this turn")
     return turn
 
 
@@ -67,7 +109,7 @@ def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a
     """Return the world's state at the start of a turn."""
     if number == 0:
         return first_of(run)
-    return run.world.load(run.at(number).setting, logged(store, run, number - 1).record.state)
+    return _loaded(run, logged(store, run, number - 1), number)
 
 
 def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:

@@ -9,7 +9,8 @@ from typing import Any
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical, sha256
 from engine.turn import Row, Table, TurnRecord
-from lab.store.database import CALL_COLUMNS, Run, Store, seal_of, update_run
+from lab.store.database import Run, Store, update_run
+from lab.store.seals import CALL_COLUMNS, seal_of
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
 

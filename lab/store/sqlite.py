@@ -10,10 +10,9 @@ _pandas = sys.modules.get("pandas")
 sys.modules["pandas"] = None  # type: ignore[assignment]  # so that its import fails, which is allowed
 try:
     from sqlite_utils import Database, Migrations
-    from sqlite_utils.db import NotFoundError
 finally:
     del sys.modules["pandas"]
     if _pandas is not None:
         sys.modules["pandas"] = _pandas
 
-__all__ = ["Database", "Migrations", "NotFoundError"]
+__all__ = ["Database", "Migrations"]

@@ -6,12 +6,17 @@ Further columns tell which call of each agent and turn counts, and which calls f
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
+from engine.answer import DECISIONS
 from engine.turn import TurnRecord
 from lab.errors import MissingError
 from lab.store.database import Run, Store, by_turn
 from lab.store.history import scores
+from lab.store.rows import JSON
+from nodes.journal import TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
 
@@ -21,8 +26,9 @@ QUERIES = {
         "select run, turn, agent, attempt, question, tries, outcome, found_as, model, player,"
         " systems.text as system, prompts.text as prompt, answer, reasoning, error, tokens_in, tokens_out,"
         " milliseconds, arrived"
-        " from calls join texts as systems on systems.hash = calls.system"
-        " join texts as prompts on prompts.hash = calls.prompt where run = ? order by turn, agent, attempt"
+        " from calls left join texts as systems on systems.hash = calls.system"
+        " left join texts as prompts on prompts.hash = calls.prompt"
+        " where run = ? order by turn, agent, attempt"
     ),
     **{
         table.name: f"select run, turn, {', '.join(table.columns)} from {table.name}"  # noqa: S608  names are ours
@@ -40,27 +46,20 @@ TABLES = (*QUERIES, "failures", "scores")
 ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
 """The first columns of the tables that are added."""
 
-JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers")} | {
-    (table.name, column)
-    for table in TurnRecord.tables()
-    for column, kind in table.columns.items()
-    if kind == "json"
-}
+JSON_COLUMNS = {place for place in JSON if place[0] in QUERIES and place != ("turns", "record")}
 """The columns that hold JSON: values in jsonl, text in the other formats."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """One table of a run: its columns, each with its type (str, int, float or bool), and its rows."""
+    """One table of a run: its columns, each with its type (str, int, float or bool), and its rows.
+
+    The rows are read from the run database one by one, and only once. A damaged value is None.
+    """
 
     name: str
     columns: Mapping[str, type]
-    rows: list[Row]
-
-    def with_columns(self, columns: Mapping[str, type], values: list[Row]) -> "RunTable":
-        """Return the table with more columns; `values` has their values, one dictionary per row."""
-        rows = [{**row, **added} for row, added in zip(self.rows, values, strict=True)]
-        return RunTable(self.name, {**self.columns, **columns}, rows)
+    rows: Iterator[Row]
 
     def values(self) -> Iterator[Row]:
         """Yield the rows with the values of their JSON columns in place of the texts."""
@@ -79,46 +78,57 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
         return _scores(store, run)
     table = _stored(store, run, name)
     if name == "turns":
-        decided, failed = by_turn(store.decisions(run.id))
-        more = [{"decisions": decided[r["turn"]], "failures": failed[r["turn"]]} for r in table.rows]
-        return table.with_columns({"decisions": int, "failures": int}, more)
+        columns = {**table.columns, "decisions": int, "failures": int}
+        return RunTable(name, columns, _with_decisions(store, run, table.rows))
     if name == "calls":
-        counts = {(d.turn, d.agent, d.attempt): d for d in store.decisions(run.id)}
-        found = [counts.get((r["turn"], r["agent"], r["attempt"])) for r in table.rows]
-        more = [{"decides": d is not None, "failed": d is not None and d.failed} for d in found]
-        return table.with_columns({"decides": bool, "failed": bool}, more)
+        return RunTable(
+            name, {**table.columns, "decides": bool, "failed": bool}, _with_what_counts(table.rows)
+        )
     return table
 
 
 def _stored(store: Store, run: Run, name: str) -> RunTable:
     """Return the rows of a run in a table of the run database."""
-    cursor = store.db.conn.execute(QUERIES[name], [run.id])
     types = store.db.table(name).columns_dict
+    cursor = store.db.execute(QUERIES[name], [run.id])
     columns = {column: types[column] for column, *_ in cursor.description}
-    return RunTable(name, columns, [dict(zip(columns, row, strict=True)) for row in cursor])
+    stored = (store.stored_row(name, dict(zip(columns, row, strict=True)), store.leave_out) for row in cursor)
+    return RunTable(name, columns, ({column: row.stored(column) for column in columns} for row in stored))
+
+
+def _with_decisions(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of turns with the numbers of their decisions and failures."""
+    decided, failed = by_turn(store.decisions(run.id))
+    for row in rows:
+        yield {**row, "decisions": decided[row["turn"]], "failures": failed[row["turn"]]}
+
+
+def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of calls; each says whether it counts for its agent and turn, and whether it failed."""
+    for _, calls in groupby(rows, key=itemgetter("turn", "agent")):
+        attempts = list(calls)
+        counting = [r for r in attempts if r["question"] == TURN_QUESTION or r["outcome"] in DECISIONS]
+        counts = counting[-1] if counting else None
+        for row in attempts:
+            failed = row is counts and row["outcome"] not in DECISIONS
+            yield {**row, "decides": row is counts, "failed": failed}
 
 
 def _failures(store: Store, run: Run) -> RunTable:
     """Return the failed calls among those that count."""
-    return RunTable(
-        "failures",
-        {**ADDRESS, "attempt": int, "cause": str},
-        [
-            {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
-            for d in store.decisions(run.id)
-            if d.failed
-        ],
+    rows = (
+        {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
+        for d in store.decisions(run.id)
+        if d.failed
     )
+    return RunTable("failures", {**ADDRESS, "attempt": int, "cause": str}, rows)
 
 
 def _scores(store: Store, run: Run) -> RunTable:
     """Return the score of each agent after each turn."""
-    return RunTable(
-        "scores",
-        {**ADDRESS, "score": int},
-        [
-            {"run": run.id, "turn": turn, "agent": agent, "score": score}
-            for turn, now in scores(store, run)
-            for agent, score in now.items()
-        ],
+    rows = (
+        {"run": run.id, "turn": turn, "agent": agent, "score": score}
+        for turn, now in scores(store, run)
+        for agent, score in now.items()
     )
+    return RunTable("scores", {**ADDRESS, "score": int}, rows)

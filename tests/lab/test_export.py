@@ -4,6 +4,9 @@ import csv
 import json
 import os
 import re
+import shutil
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet
 import pytest
+from filelock import FileLock
 from typer.testing import CliRunner
 
 from lab.cli import app
@@ -18,7 +22,7 @@ from lab.errors import LabError, UsageError
 from lab.play.playing import RunOptions
 from lab.show import exporting
 from lab.show.exporting import export
-from lab.store.database import Store
+from lab.store.database import Decision, Store
 from lab.store.tables import TABLES, table_of
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
@@ -53,14 +57,14 @@ def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) 
             in_jsonl(tmp_path / "jsonl", table.name),
             in_parquet(tmp_path / "parquet", table.name),
         )
-        assert parquet == table.rows
-        assert [row.keys() for row in jsonl] == [table.columns.keys()] * len(table.rows)
+        rows = list(table.rows)
+        assert parquet == rows
+        assert [row.keys() for row in jsonl] == [table.columns.keys()] * len(rows)
         assert in_csv(tmp_path / "csv", table.name) == [
-            {column: "" if value is None else str(value) for column, value in row.items()}
-            for row in table.rows
+            {column: "" if value is None else str(value) for column, value in row.items()} for row in rows
         ]
         if table.name not in {"failures", "scores"}:
-            assert len(table.rows) == opened.db.table(table.name).count_where("run = ?", [run.id])
+            assert len(rows) == opened.db.table(table.name).count_where("run = ?", [run.id])
     calls, mends = in_jsonl(tmp_path / "jsonl", "calls"), in_jsonl(tmp_path / "jsonl", "mends")
     call = opened.calls(run.id, 3, "AgentB")[0]
     (row,) = (c for c in calls if (c["turn"], c["agent"], c["decides"]) == (3, "AgentB", True))
@@ -179,6 +183,54 @@ def test_an_export_is_whole_or_absent(opened: Store, tmp_path: Path, monkeypatch
     with pytest.raises(LabError, match="No space left on device"):
         export(opened, run, "csv", tmp_path / "to" / "out")
     assert list((tmp_path / "to").iterdir()) == []
+
+
+class Killed(tempfile.TemporaryDirectory[str]):
+    """A temporary folder that nobody removes, as after kill -9."""
+
+    def __exit__(self, *_: object) -> None:
+        self._finalizer.detach()  # type: ignore[attr-defined]
+
+
+def test_the_next_export_removes_what_one_that_was_killed_has_left(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened)
+    to = tmp_path / "to" / "out"
+
+    def killed(_path: Path, _table: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setitem(exporting.WRITERS, "csv", killed)
+        patched.setattr(tempfile, "TemporaryDirectory", Killed)
+        with pytest.raises(KeyboardInterrupt):
+            export(opened, run, "csv", to)
+    (left,) = to.parent.iterdir()
+    assert left != to
+    with FileLock(left / exporting.LOCK):  # somebody still writes there
+        export(opened, run, "csv", to)
+    assert set(to.parent.iterdir()) == {left, to}
+    shutil.rmtree(to)
+    export(opened, run, "csv", to)
+    assert list(to.parent.iterdir()) == [to]
+
+
+def test_a_longer_run_is_not_read_again_for_each_of_its_pages(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [mining(opened, values={"rounds": rounds, "rows": 4, "cols": 4}) for rounds in (2, 6)]
+    whole: Counter[str] = Counter()
+    decisions = Store.decisions
+
+    def counted(self: Store, run: str) -> list[Decision]:
+        whole[run] += 1
+        return decisions(self, run)
+
+    monkeypatch.setattr(Store, "decisions", counted)
+    for run in runs:
+        export(opened, run, "html", tmp_path / run.id)
+    assert whole[runs[0].id] == whole[runs[1].id]
 
 
 def test_the_command_prints_its_files_and_rows(opened: Store, home: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from engine.worlds import WORLDS
 from lab.commands import proving
 from lab.errors import LabError
 from lab.play.playing import RunOptions, begin
-from lab.proof.replaying import DivergedError, replay_run
+from lab.proof.replaying import DivergedError, ReplayJournal, replay_run
 from lab.proof.rereading import Reread, reread
-from lab.store.database import Run, Store
+from lab.store.database import LoggedTurn, Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import prompting
@@ -250,3 +251,23 @@ def test_a_run_that_was_killed_before_its_first_turn_replays(opened: Store) -> N
     run = begin(opened, RunOptions("mining"))
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert (replayed.turns, replayed.digest, replayed.divergence) == (0, run.digest, None)
+
+
+def test_a_replay_reads_one_turn_at_a_time(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = mining(opened)
+    done: list[tuple[str, int]] = []
+    turns, compare = Store.turns, ReplayJournal.turn
+
+    def reading(self: Store, run: str, first: int = 0) -> Iterator[LoggedTurn]:
+        for turn in turns(self, run, first):
+            done.append(("read", turn.turn))
+            yield turn
+
+    def comparing(self: ReplayJournal, turn: int, *told: Any) -> None:
+        compare(self, turn, *told)
+        done.append(("compared", turn))
+
+    monkeypatch.setattr(Store, "turns", reading)
+    monkeypatch.setattr(ReplayJournal, "turn", comparing)
+    assert divergence(opened, run) is None
+    assert done == [(what, turn) for turn in range(run.turns) for what in ("read", "compared")]

@@ -20,13 +20,14 @@ from typer.testing import CliRunner
 from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest
 from lab.cli import app
-from lab.errors import HaltedRunError, LabError
+from lab.errors import DamagedError, HaltedRunError, LabError
 from lab.play import playing
 from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import Fault, faults
-from lab.store.database import CALL_COLUMNS, RUN_COLUMNS, Run, Store, open_store, sealed, sealed_by_column
+from lab.store.database import Run, Store, open_store
 from lab.store.journal import rows_of
+from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, sealed, sealed_by_column
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
@@ -307,7 +308,7 @@ FOUND = (
     ),
     Tampering(
         "a record that is not JSON",
-        "…, turn 1: the record is damaged: …",
+        "…, turn 1: the column turns.record is damaged: …",
         "update turns set record = '{' where turn = 1",
     ),
     Tampering(
@@ -899,5 +900,5 @@ def test_a_run_whose_row_cannot_be_read_is_one_line(opened: Store, column: str) 
     run = mining(opened)
     opened.db.conn.execute(f"update runs set {column} = '7.5' where id = ?", [run.id])
     opened.db.conn.commit()
-    with pytest.raises(LabError, match=r"cannot be read by hobbes [^\n]*$"):
+    with pytest.raises(DamagedError, match=rf"^run {run.id}: the column runs.{column} is damaged: [^\n]*$"):
         list(faults(opened, opened.find(run.id)))

@@ -1,0 +1,89 @@
+"""Seals: hashes of rows when they were written, which detect a later change of any column."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.record import canonical, sha256
+from lab.store.schema import TEMPLATES
+
+CALL_COLUMNS = (
+    "run",
+    "turn",
+    "agent",
+    "attempt",
+    "question",
+    "tries",
+    "outcome",
+    "found_as",
+    "model",
+    "player",
+    "system",
+    "prompt",
+    "answer",
+    "reasoning",
+    "error",
+    "tokens_in",
+    "tokens_out",
+    "milliseconds",
+    "arrived",
+)
+"""The columns of a call that its seal covers, in the order in which they are hashed."""
+
+RUN_COLUMNS = (
+    "id",
+    "world",
+    "config",
+    "agents",
+    "seed",
+    "models",
+    "model_settings",
+    "prompts",
+    "lang",
+    "system_template",
+    "turn_template",
+    "answer_schema",
+    "observer_text",
+    "started",
+    "record_version",
+    "rules_version",
+    "hobbes",
+    "parent",
+    "turn",
+    "earlier",
+    "prompts_hash",
+)
+"""The columns of a run that never change, and that its seal covers."""
+
+WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", *TEMPLATES, "observer_text")
+"""The columns of a run that say how its turns are played; a fork may change them from its turn on."""
+
+LATER = ("model_settings", "player", "parent", "turn", "earlier", "prompts_hash")
+"""Columns that earlier rows were sealed without; they are empty there."""
+
+SEAL = 16
+"""Characters of the seal of one column."""
+
+
+def sealed(row: Mapping[str, Any]) -> str:
+    """Return the seal of a row: a hash of its values when it was written.
+
+    It detects a later change of any column, unless the seal was rewritten, too.
+    """
+    values = (repr(value) if isinstance(value, bytes) else value for value in row.values())  # bytes: damage
+    return sha256(canonical(list(values)))
+
+
+def seal_of(call: Mapping[str, Any]) -> str:
+    """Return the seal of the row of a call."""
+    return sealed(later_if_set({column: call[column] for column in CALL_COLUMNS}))
+
+
+def later_if_set(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that the seal of a row covers: those added later only where they are not empty."""
+    return {column: value for column, value in row.items() if column not in LATER or value is not None}
+
+
+def sealed_by_column(row: Mapping[str, Any]) -> str:
+    """Return a seal that also shows which column was changed later: JSON, the seal of each column."""
+    covered = later_if_set(row)
+    return canonical({column: sealed({column: value})[:SEAL] for column, value in covered.items()})
