@@ -32,7 +32,7 @@ def replay(
 ) -> None:
     """Play a run again from its recorded answers.
 
-    A replay needs no network, and reports the first divergence.
+    A replay needs no network. It stops where the run first differs from the recorded one, and shows how.
 
     Example: hobbes replay last
     """
