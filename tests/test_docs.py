@@ -201,7 +201,7 @@ def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Pat
 
 
 def test_the_page_describes_what_tournament_prints() -> None:
-    standing = Standing((Place(1, "grudger", 0.5, 0.4, 0.6, 50.0, 1),), {}, {}, 1, 1).to_json()
+    standing: Any = Standing((Place(1, "grudger", 0.5, 0.4, 0.6, 50.0, 1),), {}, {}, 1, 1).to_json()
     heading = "hobbes tournament --json"
     assert keys(heading) == list(standing)
     (line,) = [meaning for key, meaning in listed(sections()[heading])[0] if key == "places"]
@@ -219,13 +219,6 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
     (model,) = told(home, "models").values()
     assert model.keys() - VALUES.keys() == set(keys("hobbes models --json")) - VALUES.keys()
     assert set(keys("hobbes models --json")) <= model.keys()
-
-
-def test_the_page_describes_what_prompts_prints(home: Path) -> None:
-    assert keys("hobbes prompts --json") == list(told(home, "prompts", "render", "mining"))
-    assert keys("hobbes prompts --json", 1) == list(told(home, "prompts", "check", "mining", "unguided"))
-    for variant in told(home, "prompts", "list", "mining")["mining"].values():
-        assert set(variant) <= set(code(sections()["hobbes prompts --json"]))
 
 
 def test_the_page_describes_what_worlds_prints(home: Path) -> None:
