@@ -107,14 +107,14 @@ DROPS = Table(
     {"n": "integer", "agent": "text", "stage": "text", "code": "text", "said": "json", "detail": "text"},
     ("n",),
     lambda drops: [(n, d.agent, d.stage, d.code, d.said, d.detail) for n, d in enumerate(drops)],
-    "the rejections: what was refused of an answer, and why",
+    "the rejections: the parts of answers that were refused, with the reason",
 )
 MENDS = Table(
     "mends",
     {"n": "integer", "agent": "text", "stage": "text", "code": "text", "said": "json", "kept": "json"},
     ("n",),
     lambda mends: [(n, m.agent, m.stage, m.code, m.said, m.kept) for n, m in enumerate(mends)],
-    "the corrections: what was changed in an answer, and what was kept",
+    "the corrections: the parts of answers that were changed, before and after",
 )
 EVENTS = Table(
     "events",

@@ -22,12 +22,12 @@ NOT_HASHED = "not hashed"
 def _no_fraction(given: object) -> object:
     """Refuse a chance that is written as a fraction: JSON of other languages cannot tell 1.0 from 1."""
     if isinstance(given, float):
-        raise ValueError("write a whole number of percent from 0 to 100 (15), not a fraction (0.15)")  # noqa: TRY004  pydantic reports no TypeError
+        raise ValueError("write a percentage as a whole number from 0 to 100 (15), not a fraction (0.15)")  # noqa: TRY004  pydantic reports no TypeError
     return given
 
 
 Percent: TypeAlias = Annotated[int, BeforeValidator(_no_fraction), Field(ge=0, le=100)]
-"""A chance, in every world: a whole number of percent."""
+"""A chance, in every world: a percentage, as a whole number."""
 
 
 class Config(BaseModel):

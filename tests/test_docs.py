@@ -11,9 +11,11 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from engine.trust.tournament import Place, Standing
 from engine.turn import TurnRecord
 from engine.worlds import WORLDS
 from lab.cli import app
+from lab.play.modelsfile import VALUES
 from lab.play.playing import RunOptions
 from lab.play.stepping import PARTS, step
 from lab.store.database import Store
@@ -188,6 +190,35 @@ def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> Non
 def test_the_page_describes_what_replay_prints(trust: Store, home: Path) -> None:
     assert trust.find("last").turns
     assert keys("hobbes replay RUN --json") == list(told(home, "replay", "last"))
+
+
+def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Path, tmp_path: Path) -> None:
+    assert trust.find("last").turns
+    assert keys("hobbes verify RUN --json") == list(told(home, "verify", "last"))
+    assert keys("hobbes export RUN --json") == list(
+        told(home, "export", "last", "--to", str(tmp_path / "new"))
+    )
+
+
+def test_the_page_describes_what_tournament_prints() -> None:
+    standing: Any = Standing((Place(1, "grudger", 0.5, 0.4, 0.6, 50.0, 1),), {}, {}, 1, 1).to_json()
+    heading = "hobbes tournament --json"
+    assert keys(heading) == list(standing)
+    (line,) = [meaning for key, meaning in listed(sections()[heading])[0] if key == "places"]
+    assert code(line) == list(standing["places"][0])
+
+
+def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "models.toml").write_text('[mini]\nmodel = "gpt-5-mini"\nkey = "MINI_KEY"\n')
+    monkeypatch.setenv("MINI_KEY", "ü")  # no key has such a character, so no server is asked
+    document = told(home, "doctor")
+    assert keys("hobbes doctor --json") == list(document)
+    (line,) = [meaning for key, meaning in listed(sections()["hobbes doctor --json"])[0] if key == "models"]
+    assert code(line) == list(document["models"]["mini"])
+    (model,) = told(home, "models").values()
+    assert model.keys() - VALUES.keys() == set(keys("hobbes models --json")) - VALUES.keys()
+    assert set(keys("hobbes models --json")) <= model.keys()
 
 
 def test_the_page_describes_what_worlds_prints(home: Path) -> None:

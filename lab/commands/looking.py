@@ -53,7 +53,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         typer.Option(
             "--agent",
             envvar="HOBBES_AGENT",
-            help="only what this agent did or what names it; may be repeated",
+            help="show only what this agent did and what names it; may be repeated",
         ),
     ] = None,
     grep: Annotated[
@@ -114,8 +114,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     """Show two runs of one world side by side.
 
-    Settings that differ, first divergence, first decision that differs, failed calls, measures and reports
-    are shown.
+    It shows the settings that differ, where the runs first differ, the first decision that differs, failed
+    calls, measures and ratings.
 
     Example: hobbes compare baseline last
     """

@@ -32,9 +32,9 @@ def replay(
 ) -> None:
     """Play a run again from its recorded answers.
 
-    A replay needs no network, and reports the first divergence. With --reread it tells instead which
-    decisions the current reading and rules would change, by turn and agent, each from the recorded state of
-    its turn; then it plays the run again with them.
+    A replay needs no network. It stops where the run first differs from the recorded one, and shows how.
+    With --reread it tells instead which decisions the current reading and rules would change, by turn and
+    agent, each from the recorded state of its turn; then it plays the run again with them.
 
     Example: hobbes replay last
     """

@@ -63,7 +63,8 @@ def _settings(path: Path, name: str, table: object) -> ModelSettings:
         )
     if NAME.fullmatch(name) is None:
         raise UsageError(
-            f"{path}: {name!r} is not a name for a model; use letters, digits, dots, hyphens and underscores"
+            f"{path}: {name!r} is not a name for a model; use letters, digits, dots, hyphens and "
+            "underscores, and begin with a letter or a digit"
         )
     if (whole := _unquoted(name, table)) != name:
         raise UsageError(f'{path}: {whole}: a name with a dot needs quotes; write ["{whole}"]')

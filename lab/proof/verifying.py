@@ -14,7 +14,7 @@ from engine import turn as turns
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.memory import Memory
 from engine.record import canonical, sha256
-from engine.turn import TurnRecord
+from engine.turn import Layer, TurnRecord
 from engine.world import OBSERVER
 from lab.errors import LabError
 from lab.play.ending import ending
@@ -27,6 +27,12 @@ from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
 from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call
 from nodes.reading import read
+
+EXPECTED: Mapping[Layer, str] = {
+    "engine": "what the engine gives",
+    "memory": "the memories that follow from the answers",
+}
+"""What a part of the record should equal, by the layer that makes it; otherwise, what the layer gives."""
 
 
 class Fault(NamedTuple):
@@ -231,8 +237,8 @@ def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[
     difference = first_differing_part(turn.record, record)
     if difference is not None:
         agent, layer, part, _ = difference
-        by = "the engine" if layer == "engine" else layer
-        yield f"the part {part} of the record differs from what {by} gives" + (f" ({agent})" if agent else "")
+        expected = EXPECTED.get(layer, f"what {layer} gives")
+        yield f"the part {part} of the record differs from {expected}" + (f" ({agent})" if agent else "")
     elif turn.text != record.text:
         yield "the text of the record is not the one that was hashed"
     if sha256(previous + turn.text) != turn.digest:

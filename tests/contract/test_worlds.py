@@ -493,7 +493,9 @@ def test_every_chance_is_a_whole_number_of_percent(world: AnyWorld) -> None:
     for name in chances:
         assert getattr(settled(world, {name: 1}).config, name) == 1
         for fraction in (0.15, 1.0):
-            with pytest.raises(ValueError, match=f"{name}: write a whole number of percent from 0 to 100"):
+            with pytest.raises(
+                ValueError, match=f"{name}: write a percentage as a whole number from 0 to 100"
+            ):
                 settled(world, {name: fraction})
 
 

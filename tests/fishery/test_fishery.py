@@ -77,7 +77,7 @@ def test_boats_that_want_more_than_there_is_share_it() -> None:
 
 
 def test_the_chance_of_a_storm_is_a_whole_number_of_percent() -> None:
-    with pytest.raises(ValueError, match="storm: write a whole number of percent"):
+    with pytest.raises(ValueError, match="storm: write a percentage as a whole number"):
         settle(FISHERY, ["ann"], 1, {"storm": 0.2})
 
 

@@ -303,7 +303,8 @@ FOUND = (
     ),
     Tampering(
         "a memory inside the record",
-        "turn 1: the part memories of the record differs from what memory gives (miner-01)",
+        "turn 1: the part memories of the record differs from the memories that follow from the answers"
+        " (miner-01)",
         lambda copy: copy.change(1, lambda record: record["memories"]["miner-01"].update(notes="I was away")),
     ),
     Tampering(
@@ -357,7 +358,7 @@ FOUND = (
         f"update calls set answer = '{DECISION}' where turn = 1 and agent = 'miner-02'",
     ),
     Tampering(
-        "an answer changed to another decision, and sealed again",
+        "an answer changed to another decision, sealed again",
         "turn 1: the part intents of the record differs from what validation gives (miner-02)",
         sealed_again(
             f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'"
@@ -378,13 +379,13 @@ FOUND = (
         "update calls set outcome = 'answered' where outcome = 'truncated'",
     ),
     Tampering(
-        "a failed call relabelled `answered` and sealed again",
+        "a failed call relabelled `answered`, sealed again",
         "turn 4: the call of miner-03, attempt 1, is recorded as answered (none),"
         " but reading its answer gives repaired (repaired)",
         sealed_again("update calls set outcome = 'answered' where outcome = 'truncated'"),
     ),
     Tampering(
-        "a failed call, relabelled with the outcome that reading its answer would give, and sealed",
+        "a failed call relabelled with the outcome that reading its answer would give, sealed again",
         "turn 5: the part outcomes of the record differs from what reading gives (miner-03)",
         sealed_again(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
     ),
@@ -401,12 +402,12 @@ FOUND = (
         world="trust",
     ),
     Tampering(
-        "an attempt forged",
+        "a call added for an agent that has one",
         "turn 1: the call of miner-01, attempt 2, was changed after it had been written",
         lambda copy: copied_call(copy, attempt=2),
     ),
     Tampering(
-        "an attempt forged and sealed",
+        "a call added for an agent that has one, sealed",
         "turn 1: miner-01 was asked again, attempt 2, after it had decided",
         sealed_again(lambda copy: copied_call(copy, attempt=2, answer="{}")),
     ),
@@ -510,12 +511,12 @@ FOUND = (
         "update runs set status = 'perfect'",
     ),
     Tampering(
-        "a question to a person that nobody asked",
+        "a question to a person added, although no agent asked for anything",
         "run: the run is finished, but the column runs.question holds a question",
         """update runs set question = '{"address": "1/observer/1", "asked": "{}"}'""",
     ),
     Tampering(
-        "what a waiting run asks a person",
+        "the question that a waiting run asks a person",
         "turn 1: the column runs.question is not what the agents ask for",
         "update runs set question = replace(question, 'unit-b', 'unit-a')",
         world="waiting",
@@ -581,13 +582,13 @@ NOT_FOUND = (
         sealed_again(other_prompt("prompt")),
     ),
     Tampering(
-        "a failed attempt put before the one that counts, sealed",
-        "After a halt an agent is asked again, so a failed attempt before the one that counts is normal.",
+        "a failed call added before the one that counts, sealed",
+        "After a halt an agent is asked again, so a failed call before the one that counts is normal.",
         sealed_again(failed_before),
     ),
     Tampering(
         "a failed call whose follow-up question was answered, relabelled with the outcome that reading its"
-        " own answer would give, and sealed",
+        " own answer would give, sealed again",
         "Only the answer that counts is in the record. `replay` finds it.",
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),

@@ -46,7 +46,7 @@ def test_the_defaults_are_the_numbers_of_the_page() -> None:
         ({"threshold": 50}, "replicate_cost: must be less than threshold"),
         ({"miss": 101}, "miss"),
         *(
-            ({name: given}, f"{name}: write a whole number of percent")
+            ({name: given}, f"{name}: write a percentage as a whole number")
             for name in ("miss", "fumble", "shock")
             for given in (0.15, 1.0, 15.0)
         ),
