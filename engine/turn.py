@@ -107,7 +107,7 @@ DROPS = Table(
     {"n": "integer", "agent": "text", "stage": "text", "code": "text", "said": "json", "detail": "text"},
     ("n",),
     lambda drops: [(n, d.agent, d.stage, d.code, d.said, d.detail) for n, d in enumerate(drops)],
-    "the rejections: what was refused of an answer, and why",
+    "the rejections: what was refused in an answer, and why",
 )
 MENDS = Table(
     "mends",
