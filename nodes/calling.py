@@ -158,6 +158,19 @@ async def with_retries(one_try: Callable[[], Awaitable[T]]) -> T:
 
     Raise the last try's TryFailedError if it allows no further try.
     """
+    try:
+        return await one_try()
+    except TryFailedError as failure:
+        first: TryFailedError | None = failure
+
+    async def further_try() -> T:
+        """Fail as the first try did, then try again: only a failure needs the machinery below."""
+        nonlocal first
+        if first is None:
+            return await one_try()
+        failed, first = first, None
+        raise failed
+
     trying = AsyncRetrying(
         retry=retry_if_exception_type(TryFailedError),
         stop=_no_more_tries,
@@ -165,7 +178,7 @@ async def with_retries(one_try: Callable[[], Awaitable[T]]) -> T:
         sleep=wait.get(),
         reraise=True,
     )
-    return await trying(one_try)
+    return await trying(further_try)
 
 
 def _failure(state: RetryCallState) -> TryFailedError:

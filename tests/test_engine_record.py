@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.chance import Luck, chance, happens
-from engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, excerpt
+from engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, compact, excerpt
 
 
 @pytest.mark.parametrize("said", [None, True, 7, "short", [1, [2]], {"claim": [0, 1]}, "矿工", "x" * EXCERPT])
@@ -94,6 +94,7 @@ JSON_VALUES = st.recursive(
 def test_the_canonical_text_is_that_of_pythons_json(value: Json) -> None:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert canonical(value) == text
+    assert compact(value) == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])

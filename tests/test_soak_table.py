@@ -27,7 +27,7 @@ def test_the_table_says_of_each_soak_what_was_tried_how_often_and_what_was_lost(
     assert rows == [
         ("laws of mining", "2 laws", "1 BROKEN"),
         ("laws of trust", "1 laws", "nothing"),
-        ("test_runs[mining]", "34 kills", "nothing"),
-        ("test_runs[trust]", "8 kills", "FAILED"),
-        ("test_texts", "", "FAILED"),
+        ("runs[mining]", "34 kills", "nothing"),
+        ("runs[trust]", "8 kills", "FAILED"),
+        ("texts", "", "FAILED"),
     ]

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from engine.world import AnyWorld
-from engine.worlds import WORLDS
+if TYPE_CHECKING:
+    from engine.world import AnyWorld
 
 
 def worlds() -> list[str]:
     """Return the names of the worlds."""
+    from engine.worlds import WORLDS
+
     return list(WORLDS)
 
 
@@ -24,7 +27,7 @@ def runs(ctx: typer.Context) -> Iterator[str]:
         store = read_store(home if isinstance(home, Path) else usual_home())
     except LabError:  # the command itself will say it
         return
-    rows = store.db.query("select id, name from runs order by started desc, rowid desc")
+    rows = store.db.query("select id, name from runs order by rowid desc")
     yield from ("last", *(name for row in rows for name in (row["name"], row["id"]) if name))
     store.close()
 
@@ -51,7 +54,9 @@ def models(ctx: typer.Context) -> Iterator[str]:
         return
 
 
-def _world(ctx: typer.Context) -> AnyWorld | None:
+def _world(ctx: typer.Context) -> "AnyWorld | None":
     """Return the world that was typed. After an option without its value, it is among the other words."""
+    from engine.worlds import WORLDS
+
     typed = [ctx.params.get("world"), *ctx.args]
     return next((WORLDS[word] for word in typed if word in WORLDS), None)

@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.errors import UsageError
-from lab.show.terminal import OUT, picture, print_json, table
 
 app = typer.Typer()
 
@@ -29,7 +27,10 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes runs
     """
+    from rich.text import Text
+
     from lab.show.run_list import show
+    from lab.show.terminal import OUT, print_json
 
     with opened(home) as store:
         rows = store.runs()
@@ -73,6 +74,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     """
     from lab.show import cards, searching, tracing
     from lab.show.looks import looks_in, words_of
+    from lab.show.terminal import OUT, picture, print_json
     from lab.store.history import state_before
 
     with opened(home) as store, store.as_of_now():
@@ -118,6 +120,7 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
     from lab.proof.comparing import compare
     from lab.show.comparison_table import show
     from lab.show.looks import looks_of
+    from lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
         one, other = store.find(a), store.find(b)
@@ -148,6 +151,7 @@ def export(
     Example: hobbes export last --format parquet --to tables
     """
     from lab.show.exporting import export as exported
+    from lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)

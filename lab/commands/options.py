@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand
 
-from engine.worlds import WORLDS, world_named
 from lab.commands import completion
 from lab.errors import UsageError
 from lab.files import check_path, read_json
@@ -86,7 +86,24 @@ RunName = Annotated[
         autocompletion=completion.runs, help="a run's id, a unique prefix of it, its name, or `last`"
     ),
 ]
-_WORLD = typer.Argument(autocompletion=completion.worlds, help=", ".join(WORLDS))
+A_WORLD = "WORLDS"
+"""Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""
+
+
+class NamesWorlds(TyperCommand):
+    """A command whose help names the worlds. They are imported only where that help is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
+        """Write the help."""
+        from engine.worlds import WORLDS
+
+        for param in self.params:
+            if isinstance(param, TyperArgument) and param.help:
+                param.help = param.help.replace(A_WORLD, ", ".join(WORLDS))
+        super().format_help(ctx, formatter)
+
+
+_WORLD = typer.Argument(autocompletion=completion.worlds, help=A_WORLD)
 WorldName = Annotated[str, _WORLD]
 AnyWorldName = Annotated[str | None, _WORLD]
 
@@ -102,6 +119,8 @@ def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
 
 def world_asked(name: str) -> "AnyWorld":
     """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
+    from engine.worlds import world_named
+
     try:
         return world_named(name)
     except ValueError as error:

@@ -1,12 +1,11 @@
 """The commands about prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from engine.worlds import WORLDS
 from lab.commands import completion
 from lab.commands.options import (
     ENV,
@@ -17,6 +16,7 @@ from lab.commands.options import (
     AsJson,
     Home,
     Model,
+    NamesWorlds,
     ObserverSpec,
     Prompts,
     Rounds,
@@ -29,7 +29,6 @@ from lab.commands.options import (
     world_asked,
 )
 from lab.errors import UsageError
-from lab.show.terminal import ERR, OUT, card, plain, print_json, table
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
@@ -39,40 +38,56 @@ Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=ENV)
-def prompts_list(world: AnyWorldName = None, as_json: AsJson = False) -> None:
+@app.command("list", context_settings=ENV, cls=NamesWorlds)
+def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson = False) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
+
+    The list says how many runs of this home and how many of the shipped cassettes were recorded with a
+    variant, and with how many of them its texts were other ones. Folders outside the checkout are listed if
+    a run was played with them.
 
     Example: hobbes prompts list mining
     """
-    from nodes.prompting import about, languages, variants
+    from engine.worlds import WORLDS
+    from lab.proof.recorded_prompts import listed
+    from lab.show.terminal import OUT, print_json, table
 
-    found = {
-        one.name: {
-            variant: {"languages": languages(one.name, variant), "advice": None, "about": None}
-            | about(one.name, variant)
-            for variant in variants(one)
-        }
-        for one in ([world_asked(world)] if world else WORLDS.values())
-    }
+    worlds = [world_asked(world)] if world else list(WORLDS.values())
+    with opened(home) as store:
+        found = listed(worlds, store.prompts_of_runs())
     if as_json:
         print_json(found)
         return
     rows = [
-        (name, variant, " ".join(said["languages"] or ()), said["advice"] or "", said["about"] or "")
+        (
+            name,
+            variant,
+            " ".join(said["languages"] or ()),
+            _how_many(said["runs"]),
+            _how_many(said["cassettes"]),
+            said["advice"] or "",
+            said["about"] or "",
+        )
         for name, of_world in found.items()
         for variant, said in of_world.items()
     ]
-    OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
+    OUT.print(table("", ("world", "variant", "languages", "runs", "cassettes", "advice", "about"), rows))
 
 
-@app.command("show", context_settings=ENV)
+def _how_many(recorded: Sequence[Mapping[str, Any]]) -> str:
+    """Return the number of runs or cassettes, and of those since which the variant has changed."""
+    changed = sum(one["changed"] is True for one in recorded)
+    return f"{len(recorded)}, {changed} changed" if changed else str(len(recorded))
+
+
+@app.command("show", context_settings=ENV, cls=NamesWorlds)
 def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
     """Show the templates of a variant, with their includes inserted.
 
     Example: hobbes prompts show mining guided
     """
     from lab.play.rendering import prompts_for
+    from lab.show.terminal import OUT, card, plain, print_json
 
     prompts = prompts_for(world_asked(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
@@ -89,7 +104,7 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
         )
 
 
-@app.command("render", context_settings=ENV)
+@app.command("render", context_settings=ENV, cls=NamesWorlds)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
@@ -115,7 +130,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 ) -> None:
     """Print the exact prompt of a turn without sending it.
 
-    The prompt goes to stdout, its approximate token counts go to stderr.
+    The prompt goes to stdout. Its approximate token counts, in all and by section, go to stderr, with the
+    share of the prompt that is the same for all agents and turns, which a provider can keep in its cache.
 
     With --run, the earlier turns are those of the run. Without it, scripted policies play them: an agent's
     own policy if --model gives it one, or else the world's default policy. So if chat models are to play, the
@@ -126,9 +142,12 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
+    from rich.text import Text
+
     from lab.play.modelsfile import read_models
     from lab.play.rendering import render_in_run, render_new
-    from nodes.prompting import approximate_tokens
+    from lab.show.terminal import ERR, percent, print_json, table
+    from nodes.prompting import approximate_tokens, sections
 
     who = agent or world_asked(world).names(1)[0]
     own = {"agents": agents, "seed": seed, "models": model}
@@ -141,16 +160,27 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     else:
         with opened(home) as store:
             prompt = render_in_run(store, store.find(run), turn, who, (prompts, lang))
-    tokens = {"system": approximate_tokens(prompt.system), "turn": approximate_tokens(prompt.turn)}
+    parts = {"system": prompt.system, "turn": prompt.turn}
+    tokens = {part: approximate_tokens(text) for part, text in parts.items()}
+    empty = approximate_tokens("")  # what a message takes beside its text
+    found = [
+        (part, title, approximate_tokens(text) - empty)
+        for part, title, text in sections(prompt.system, prompt.turn)
+    ]
+    *_, view = found
+    share = 1 - view[-1] / sum(count for *_, count in found)
     if as_json:
-        print_json({"system": prompt.system, "turn": prompt.turn, "tokens": tokens})
+        listed = [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in found]
+        print_json({**parts, "tokens": {**tokens, "sections": listed, "shared": share}})
         return
-    for part, text in (("system", prompt.system), ("turn", prompt.turn)):
+    for part, text in parts.items():
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
         print(text)  # noqa: T201  rich would wrap it
+    ERR.print(table("", ("text", "section", "tokens"), found))
+    ERR.print(Text(f"about {percent(share)} of the prompt is the same for all agents and turns"))
 
 
-@app.command("diff", context_settings=ENV)
+@app.command("diff", context_settings=ENV, cls=NamesWorlds)
 def prompts_diff(
     world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
 ) -> None:
@@ -160,6 +190,7 @@ def prompts_diff(
     """
     from lab.play.rendering import prompts_for
     from lab.proof.replaying import diff_of
+    from lab.show.terminal import OUT, plain, print_json
 
     ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
@@ -169,7 +200,7 @@ def prompts_diff(
         OUT.print(plain("".join(diffs.values())), soft_wrap=True)
 
 
-@app.command("check", context_settings=ENV)
+@app.command("check", context_settings=ENV, cls=NamesWorlds)
 def prompts_check(
     world: AnyWorldName = None,
     variant: Annotated[str | None, typer.Argument(autocompletion=completion.variants, help=VARIANT)] = None,
@@ -182,6 +213,10 @@ def prompts_check(
 
     Example: hobbes prompts check mining guided
     """
+    from rich.text import Text
+
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, plain, print_json
     from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 

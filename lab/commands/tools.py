@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from engine.worlds import WORLDS
 from lab.commands.options import (
     ENV,
     HOME,
@@ -15,22 +14,24 @@ from lab.commands.options import (
     AsJson,
     Home,
     ModelsFile,
+    NamesWorlds,
     Settings,
     WorldName,
     setting,
     world_asked,
 )
-from lab.show.terminal import OUT, plain, print_json, table
 
 app = typer.Typer()
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, cls=NamesWorlds)
 def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
 
     Example: hobbes worlds mining
     """
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, print_json
     from lab.show.worlds import about, show_all, show_one
 
     asked = [world_asked(world)] if world else list(WORLDS.values())
@@ -41,23 +42,30 @@ def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
         OUT.print(show_one(found[0]) if world else show_all(found))
 
 
-STEP_HELP = "\n\n".join(
-    [
-        "Run the engine alone, with JSON Lines in and out.",
-        "It reads one request per line, writes one result per line, and touches no file.",
-        """Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining""",
-        *(
+class StepCommand(NamesWorlds):
+    """The command `step`; its help lists the events of every world, which are imported only for that."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
+        """Write the help text with all events."""
+        from engine.worlds import WORLDS
+
+        events = (
             f"Events of {world.name}:\n\n\b\n"
             + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.events.items())
             for world in WORLDS.values()
-        ),
-    ]
-)
+        )
+        self.help = "\n\n".join([self.help or "", *events])
+        super().format_help_text(ctx, formatter)
 
 
-@app.command(context_settings=ENV, help=STEP_HELP)
+@app.command(context_settings=ENV, cls=StepCommand)
 def step(world: WorldName) -> None:
-    """Run the engine alone, with JSON Lines in and out."""
+    """Run the engine alone, with JSON Lines in and out.
+
+    It reads one request per line, writes one result per line, and touches no file.
+
+    Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining
+    """
     from lab.play.stepping import step_lines
 
     for line in step_lines(world_asked(world), sys.stdin):
@@ -80,6 +88,7 @@ def tournament(
     """
     from lab.play.tournament import play
     from lab.show.standings import show, watched
+    from lab.show.terminal import print_json
 
     standing, seconds = play(games, seed, dict(setting(text) for text in settings or ()), watched)
     if as_json:
@@ -123,6 +132,7 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
     Example: hobbes doctor
     """
     from lab.play.modelsfile import read_models
+    from lab.show.terminal import OUT, plain, print_json
     from lab.wire.doctor import examine
 
     found = examine(home, read_models(home, models))
@@ -144,6 +154,7 @@ def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = 
     Example: hobbes models --models models.toml
     """
     from lab.play.modelsfile import FILE, described, read_models
+    from lab.show.terminal import OUT, plain, print_json, table
 
     found = described(read_models(home, models))
     if as_json:

@@ -154,6 +154,20 @@ def m007_models_of_a_file(db: Database) -> None:
     db.table("calls").add_column("player", str)
 
 
+@migrations()
+def m008_forks(db: Database) -> None:
+    """Add the run that a run was forked from, the turn, and how the turns before it were played."""
+    db.conn.execute("alter table runs add column parent text references runs(id)")
+    db.table("runs").add_column("turn", int)
+    db.table("runs").add_column("earlier", str)
+
+
+@migrations()
+def m009_content_of_prompts(db: Database) -> None:
+    """Add the content hash of the variant of prompts; that of earlier runs is unknown."""
+    db.table("runs").add_column("prompts_hash", str)
+
+
 def make_tables_of_the_record(db: Database) -> None:
     """Create the tables of a turn's record that are missing."""
     present = set(db.table_names())

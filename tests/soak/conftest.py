@@ -28,7 +28,8 @@ def rows_of(reports: Iterable[pytest.TestReport]) -> list[tuple[str, str, str]]:
             laws[world] += 1
             broken[world] += report.failed
         elif (told := dict(report.user_properties).get(TRIED, "")) or report.failed:
-            rows.append((test, str(told), "FAILED" if report.failed else "nothing"))
+            what = test.removeprefix("test_").replace("_", " ")
+            rows.append((what, str(told), "FAILED" if report.failed else "nothing"))
     for world, count in laws.items():
         rows.append(
             (f"laws of {world}", f"{count} laws", f"{broken[world]} BROKEN" if broken[world] else "nothing")
