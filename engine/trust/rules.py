@@ -245,12 +245,12 @@ def result(state: State, agent: str) -> str:
 
 
 EVENTS = {
-    "fumble": "action: what was meant and came out as do_nothing",
-    "miss": "target: a high five that came out as an attack; the attack is told too",
+    "fumble": "action: the intended action, which came out as do_nothing",
+    "miss": "target: a high five that came out as an attack; the attack is recorded, too",
     "high_five": "target, returned: a high five that did not miss",
-    "attack": "target, blocked: an attack, meant or not",
+    "attack": "target, blocked: an attack, intended or not",
     "block": "stopped: a block, and how many attacks it stopped",
-    "do_nothing": "chosen, sats: nothing was done, false if nobody chose that; and what it cost",
+    "do_nothing": "chosen, sats: nothing was done; whether the unit chose that, and what it cost",
     "beg": "amount, reason, granted, answer: what was asked of the observer and what it answered",
     "send": "target, amount: sats that went to an ally",
     "replicate": "succeeded, clone: a unit replicated; whether it is alive, and its new unit in team play",
