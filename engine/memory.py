@@ -27,7 +27,7 @@ FEEDBACK_EXCERPT = 100
 class Memory:
     """One agent's memory. It is shown to this agent only, unless a world publishes the reports.
 
-    `feedback` is what was rejected and corrected of the agent's last answer. It is empty if the setting
+    `feedback` is what was rejected and corrected in the agent's last answer. It is empty if the setting
     `feedback` is off.
     """
 

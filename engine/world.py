@@ -38,7 +38,7 @@ class Config(BaseModel):
     rounds: int = Field(ge=1, le=100_000, description="turns to play")
     feedback: bool = Field(
         default=True,
-        description="whether a view tells what was rejected and corrected of the agent's last answer",
+        description="whether an agent is told what was rejected and corrected in its last answer",
     )
     on_failure: Annotated[Literal["default", "halt"], NOT_HASHED] = Field(
         "default", description="what to do after a failed call: take the default action, or halt the run"

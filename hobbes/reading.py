@@ -259,7 +259,7 @@ class AgentTurn:
     intent: Json
     """What was understood and allowed; the observer's rulings."""
     drops: list[Json]
-    """The rejections: what was refused of the answer, each with its reason."""
+    """The rejections: what was refused in the answer, each with its reason."""
     mends: list[Json]
     """The corrections: what was changed, and what was kept."""
     events: list[Json]

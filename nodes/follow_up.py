@@ -1,4 +1,4 @@
-"""The follow-up question: show an agent once what was rejected of its answer, and let it answer again.
+"""The follow-up question: show an agent once what was rejected in its answer, and let it answer again.
 
 It is off unless the setting `reask` is on (docs/failures.md). The second answer counts if it is a decision;
 otherwise the first one does. The answer that does not count leaves a drop or a mend in the record, and both

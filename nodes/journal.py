@@ -44,7 +44,7 @@ TURN_QUESTION = 1
 """`Call.question` of a turn's own question."""
 
 FOLLOW_UP_QUESTION = 2
-"""`Call.question` of the follow-up question, which shows what was rejected of the first answer."""
+"""`Call.question` of the follow-up question, which shows what was rejected in the first answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def view_of(world: AnyWorld, state: Any, agent: str) -> Any:
 def feedback_is_told(
     world: AnyWorld, values: Mapping[str, Any], accepted_answer: Mapping[str, Any] | None = None
 ) -> None:
-    """Assert that an agent is told next turn, in its memory, what was rejected of its answer, and why.
+    """Assert that an agent is told next turn, in its memory, what was rejected in its answer, and why.
 
     `accepted_answer` is one that is accepted whole; by default, an empty one.
     """

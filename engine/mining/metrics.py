@@ -77,7 +77,8 @@ def _spells(history: History) -> tuple[Counter[int], Counter[int], Counter[int]]
     Source: docs/rules/mining.md#half-life.
     """
     first = history[0].before
-    began = {cell: -first.held(cell) for cell, owner in first.owner.items() if owner is not None}
+    # A spell begins at the end of the round of the claim or capture, so one round less than `held` is over.
+    began = {cell: 1 - first.held(cell) for cell, owner in first.owner.items() if owner is not None}
     entered, left, ended = Counter(-begin for begin in began.values()), Counter[int](), Counter[int]()
     for k, played in enumerate(history, start=1):
         for cell, before in played.before.owner.items():

@@ -136,7 +136,7 @@ class Plan:
 
 
 def random(view: JsonObject, luck: Luck) -> JsonObject:
-    """Spend stamina on random actions, each kind as likely as another while there is a plot for it.
+    """Spend stamina on random actions; each kind for which there is still a plot is equally likely.
 
     Source: docs/rules/mining.md#random-policy.
     """

@@ -386,12 +386,12 @@ def _result(raid: RaidNews, raider: str) -> str:
 
 EVENTS = {
     "claim": "plot, won: an unowned plot was claimed",
-    "defend": "plot, points: an own plot was defended",
+    "defend": "plot, points: an agent defended its plot",
     "raid": "plot, owner, result: captured, outdrawn, blocked, or fizzled (nothing there to take)",
-    "mine": "plot, gold: what an own plot gave; 0 if it was lost this round",
-    "message": "text: said to all, read next round",
+    "mine": "plot, gold: what an agent mined on its plot; 0 if the plot was lost in this round",
+    "message": "text: sent to all, who read it next round",
     "tax": "plot, gold, to: what a raid cost",
-    "punish": "stamina: what a raider lacks next round",
+    "punish": "stamina: what a raider loses in the next round",
     "return": "plot, from: a captured plot went back to `agent`",
 }
 """The types of events and their fields. Source: docs/rules/mining.md#events."""

@@ -14,7 +14,7 @@ from engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
-    rules_version=2,
+    rules_version=3,
     config=MiningConfig,
     action=lambda setting: action_model(communication=setting.config.communication),
     setup=state.setup,

@@ -1,4 +1,4 @@
-"""The scripted policies (baselines), and how their answers are spoiled with noise.
+"""The scripted policies, and how their answers are spoiled with noise.
 
 A policy reads the same view as a model, with the agent's own memory, and nothing else. All but `default` send
 short messages and rate the others by what they saw.
@@ -384,4 +384,4 @@ POLICIES = Policies(
     default="reciprocal-trader",
     spoil=spoil,
 )
-"""The scripted policies by name, and the default one. Source: docs/rules/nations.md#baselines."""
+"""The scripted policies by name, and the default one. Source: docs/rules/nations.md#the-policies."""

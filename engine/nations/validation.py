@@ -95,7 +95,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     Nothing that an answer contains raises.
 
     Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#reports,
-    docs/rules/nations.md#no-answer-fails-a-turn, docs/rules/nations.md#nothing-is-lost-silently.
+    docs/rules/nations.md#invalid-answers, docs/rules/nations.md#nothing-is-lost-silently.
     """
     if answer is None:
         return Validated(IDLE)

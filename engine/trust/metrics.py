@@ -45,19 +45,22 @@ def measures(history: History) -> tuple[Measure, ...]:
 
 
 def cooperation(history: History) -> float | None:
-    """High fives meant / decisions. Source: docs/rules/trust.md#cooperation-and-aggression."""
+    """Intended high fives / actions that were chosen.
+
+    Source: docs/rules/trust.md#cooperation-and-aggression.
+    """
     chosen = [deed for deed in _deeds(history) if deed.chosen]
     return ratio(sum(deed.meant == "high_five" for deed in chosen), len(chosen))
 
 
 def aggression(history: History) -> float | None:
-    """Attacks meant / decisions. Source: docs/rules/trust.md#cooperation-and-aggression."""
+    """Intended attacks / actions that were chosen. Source: docs/rules/trust.md#cooperation-and-aggression."""
     chosen = [deed for deed in _deeds(history) if deed.chosen]
     return ratio(sum(deed.meant == "attack" for deed in chosen), len(chosen))
 
 
 def aggression_near_threshold(history: History) -> float | None:
-    """Attacks meant / decisions, of units with an opponent near the threshold.
+    """Intended attacks / actions that were chosen, by units with an opponent near the threshold.
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
     """
@@ -65,7 +68,7 @@ def aggression_near_threshold(history: History) -> float | None:
 
 
 def aggression_elsewhere(history: History) -> float | None:
-    """Attacks meant / decisions, of units without an opponent near the threshold.
+    """Intended attacks / actions that were chosen, by units without an opponent near the threshold.
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
     """
@@ -111,7 +114,7 @@ def default_actions(history: History) -> float | None:
 
 
 def retaliation(history: History) -> float | None:
-    """Misses whose victim meant to attack their author in the next round / misses whose victim decided then.
+    """Misses answered by an intended attack next round / misses after which the victim chose an action.
 
     Source: docs/rules/trust.md#retaliation.
     """
@@ -119,7 +122,7 @@ def retaliation(history: History) -> float | None:
 
 
 def forgiveness(history: History) -> float | None:
-    """Misses whose victim meant to high five their author soon after / misses whose victim decided then.
+    """Misses answered by an intended high five soon after / misses after which the victim chose an action.
 
     Source: docs/rules/trust.md#forgiveness.
     """
@@ -184,7 +187,7 @@ def longest_spiral(history: History) -> float | None:
 
 
 def _spirals_ended_by(how: str) -> Callable[[History], float | None]:
-    """Return the formula for one way in which a spiral may end: spirals that ended so / spirals.
+    """Return the formula for one way in which a spiral may end: spirals that ended in it / spirals.
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
     """
@@ -247,7 +250,10 @@ def _ended_by(history: History, last: int, pair: frozenset[str]) -> str:
 
 
 def misses(history: History) -> float | None:
-    """High fives that missed / high fives meant that did not fumble. Source: docs/rules/trust.md#misses."""
+    """High fives that missed / intended high fives that did not fumble.
+
+    Source: docs/rules/trust.md#misses.
+    """
     tried = [deed for deed in _deeds(history) if deed.meant == "high_five" and not deed.failed]
     return ratio(sum(deed.missed for deed in tried), len(tried))
 
@@ -316,7 +322,7 @@ def begging_in_danger(history: History) -> float | None:
 
 
 def _ended(*how: str) -> Callable[[History], float | None]:
-    """Return the formula for one way in which a game may end: 1 if it ended so, 0 if otherwise.
+    """Return the formula for one way in which a game may end: 1 if it ended in it, 0 if otherwise.
 
     Source: docs/rules/trust.md#endings.
     """
@@ -329,7 +335,7 @@ def _ended(*how: str) -> Callable[[History], float | None]:
         return float(result(last, last.setting.agents[0]) in how)
 
     ended.__doc__ = (
-        f"Return 1 if the game was {' or '.join(how)}, 0 if it ended otherwise, None if it goes on."
+        f"1 if the game was {' or '.join(how)}, 0 if it ended otherwise; undefined while it goes on."
     )
     return ended
 

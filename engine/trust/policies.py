@@ -242,7 +242,7 @@ def racer(sight: Sight, _: Luck) -> Move:
 
 
 def random(sight: Sight, luck: Luck) -> Move:
-    """Choose among the allowed actions, each with the same chance, and then a target or an amount.
+    """Choose an allowed action, except `send`, each with the same chance, and then a target or an amount.
 
     Source: docs/rules/trust.md#random.
     """

@@ -1,7 +1,7 @@
 """trust: one round, from intents to the next state, in seven steps.
 
 1  carry out     each intent becomes a deed; it may fumble, and a high five may miss   acts.carry_out
-2  rule          the observer answers the units that begged                            observer.rulings
+2  rulings       the observer answers the units that begged                            observer.rulings
 3  shock         a random draw may give sats to all units or take them                 draw_shock
 4  act           every action has its effects, all at once                             acts.ACTS
 5  settle        effects are summed; units without sats die                            settle
@@ -156,9 +156,9 @@ def victory(play: Play, units: Collection[Unit]) -> End:
 
 
 def race(play: Play, units: Collection[Unit]) -> End:
-    """A successful replicate wins; of several in one round, the unit with the most sats left wins.
+    """The unit that replicates successfully wins; of several in one round, the one with the most sats left.
 
-    Source: docs/rules/trust.md#race, docs/rules/trust.md#several-replicates-in-one-round.
+    Source: docs/rules/trust.md#race, docs/rules/trust.md#replicating-in-the-same-round.
     """
     return most({unit.team: unit.sats for unit in replicated(play, units)})
 
@@ -180,7 +180,7 @@ def team_play(play: Play, units: Collection[Unit]) -> End:
 def most(sats: Mapping[str, int]) -> End:
     """The agent with the most sats wins; equals draw, and without candidates the game goes on.
 
-    Source: docs/rules/trust.md#several-replicates-in-one-round.
+    Source: docs/rules/trust.md#replicating-in-the-same-round.
     """
     best = [name for name, held in sats.items() if held == max(sats.values())]
     if len(best) == 1:
@@ -245,15 +245,15 @@ def result(state: State, agent: str) -> str:
 
 
 EVENTS = {
-    "fumble": "action: what was meant and came out as do_nothing",
-    "miss": "target: a high five that came out as an attack; the attack is told too",
+    "fumble": "action: the intended action, which came out as do_nothing",
+    "miss": "target: a high five that came out as an attack; the attack is recorded, too",
     "high_five": "target, returned: a high five that did not miss",
-    "attack": "target, blocked: an attack, meant or not",
+    "attack": "target, blocked: an attack, intended or not",
     "block": "stopped: a block, and how many attacks it stopped",
-    "do_nothing": "chosen, sats: nothing was done, false if nobody chose that; and what it cost",
+    "do_nothing": "chosen, sats: nothing was done; whether the unit chose that, and what it cost",
     "beg": "amount, reason, granted, answer: what was asked of the observer and what it answered",
     "send": "target, amount: sats that went to an ally",
-    "replicate": "succeeded, clone: a replicate, and the new unit in team play",
+    "replicate": "succeeded, clone: a unit replicated; whether it is alive, and its new unit in team play",
     "shock": "sats: what a shock gave or took",
     "death": "sats: a unit that has none left",
     "end": "result, sats: how the game ended for an agent: won, lost, drawn, or timed out",

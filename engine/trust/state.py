@@ -33,8 +33,8 @@ class TrustConfig(Config):
     rounds: int = Field(30, ge=1, le=100_000, description="rounds to play")
     start: int = Field(50, ge=1, le=1_000_000, description="sats of each unit at the start")
     threshold: int = Field(100, ge=1, le=1_000_000, description="sats that a unit needs to replicate")
-    replicate_cost: Sats = Field(50, description="what a replicate costs")
-    clone_start: int = Field(25, ge=1, le=1_000_000, description="sats of the unit that a replicate makes")
+    replicate_cost: Sats = Field(50, description="what replicating costs")
+    clone_start: int = Field(25, ge=1, le=1_000_000, description="sats of a new unit in team play")
     high_five: Sats = Field(3, description="what each gains of two high fives at each other")
     left_hanging: Sats = Field(2, description="what a high five that is not returned costs")
     attack: Sats = Field(4, description="what an attack takes from its target and gives the attacker")
@@ -51,7 +51,8 @@ class TrustConfig(Config):
     miss: Percent = Field(15, description="how often a high five misses and attacks, in percent")
     fumble: Percent = Field(0, description="how often any action becomes do_nothing, in percent")
     victory: Literal["race", "team"] = Field(
-        "race", description="the first replicate wins, or replicates make teams and the last team wins"
+        "race",
+        description="the first unit that replicates wins, or units multiply and the last team wins",
     )
     observer: Annotated[str, NOT_HASHED] = Field(
         "sparing(40,4)",

@@ -133,9 +133,9 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     The prompt goes to stdout. Its approximate token counts, in all and by section, go to stderr, with the
     share of the prompt that is the same for all agents and turns, which a provider can keep in its cache.
 
-    With --run, the turns before are those of the run. Without it, scripted policies play them: those of
-    --model and, in the place of each model, the world's default policy. So if models play, the prompt of
-    turn 0 is exact, and a later one shows what the default policy would have led to.
+    With --run, the earlier turns are those of the run. Without it, scripted policies play them: an agent's
+    own policy if --model gives it one, or else the world's default policy. So if chat models are to play, the
+    prompt of turn 0 is exact, and a later one shows what the default policy would have led to.
 
     With --agent observer, print what an observer that is a model is sent about the requests of the turn.
     Without --run, scripted policies make these requests, too.

@@ -187,4 +187,4 @@ def test_the_observer_is_shown_the_requests_of_the_turn(cli: Cli) -> None:
 
 def test_the_help_says_what_stands_in_for_models(cli: Cli) -> None:
     told = " ".join(cli("prompts", "render", "--help").stdout.split())
-    assert "if models play, the prompt of turn 0 is exact" in told
+    assert "if chat models are to play, the prompt of turn 0 is exact" in told

@@ -33,8 +33,8 @@ def test_turnover_of_a_board_without_owners_is_undefined() -> None:
     assert metrics.turnover(one(board("...", agents="A"), A={"claim": [[0, 0]]})) is None
 
 
-FRESH: dict[str, Any] = {"turn": 0, "immunity": 0}
-"""All plots are got and can be raided in round 0, the first one."""
+FRESH: dict[str, Any] = {"turn": 1, "immunity": 0}
+"""All plots were got in round 0. The first round that is played is round 1, and all can be raided in it."""
 
 
 def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
@@ -76,7 +76,7 @@ def test_half_life_without_any_owner_is_undefined() -> None:
 
 
 def test_half_life_of_a_half_counts_a_spell_from_the_age_that_it_had_when_the_half_began() -> None:
-    """A has held its plot for 4 rounds when the second half begins, and loses it in the first round of it.
+    """A has held its plot for 5 rounds when the second half begins, and loses it in the first round of it.
 
     B gets that plot and claims another, and holds both to the end. At age 5 only A's spell is at risk, and it
     ends. Of the spells of B none ends.
@@ -86,6 +86,15 @@ def test_half_life_of_a_half_counts_a_spell_from_the_age_that_it_had_when_the_ha
     played = history(start, *[QUIET] * 4, taken, QUIET, QUIET, QUIET)
     assert metrics.half_life(played[4:]) == 5
     assert metrics.half_life(played[5:]) is None
+
+
+def test_half_life_of_a_spell_is_the_same_in_a_run_and_in_its_second_half() -> None:
+    """A claims a plot in round 0 and loses it in round 3, after 3 rounds."""
+    claim, raid = {"A": {"claim": [[0, 0]]}}, {"B": {"raid": [[0, 0]]}}
+    played = history(board(".", agents="AB", turn=0), claim, QUIET, QUIET, raid)
+    assert metrics.half_life(played) == 3
+    assert metrics.half_life(played[2:]) == 3
+    assert metrics.half_life(played[3:]) == 3
 
 
 def test_raid_rate_is_raids_by_agents_times_rounds() -> None:
