@@ -11,7 +11,7 @@ from typing import Annotated, TextIO
 import typer
 from rich.text import Text
 
-from lab.commands import looking, playing, prompts, proving, tools
+from lab.commands import experimenting, looking, playing, prompts, proving, tools
 from lab.errors import LabError, UsageError
 from lab.show.terminal import ERR, plain
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, proving, looking, tools, prompts):
+for group in (playing, experimenting, proving, looking, tools, prompts):
     app.add_typer(group.app)
 
 
