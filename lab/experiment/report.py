@@ -283,8 +283,12 @@ def conclusions(found: Report) -> Iterator[str]:
             f"{len(found.cells)} of {found.planned} runs have been played. "
             "These figures are not the last ones; do not stop early because of them."
         )
+    changed = [arm for arm in found.arms if arm not in {found.baseline, NULL}]
+    same = {arm: pairs for arm in changed if (pairs := _same(found, arm))}
+    for arm, pairs in same.items():
+        yield f"{arm}: the same as {found.baseline}. All {pairs} pairs have equal digests: no turn differs."
     for one in found.differences:
-        if one.arm != NULL:
+        if one.arm != NULL and one.arm not in same:
             yield f"{one.arm}, {one.measure}: {_conclusion(found, one)}"
     for one in found.differences:
         if one.arm == NULL and one.p_holm is not None and one.p_holm < ALPHA:
@@ -292,6 +296,13 @@ def conclusions(found: Report) -> Iterator[str]:
                 f"The null arm differs from the baseline by {one.measure}, although nothing was changed. "
                 "Of many experiments, some show this by chance; read the other differences with care."
             )
+
+
+def _same(found: Report, arm: str) -> int:
+    """Return the number of pairs if the runs of each pair have the same digest, otherwise 0."""
+    digests = {(cell.arm, cell.seed): cell.digest for cell in found.cells}
+    pairs = [(digests[arm, s], digests.get((found.baseline, s))) for a, s in digests if a == arm]
+    return len(pairs) if all(one == other for one, other in pairs) else 0
 
 
 def _conclusion(found: Report, one: Compared) -> str:

@@ -200,16 +200,29 @@ def word_diff(one: str, other: str) -> list[tuple[CHANGE, str]]:
 
 
 def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
-    """Yield two texts as pieces of words that were kept, only in the first, or only in the second."""
+    """Yield two texts as pieces of words that were kept, only in the first, or only in the second.
+
+    A space between two words that changed is taken to have changed with them, so that phrases stay whole.
+    """
     a, b = (_WORD.findall(text) for text in (one, other))
+    only_a = only_b = ""
     for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if kind == "equal":
-            yield " ", "".join(a[a_from:a_to])
+        in_a, in_b = "".join(a[a_from:a_to]), "".join(b[b_from:b_to])
+        if kind != "equal" or (in_a == " " and (only_a or only_b)):
+            only_a, only_b = only_a + in_a, only_b + in_b
             continue
-        if a_to > a_from:
-            yield "-", "".join(a[a_from:a_to])
-        if b_to > b_from:
-            yield "+", "".join(b[b_from:b_to])
+        yield from _changed(only_a, only_b)
+        only_a = only_b = ""
+        yield " ", in_a
+    yield from _changed(only_a, only_b)
+
+
+def _changed(only_a: str, only_b: str) -> Iterator[tuple[CHANGE, str]]:
+    """Yield the pieces of a change, without those that are empty."""
+    if only_a:
+        yield "-", only_a
+    if only_b:
+        yield "+", only_b
 
 
 def moves(intent: JsonObject) -> JsonObject:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from lab.cli import app
 from lab.errors import HaltedRunError, UsageError
 from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.comparing import Comparison, compare
+from lab.proof.comparing import Comparison, compare, word_diff
 from lab.show.comparison_table import LONGEST_LINE, MOST_LINES
 from lab.show.looks import MARKS
 from lab.store.database import Run, Store
@@ -268,6 +268,18 @@ def test_where_decisions_first_differ_prompt_and_answer_are_compared_word_by_wor
     assert advice.strip() in systems[0]
     assert advice.strip() not in systems[1]
     assert '{"claim": [[[-0-]{+3+}, 1]]}' in shown(a.id, b.id).stdout
+
+
+def test_phrases_that_changed_stay_whole_in_a_word_diff() -> None:
+    found = word_diff("same\nwait for the next round, then raid", "same\nwait until you can, then raid")
+    assert found == [
+        (" ", "wait "),
+        ("-", "for the next round"),
+        ("+", "until you can"),
+        (" ", ", then raid"),
+        (" ", "\n"),
+    ]
+    assert word_diff("a\nb", "a\nb") == []
 
 
 def test_runs_in_which_all_decide_alike_have_no_decision_that_differs(

@@ -27,7 +27,7 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
     for arm, of_arm in values.items():
         for seed, value in enumerate(of_arm, start=1):
             name = f"made.{arm}.{seed}"
-            row = {"id": name, "name": name, "world": "mining", "seed": seed, "digest": "-"}
+            row = {"id": name, "name": name, "world": "mining", "seed": seed, "digest": name}
             more = {"status": "finished", "tainted": name in tainted}
             store.db.table("runs").insert(row | more)
             store.db.table("measures").insert({"run": name, "name": "output", "scope": "run", "value": value})
@@ -66,6 +66,13 @@ def test_arms_that_are_equal_in_every_pair_are_called_so(opened: Store) -> None:
         said(opened) == "two, output: no difference at all: one and two have the same value in all 8 pairs."
     )
     assert report(opened, "made").detectable == {"output": None}
+
+
+def test_an_arm_whose_runs_have_the_digests_of_the_baseline_is_called_the_same(opened: Store) -> None:
+    made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
+    with opened.db.conn:
+        opened.db.conn.execute("update runs set digest = seed")
+    assert said(opened) == "two: the same as one. All 8 pairs have equal digests: no turn differs."
 
 
 def test_a_difference_that_the_null_arm_may_show_as_well_is_doubted(opened: Store) -> None:
