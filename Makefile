@@ -20,9 +20,8 @@ $(READY): pyproject.toml constraints.txt
 test: $(READY) ## run the whole test suite, the network blocked
 	@$(BIN)/pytest -n auto --dist worksteal
 
-soak: $(READY) ## run the long tests: laws, fuzz, kills, faults (an hour or so)
-	@$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=soak tests/*/test_laws.py
-	@$(BIN)/pytest -n auto --dist worksteal -m soak -rP tests/soak
+soak: $(READY) ## run the long tests: laws, fuzz, kills, faults, power cuts (an hour or so)
+	@$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=soak -m '' tests/*/test_laws.py tests/soak
 
 check: $(READY) ## lint, types, floors, tests
 	$(BIN)/ruff format --check .

@@ -8,9 +8,11 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+import orjson
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -165,12 +167,37 @@ class Findings:
         self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
 
 
-_as_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_as_canonical = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
+_as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+_PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+_UNSURE = (b"null", b"e-", b"0.0000")
+"""What orjson writes for NaN, too, and what it writes of small numbers, in another way than Python does."""
 
 
 def canonical(value: Json) -> str:
-    """Return the canonical text of a JSON value, which is what is hashed: sorted keys, no spaces."""
-    return _as_canonical(value)
+    """Return the canonical text of a JSON value, which is what is hashed: sorted keys, no spaces.
+
+    Python's json module defines the text. orjson writes most values ten times as fast, to the same bytes.
+    Raise ValueError for NaN and infinity, and TypeError for what JSON cannot hold.
+    """
+    return _written(value, _PLAIN | orjson.OPT_SORT_KEYS, _as_canonical)
+
+
+def compact(value: Json) -> str:
+    """Return the text of a JSON value without spaces, its keys in their own order. Raise as `canonical`."""
+    return _written(value, _PLAIN, _as_compact)
+
+
+def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
+    try:
+        quick = orjson.dumps(value, option=option)
+    except orjson.JSONEncodeError:  # numbers of more than 64 bits, half characters, keys that are not text
+        return as_python(value)
+    return as_python(value) if any(mark in quick for mark in _UNSURE) else quick.decode()
 
 
 def sha256(text: str) -> str:

@@ -1,44 +1,99 @@
 """Play runs on the graph: start, resume, replay.
 
-The graph is stopped after each turn with durability "exit". This writes one checkpoint per turn, between two
-turns, and it is durable before the next turn begins. A run that was stopped goes on from the last turn of the
-run database, whose journal has the answers that arrived since then. The checkpoints that it left are deleted
-unread: they may be of another moment, and may know of a turn in progress what no journal has.
+A run is one stream through the graph, which waits for each checkpoint before it goes on (durability "sync").
+`TurnSaver` writes one checkpoint per turn, between two turns. A run that was stopped goes on from the last
+turn of the run database, whose journal has the answers that arrived since then. The checkpoints that it left
+are deleted unread: they may be of another moment, and may know of a turn in progress what no journal has.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-import aiosqlite
 from filelock import FileLock
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.serde.types import INTERRUPT
+from langgraph.checkpoint.sqlite import SqliteSaver
 
-from graphs.turn import LAST, Node, build
+from graphs.turn import Node, build
 from nodes.state import TurnState
 
 BUSY_SECONDS = 30.0
 """How many seconds to wait while another process writes."""
 
+LOGGED = ["run", "turn", "world", "memories", "digest", "over"]
+"""The channels that are told after a turn. Only `log` writes the last five, and no node writes the first."""
 
-@asynccontextmanager
-async def checkpoints(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
-    """Open the checkpoint database, and close it at the end.
+TURN = "turn"
+"""The channel that changes when a turn has ended."""
 
-    An open connection has a thread that would keep the process alive.
+INPUT = 0
+"""The step of the graph that puts the first state into its channels."""
+
+
+class TurnSaver(SqliteSaver):
+    """Keeps the checkpoints between two turns, and those at which a person is asked.
+
+    LangGraph hands over a checkpoint after each node and waits. It is written in the event loop's own
+    thread, because a thread of its own takes longer to wake than SQLite takes to write.
     """
-    async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
+
+    _keep: Callable[[], object]
+    _kept: str | None = None
+
+    def get_next_version(self, current: int | None, channel: None) -> int:  # type: ignore[override]  # noqa: ARG002
+        """Return the next version of a channel: numbers, which are quicker to make than unique texts."""
+        return (current or 0) + 1
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a kept checkpoint."""
+        return self.get_tuple(config)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint if a node has just changed the number of the turn."""
+        here = config["configurable"]
+        self._keep = partial(self._put, here, checkpoint, metadata, new_versions)
+        if TURN in new_versions and metadata["step"] > INPUT:
+            self._keep()
+        return {"configurable": {**here, "checkpoint_id": checkpoint["id"]}}
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep the checkpoint at which a person is asked, with the question."""
+        if any(channel == INTERRUPT for channel, _ in writes):
+            self._keep()
+            self.put_writes(config, writes, task_id, task_path)
+
+    def _put(self, here: Mapping[str, Any], checkpoint: Checkpoint, *rest: Any) -> None:  # noqa: ANN401  as handed over
+        # The parent is the last checkpoint that was kept, not the last that was handed over.
+        self.put({"configurable": {**here, "checkpoint_id": self._kept}}, checkpoint, *rest)
+        self._kept = checkpoint["id"]
+
+
+@contextmanager
+def checkpoints(path: Path) -> Iterator[TurnSaver]:
+    """Open the checkpoint database, and close it at the end."""
+    with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
         # The state is plain JSON, so nothing else may be unpacked from the file.
-        saver = AsyncSqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+        saver = TurnSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
         # `setup` switches a new file to WAL mode. SQLite does not wait if another process is doing the same.
         with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
-            await saver.setup()
+            saver.setup()
         # Safe in WAL mode: a power cut may lose the last turns, which are then played again from the journal.
-        await connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
         yield saver
 
 
@@ -59,36 +114,38 @@ class WaitingError(Exception):
 
 async def play(
     nodes: dict[str, Node],
-    saver: BaseCheckpointSaver[str],
+    saver: TurnSaver,
     run: str,
     begin: TurnState,
 ) -> AsyncIterator[TurnState]:
-    """Play a run turn by turn; yield `begin`, then the state after each turn, once it is checkpointed.
+    """Play a run; yield `begin`, then the logged channels after each turn, once it is checkpointed.
 
     Raise WaitingError when a person has to answer. Once the answer is in the journal, play again.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
-    config: RunnableConfig = {"configurable": {"thread_id": run}}
-    await _forget(saver, run, config)
-    state, step = begin, cast("TurnState | None", begin)
-    yield state
-    while not state["over"]:
-        after = await graph.ainvoke(step, config, interrupt_after=[LAST], durability="exit")
-        if "__interrupt__" in after:
-            raise WaitingError(after["__interrupt__"][0].value)
-        state, step = cast("TurnState", after), None
-        yield state
+    config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": sys.maxsize}
+    _forget(saver, run, config)
+    yield begin
+    if begin["over"]:
+        return
+    turns = graph.astream(begin, config, stream_mode="values", output_keys=LOGGED, durability="sync")
+    async with aclosing(cast("Any", turns)) as states:
+        async for state in states:
+            if INTERRUPT in state:
+                raise WaitingError(state[INTERRUPT][0].value)
+            if state["turn"] > begin["turn"]:
+                yield cast("TurnState", state)
 
 
-async def _forget(saver: BaseCheckpointSaver[str], run: str, config: RunnableConfig) -> None:
-    """Delete the checkpoints of a run. Raise aiosqlite.DatabaseError if damage keeps some of them."""
-    await saver.adelete_thread(run)
+def _forget(saver: TurnSaver, run: str, config: RunnableConfig) -> None:
+    """Delete the checkpoints of a run. Raise sqlite3.DatabaseError if damage keeps some of them."""
+    saver.delete_thread(run)
     try:
-        left = await saver.aget_tuple(config)
+        left = saver.get_tuple(config)
     except (ValueError, TypeError, LookupError) as error:  # what damaged bytes are unpacked to
-        raise aiosqlite.DatabaseError(f"a checkpoint is damaged: {error}") from error
+        raise sqlite3.DatabaseError(f"a checkpoint is damaged: {error}") from error
     if left is not None:
-        raise aiosqlite.DatabaseError("a deleted checkpoint is still there")
+        raise sqlite3.DatabaseError("a deleted checkpoint is still there")
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

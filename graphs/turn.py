@@ -83,7 +83,11 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
     graph.add_edge(START, names[0])
     for here, there in pairwise(names):
         graph.add_edge(here, there)
-    graph.add_conditional_edges(names[-1], lambda state: END if state["over"] else names[0], [names[0], END])
+
+    async def onward(state: TurnState) -> str:  # a plain function would wake a thread for each turn
+        return END if state["over"] else names[0]
+
+    graph.add_conditional_edges(names[-1], onward, [names[0], END])
     return graph
 
 

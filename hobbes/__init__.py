@@ -4,8 +4,30 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 `MissingError`, which is a `LookupError`, with the line that a command would print.
 """
 
-from hobbes.reading import AgentTurn, Home, Run, Turn, open  # noqa: A004  as in gzip.open
-from lab.errors import LabError, MissingError
-from nodes.journal import Prompt
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "open"]
+if TYPE_CHECKING:
+    from hobbes.reading import AgentTurn, Home, Run, Turn, open  # noqa: A004  as in gzip.open
+    from lab.errors import LabError, MissingError
+    from nodes.journal import Prompt
+
+__all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "__version__", "open"]
+
+MODULES = {"LabError": "lab.errors", "MissingError": "lab.errors", "Prompt": "nodes.journal"}
+"""The modules of the names that are not in hobbes.reading."""
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
+    """Import a name when it is first asked for: the command `hobbes` is in this package and need not wait."""
+    if name == "__version__":
+        return version("hobbes")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(MODULES.get(name, "hobbes.reading")), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, for completion."""
+    return __all__

@@ -1,5 +1,17 @@
-"""`python -m hobbes` is the command `hobbes`."""
+"""The command `hobbes`, which `python -m hobbes` is as well."""
 
-from lab.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run a command. Ctrl-C ends it with exit code 130, also while its modules are still being imported."""
+    try:
+        from lab.cli import main as command  # noqa: PLC0415  most of the first second
+
+        command()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 """A home, its runs, their turns, and what each agent did in a turn, as objects that only read."""
 
 import json
+import operator
 import os
 import weakref
 from dataclasses import dataclass
@@ -120,7 +121,14 @@ class Run:
         return [Turn(self, turn) for turn in self._store.turns(self.id) if turn.turn < self._stored.turns]
 
     def turn(self, number: int) -> "Turn":
-        """Return a completed turn, counted from 0. Raise MissingError if there is none."""
+        """Return a completed turn, counted from 0.
+
+        Raise MissingError if there is none, TypeError if the number is not a whole number.
+        """
+        try:
+            number = operator.index(number)
+        except TypeError:
+            raise TypeError(f"turn: pass a whole number, such as turn(3), not {number!r}") from None
         return Turn(self, logged(self._store, self._stored, number))
 
     def events(self, type: str | None = None) -> list[Json]:  # noqa: A002  what events call it

@@ -3,17 +3,14 @@
 import errno
 import os
 import sys
-from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
-from rich.text import Text
 
 from lab.commands import experimenting, looking, playing, prompts, proving, tools
 from lab.errors import LabError, UsageError
-from lab.show.terminal import ERR, plain
 
 app = typer.Typer(
     name="hobbes",
@@ -29,6 +26,8 @@ for group in (playing, experimenting, proving, looking, tools, prompts):
 def _show_version(asked: bool) -> None:  # noqa: FBT001  typer's
     """Print the version and exit."""
     if asked:
+        from importlib.metadata import version  # noqa: PLC0415  help need not wait for it
+
         typer.echo(f"hobbes {version('hobbes')}")
         raise typer.Exit
 
@@ -92,6 +91,10 @@ def _check_arguments() -> None:
 
 
 def _complain(error: LabError) -> None:
+    from rich.text import Text  # noqa: PLC0415  only where something is wrong
+
+    from lab.show.terminal import ERR, plain  # noqa: PLC0415
+
     ERR.print(Text("hobbes: ", style="bold").append_text(plain(str(error))), soft_wrap=True)
 
 

@@ -1,12 +1,32 @@
-"""Files that people write: TOML and JSON. A file that cannot be read is a UsageError, in one line."""
+"""Files that people name or write: paths, TOML and JSON. What cannot be used is a UsageError, in one line."""
 
+import errno
 import json
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lab.errors import UsageError
+
+MAY_BE_MADE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
+"""What the system says of paths that a command may still make, or reports with better words."""
+
+
+def check_path(path: Path, what: str) -> Path:
+    """Return a path; raise UsageError if no file can have it, for instance because it is too long.
+
+    `what` is the option or the thing that the path is for.
+    """
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno not in MAY_BE_MADE:
+            raise UsageError(f"{what} {path}: {error.strerror}; choose another path") from error
+    except ValueError as error:  # a null character
+        raise UsageError(f"{what} {str(path)!r}: {error}; choose another path") from error
+    return path
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Asking:
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply)
         call = made_call(address, prompt, question, reply, parsed)
-        self.journal.keep(call)
+        await self.journal.keep(call)
         return Answer(call.reply, parsed)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:

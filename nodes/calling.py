@@ -7,7 +7,8 @@ pauses is not keyed by the run's seed, since it never reaches a record.
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -41,7 +42,8 @@ GONE_AFTER = 10
 REFUSED_AFTER = 3
 """How many permanent refusals in a row stop a run whose provider has never answered.
 
-The cause is a wrong key, model or address, which no retry repairs. One refusal alone may be a hiccup.
+The cause is a wrong key, model or address, which no retry repairs. One refusal alone may be a hiccup. No more
+calls than this are under way at once until the first answer, so a wrong name costs three calls and no more.
 """
 
 TRANSIENT = frozenset({408, 409, 429, *range(500, 600)})
@@ -50,9 +52,15 @@ TRANSIENT = frozenset({408, 409, 429, *range(500, 600)})
 ABOUT_THE_REQUEST = frozenset({400, 413, 422})
 """Status codes of permanent errors that concern one request. Any other permanent error concerns every call.
 
-Before the provider's first answer these may concern every request too: a missing billing address, a wrong
-model.
+Before the provider's first answer these may concern every request too, such as a missing billing address.
 """
+
+NO_MODEL = re.compile(
+    r"model_not_(found|supported)|\b(invalid|unknown|no|no such) model|\bnot a valid model|\binvalid_model"
+    r"|\bmodel\b.{0,200}\b(not found|not exist|doesn't exist)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Matches the words of different servers for a model that they do not have, which some say with a 400."""
 
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes of a 429 that is permanent: the quota is used up."""
@@ -150,6 +158,19 @@ async def with_retries(one_try: Callable[[], Awaitable[T]]) -> T:
 
     Raise the last try's TryFailedError if it allows no further try.
     """
+    try:
+        return await one_try()
+    except TryFailedError as failure:
+        first: TryFailedError | None = failure
+
+    async def further_try() -> T:
+        """Fail as the first try did, then try again: only a failure needs the machinery below."""
+        nonlocal first
+        if first is None:
+            return await one_try()
+        failed, first = first, None
+        raise failed
+
     trying = AsyncRetrying(
         retry=retry_if_exception_type(TryFailedError),
         stop=_no_more_tries,
@@ -157,7 +178,7 @@ async def with_retries(one_try: Callable[[], Awaitable[T]]) -> T:
         sleep=wait.get(),
         reraise=True,
     )
-    return await trying(one_try)
+    return await trying(further_try)
 
 
 def _failure(state: RetryCallState) -> TryFailedError:
@@ -185,14 +206,16 @@ class Breaker:
     """Stops a run whose provider is gone, before the rest is played with default actions.
 
     GONE_AFTER failures in a row are needed. Until the first answer, REFUSED_AFTER permanent refusals are
-    enough, and failures that concern a request count as well. The verdict then waits until no call is under
-    way, because refusals arrive sooner than answers: some of the calls may still succeed.
+    enough, failures that concern a request count as well, and only so many calls are under way at once that
+    these refusals are the last that is sent. The verdict then waits until no call is under way, because
+    refusals arrive sooner than answers: some of the calls may still succeed.
     """
 
     def __init__(self, model: str, *, answered: bool = False) -> None:
         self._model = model
         self._answered = answered
         self._under_way = self._in_a_row = self._refused_in_a_row = 0
+        self._changed = asyncio.Condition()
         self.stop_reason = ""
         """Why the provider counts as gone; empty as long as it does not."""
 
@@ -201,20 +224,42 @@ class Breaker:
         if self.stop_reason:
             raise HaltedError(self.stop_reason)
 
-    def begun(self) -> None:
-        """Note that a call has begun."""
-        self._under_way += 1
+    @asynccontextmanager
+    async def call(self) -> AsyncIterator[None]:
+        """Make a call, as soon as it may begin. It fails with the TryFailedError that is raised within.
 
-    def ended(self, failure: TryFailedError | None) -> None:
-        """Note that a call has ended, with its last failure if it failed."""
-        self._under_way -= 1
+        Raise HaltedError if the provider is gone.
+        """
+        async with self._changed:
+            await self._changed.wait_for(self._may_begin)
+        self.check()
+        self._under_way += 1
+        try:
+            yield
+        except TryFailedError as failure:
+            self._ended(failure)
+            raise
+        else:
+            self._ended(None)
+        finally:
+            self._under_way -= 1
+            async with self._changed:
+                self._changed.notify_all()
+
+    def _may_begin(self) -> bool:
+        """Return whether a call may begin, or has to halt."""
+        few = self._under_way + self._refused_in_a_row < REFUSED_AFTER
+        return few or self._answered or bool(self.stop_reason)
+
+    def _ended(self, failure: TryFailedError | None) -> None:
+        """Note that a call ends, with its last failure if it failed."""
         self._answered |= failure is None
         about = failure.about if failure else "an answer"
         counts = about in {"provider", "refusal"} or (about == "request" and not self._answered)
         self._in_a_row = self._in_a_row + 1 if counts else 0
         self._refused_in_a_row = self._refused_in_a_row + 1 if about == "refusal" else 0
         refused = self._refused_in_a_row >= REFUSED_AFTER and not self._answered
-        sure = self._answered or not self._under_way
+        sure = self._answered or self._under_way == 1  # this call alone
         if failure and sure and (refused or self._in_a_row >= GONE_AFTER):
             self.stop_reason = (
                 f"{self._model} failed {self._in_a_row} calls in a row; "
@@ -291,25 +336,37 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
     if any(OVERFLOW.search(text) for text in (*names, said)) and status < 500:  # noqa: PLR2004  HTTP's own
         return TryFailedError(f"{CONTEXT_OVERFLOW}: {message}", about="prompt")
     if status not in TRANSIENT or names & QUOTA:
-        return TryFailedError(message, about="request" if status in ABOUT_THE_REQUEST else "refusal")
-    pause = retry_after(headers, datetime.now(UTC))
+        no_model = any(NO_MODEL.search(text) for text in (*names, said))
+        one_request = status in ABOUT_THE_REQUEST and not no_model
+        return TryFailedError(message, about="request" if one_request else "refusal")
+    pause = retry_after(headers)
     if pause is not None and pause > LONGEST_WAIT:
         return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {message}")
     return TryFailedError(message, tries=TRIES, pause=pause)
 
 
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how many seconds a server asks to wait, in any of its spellings; None without a usable value."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds a server asks to wait, in any of its spellings; None without a usable value.
+
+    A date is compared with the date of the response, because this machine's clock may be wrong.
+    """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit
         except ValueError:
             continue
         return seconds if seconds >= 0 else None  # also None for nan
+    until, now = _date(headers, "retry-after"), _date(headers, "date") or datetime.now(UTC)
+    return max(0.0, (until - now).total_seconds()) if until else None
+
+
+def _date(headers: Mapping[str, str], name: str) -> datetime | None:
+    """Return the date in a header; None if it has none, or one without a time zone."""
     try:
-        return max(0.0, (parsedate_to_datetime(headers.get("retry-after", "")) - now).total_seconds())
-    except (TypeError, ValueError, OverflowError):  # not a date, or one without a time zone
+        found = parsedate_to_datetime(headers.get(name, ""))
+    except (TypeError, ValueError, OverflowError):
         return None
+    return found if found.tzinfo else None
 
 
 def timed_out(error: BaseException) -> bool:

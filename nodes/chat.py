@@ -305,8 +305,6 @@ class ChatPlayer:
             nonlocal tries
             async with self._pace.slot(tokens) as sent:
                 self._breaker.check()
-                if not tries:  # a call that waits for a limit is not under way: it cannot bring an answer
-                    self._breaker.begun()
                 tries += 1
                 message, without = await self._try(messages, address)
                 told = _tokens(message)
@@ -314,12 +312,12 @@ class ChatPlayer:
                 return message, without
 
         try:
-            message, without = await with_retries(one_try)
+            async with self._breaker.call():
+                began = time.monotonic()  # waiting for the provider's first answer is no part of the call
+                message, without = await with_retries(one_try)
         except TryFailedError as failure:
-            self._breaker.ended(failure)
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
-            self._breaker.ended(None)
             reply = self._answered(message, without)
         return replace(reply, tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
 

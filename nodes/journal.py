@@ -111,7 +111,7 @@ class Journal(Protocol):
         Only a replay does so; other journals do nothing.
         """
 
-    def keep(self, call: Call) -> None:
+    async def keep(self, call: Call) -> None:
         """Write a call down, durably, before its answer is used."""
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
@@ -138,7 +138,7 @@ class NoJournal:
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Do nothing: no call was kept to compare with."""
 
-    def keep(self, call: Call) -> None:
+    async def keep(self, call: Call) -> None:
         """Do nothing."""
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:

@@ -3,12 +3,13 @@
 All of them return text, which is read and validated in the same way.
 """
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
 
 from engine.chance import Luck
 from engine.policy import Policies, speak
@@ -161,7 +162,7 @@ class PolicyPlayer:
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return what the policy answers. The view is read back from the prompt, as a model would read it."""
         luck = Luck(self.seed, address.turn, address.agent, self.spec.luck)
-        text = speak(self.world.policies, self.spec.name, self.spec.noise, json.loads(prompt.turn), luck)
+        text = speak(self.world.policies, self.spec.name, self.spec.noise, orjson.loads(prompt.turn), luck)
         return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:

@@ -2,19 +2,30 @@
 
 A test plays each sentence under a mark `{# rule: NAME #}` on the engine. Nothing else that a prompt says is
 compared with the engine. So two things deserve a look: a number that is no placeholder, and a sentence
-without a mark that speaks of rules. Both are found by their words alone, so they are warnings, not errors.
+without a mark that speaks of rules. Both are found by their words alone, so they are warnings, not errors. A
+mark whose rule has no test covers nothing, and is a warning, too.
 
 Source: docs/prompts.md#warnings.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
+from unicodedata import normalize
 
 from engine.reflection import ReflectionFields
 from engine.world import VIEW_KEYS, AnyWorld, Config
-from nodes.prompting import RULE, default_setting, name_of, one_line_json, shared_files, template_files
+from nodes.prompting import (
+    default_setting,
+    expressions,
+    name_of,
+    one_line_json,
+    rules_known,
+    shared_files,
+    template_files,
+)
 
 # "One" and 一 are left out: they are articles and pronouns far more often than numbers.
 _NUMBER_WORDS = {
@@ -52,11 +63,13 @@ _NO_RULE_WORDS |= set(
 )
 
 _WORDS = re.compile(r"\{# words: (?P<words>[^#]+) #\}")
+_MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
 _COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
 _TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 _JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
-_DIGITS = r"(?<![A-Za-z0-9_.])\d+(?:[.,]\d+)*(?![A-Za-z0-9_])"
+_DIGITS = r"(?<![A-Za-z0-9_.])(?u:\d+(?:[.,]\d+)*)(?![A-Za-z0-9_])"
+_CALCULATING = frozenset({"0", "1", "2", "3"})
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。\uff01\uff1f\uff1b]")
 _COMMAND = re.compile(r"^\W*(?:always|never)\b", re.IGNORECASE)
 
@@ -72,12 +85,19 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     words = re.compile("|".join(_rule_words(world, lang)), re.ASCII | re.IGNORECASE)
     statements = re.compile(_STATEMENTS[lang], re.ASCII | re.IGNORECASE)
     fixed = _BUILT_IN | _fixed_numbers(world)
+    known = rules_known(world)
     for file in template_files(world, variant, lang):
-        lines = list(_lines(file.read_text(encoding="utf-8-sig")))
-        for line, text, marked in lines:
+        source = file.read_text(encoding="utf-8-sig")
+        for line, name in _marks(source):
+            if name not in known:
+                place = f"{name_of(file)}, line {line}"
+                yield f"{place}: no prompt of {world.name} has a rule {name}, so no test plays it"
+        lines = list(_lines(source, known))
+        for line, text, marked in sorted([*lines, *_literals(source)], key=itemgetter(0)):
             place = f"{name_of(file)}, line {line}"
             # The words of rules are cut out first: the five of `high five` is no number.
-            for number in numbers.findall(words.sub("", _NO_NUMBERS.sub("", text))):
+            said = words.sub("", _NO_NUMBERS.sub("", normalize("NFKC", text)))
+            for number in numbers.findall(said):
                 plain = number.lower().replace(",", "")
                 if not marked or _VALUES.get(plain, plain) not in fixed:
                     yield f"{place}: the number {number} is typed in, so it does not follow the settings"
@@ -109,8 +129,28 @@ def _unmarked_sentences(lines: Sequence[tuple[int, str, bool]]) -> Iterator[tupl
             begin += len(sentence)
 
 
-def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield each line that has text: its number, its text, and whether a mark covers it.
+def _marks(source: str) -> Iterator[tuple[int, str]]:
+    """Yield each mark, with its line."""
+    for number, line in enumerate(source.splitlines(), 1):
+        yield from ((number, found["name"].strip()) for found in _MARK.finditer(line))
+
+
+def _literals(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield the numbers and texts in placeholders and tags as lines that no mark covers.
+
+    What a condition compares is not sent. A small number beside a name calculates with a setting: `rows - 1`.
+    """
+    for tokens in expressions(source):
+        names = [said for _, kind, said in tokens if kind == "name"]
+        if names and names[0] in {"if", "elif", "include"}:
+            continue
+        for line, kind, said in tokens:
+            if kind == "string" or (kind in {"integer", "float"} and not (names and said in _CALCULATING)):
+                yield line, said.strip("'\""), False
+
+
+def _lines(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
+    """Yield each line that has text: its number, its text, and whether a known mark covers it.
 
     A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
     and JSON are cut out of the text.
@@ -119,9 +159,9 @@ def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
     marked = begun = False
     before: list[bool] = []  # whether a mark stands before each condition that is open
     for number, line in enumerate(source.splitlines(), 1):
-        if RULE.search(line):
-            marked, begun = True, False
-        line_of_text = RULE.sub("", line)
+        if found := _MARK.search(line):
+            marked, begun = found["name"].strip() in known, False
+        line_of_text = _MARK.sub("", line)
         if text := _TAG.sub("", line_of_text).strip():
             marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
             begun = True

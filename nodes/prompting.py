@@ -6,7 +6,6 @@ written by agents is not trusted: it reaches a prompt only inside the view, whic
 last one. docs/prompts.md describes both for people who edit prompts.
 """
 
-import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,8 +20,9 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError
 from jinja2.meta import find_undeclared_variables
 from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import BaseModel
 
-from engine.record import Json, JsonObject
+from engine.record import Json, JsonObject, compact
 from engine.world import AnyWorld, Config, Setting, settle
 
 ROOT = Path(__file__).parents[1] / "prompts"
@@ -93,8 +93,11 @@ def variants(world: AnyWorld) -> tuple[str, ...]:
 
 def languages(world_name: str, variant: str) -> tuple[str, ...]:
     """Return the languages of a variant."""
-    files = folder_of(world_name, variant).glob("system.*.md")
-    return tuple(sorted(file.name.split(".")[1] for file in files))
+    try:
+        files = sorted(folder_of(world_name, variant).glob("system.*.md"))
+    except OSError:  # the path can be no folder's, which `load_prompts` says in words
+        return ()
+    return tuple(file.name.split(".")[1] for file in files)
 
 
 def about(world_name: str, variant: str) -> dict[str, str]:
@@ -149,6 +152,14 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
         yield _observer_file(world, folder, lang)
 
 
+def rules_known(world: AnyWorld) -> frozenset[str]:
+    """Return the rules that the prompts of this checkout mark; a test plays each of them."""
+    folders = {folder_of(world.name, variant) for variant in variants(world)}
+    folders |= {_above(folder) for folder in folders}
+    texts = (file.read_text(encoding="utf-8", errors="replace") for at in folders for file in at.glob("*.md"))
+    return frozenset(name for text in texts for name in rules_of(text))
+
+
 def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
     """Yield the files in prompts/<world>/ that variants of a language share."""
     yield from sorted((ROOT / world.name).glob(f"*.{lang}.md"))
@@ -163,14 +174,26 @@ def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
     """Render what an observer that is a model is told."""
     file = _observer_file(world, folder, lang)
-    ruling = one_line_json(world.observer.ruling(()).model_json_schema()) if world.observer else ""
+    ruling = schema_of(world.observer.ruling(())) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
     return _render(name_of(file), _template(_read(file, values)), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
     """Return the JSON schema of an answer in a setting, as compact JSON."""
-    return one_line_json(world.action(setting).model_json_schema())
+    return schema_of(world.action(setting))
+
+
+def schema_of(model: type[BaseModel]) -> str:
+    """Return a model's JSON schema as compact JSON, without the titles, which only repeat the names."""
+    return one_line_json(_without_titles(model.model_json_schema()))
+
+
+def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
+    if isinstance(schema, dict):
+        said = ((name, value) for name, value in schema.items() if name != "title" or isinstance(value, dict))
+        return {name: _without_titles(value) for name, value in said}
+    return [_without_titles(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
@@ -200,13 +223,25 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
 
 def one_line_json(value: Json) -> str:
     r"""Return compact JSON on one line for every reader: U+0085, U+2028 and the like become \uXXXX."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", compact(value))
 
 
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in RULE.finditer(template))
+
+
+def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
+    """Yield the tokens of each placeholder and each tag of a template: line, kind (as Jinja has it), text."""
+    tokens: list[tuple[int, str, str]] = []
+    for token in _JINJA.lex(source):
+        match token[1]:
+            case "variable_begin" | "block_begin":
+                tokens = []
+            case "variable_end" | "block_end":
+                yield tokens
+            case _:
+                tokens.append(token)
 
 
 def approximate_tokens(text: str) -> int:
@@ -264,8 +299,11 @@ def _check_folder(folder: Path) -> None:
     """Raise PromptError if the path of a variant does not lead to a folder."""
     try:
         found = folder.is_dir()
+        folder.resolve()
     except OSError as error:
         raise PromptError(f"{folder}: {error.strerror}") from error
+    except ValueError as error:  # a null character
+        raise PromptError(f"{str(folder)!r}: {error}") from error
     if not found:
         raise PromptError(f"{folder}: there is no such folder")
 
@@ -296,7 +334,7 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
     text = _INCLUDE.sub(
         lambda found: _read(_shared(world, file.parent, found["name"]), known), _read(file, known)
     )
-    if any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends))):
+    if _reads_files(text):
         shared = name_of(_above(file.parent))
         raise PromptError(
             f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
@@ -316,15 +354,27 @@ def _read(file: Path, known: Collection[str]) -> str:
     except UnicodeDecodeError as error:
         raise PromptError(f"{name_of(file)}: not UTF-8 at byte {error.start}") from error
     try:
-        _JINJA.compile(text)
+        unknown = sorted(_placeholders(text) - set(known))
     except TemplateSyntaxError as error:
         raise PromptError(f"{name_of(file)}, line {error.lineno}: {_first_line(error)}") from error
-    unknown = sorted(find_undeclared_variables(_JINJA.parse(text)) - set(known))
     if unknown:
         raise PromptError(
             f"{name_of(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
         )
     return text
+
+
+@lru_cache(maxsize=64)
+def _placeholders(text: str) -> frozenset[str]:
+    """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
+    _template(text)
+    return frozenset(find_undeclared_variables(_JINJA.parse(text)))
+
+
+@lru_cache(maxsize=64)
+def _reads_files(text: str) -> bool:
+    """Return whether a template would read further files when it is rendered."""
+    return any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends)))
 
 
 def _check_turn(prompts: PromptSet) -> None:
@@ -418,8 +468,9 @@ def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
 
 def _vocabulary(template: str) -> set[str]:
     """Return what a template must have in every language: its placeholders and marked rules."""
-    placeholders = find_undeclared_variables(_JINJA.parse(template))
-    return {f"placeholder {name}" for name in placeholders} | {f"rule {name}" for name in rules_of(template)}
+    return {f"placeholder {name}" for name in _placeholders(template)} | {
+        f"rule {name}" for name in rules_of(template)
+    }
 
 
 def name_of(file: Path) -> str:

@@ -119,26 +119,29 @@ def _hex(digits: str) -> str:
     return "".join(digit if digit.isdigit() else f"[{digit}{digit.upper()}]" for digit in digits)
 
 
-def secrets() -> Iterator[tuple[str, str]]:
-    """Yield the secrets in the environment, each after the name of its variable."""
+def secrets() -> tuple[tuple[str, str], ...]:
+    """Return the secrets in the environment, each after the name of its variable."""
     variables = dict.fromkeys((*SECRETS, *sorted(_read)))
-    every = [
-        *((name, os.environ.get(name, "")) for name in variables),
-        *((ADDRESS, s) for s in _in_address()),
-    ]
+    return _among(tuple((name, os.environ.get(name, "")) for name in variables), os.environ.get(ADDRESS, ""))
+
+
+@lru_cache(maxsize=8)
+def _among(variables: tuple[tuple[str, str], ...], address: str) -> tuple[tuple[str, str], ...]:
+    """Return the secrets among the values of variables, and in a base URL."""
+    every = [*variables, *((ADDRESS, secret) for secret in _in_address(address))]
     # The longest comes first: one secret may be the beginning of another.
     every.sort(key=lambda pair: -len(pair[1]))
-    return ((name, secret) for name, secret in every if len(secret) >= SHORTEST_SECRET)
+    return tuple((name, secret) for name, secret in every if len(secret) >= SHORTEST_SECRET)
 
 
-def _in_address() -> Iterator[str]:
+def _in_address(address: str) -> Iterator[str]:
     """Yield the secrets in the base URL: user, password and query values, each plain and percent-decoded.
 
     The value need not be a valid URL, since an invalid one may contain a secret too. So it is taken apart by
     hand: without a scheme it begins with the host, the query begins at the first question mark, and the user
     ends at the last @ before it.
     """
-    where, _, query = os.environ.get(ADDRESS, "").partition("?")
+    where, _, query = address.partition("?")
     who = SCHEME.sub("", where).rpartition("@")[0]
     values = (value or name for name, _, value in (said.partition("=") for said in re.split("[&#]", query)))
     for said in (who, *who.partition(":")[::2], *values):

@@ -17,8 +17,10 @@ from lab.cli import app
 from lab.show.terminal import ERR, OUT
 from lab.store.database import Store, open_store
 from nodes import calling
+from tests.soak import times
 
-settings.register_profile("soak", max_examples=1_000)  # ten times as many as Hypothesis tries by itself
+# Ten times as many as Hypothesis tries by itself, if the soak is not a small one.
+settings.register_profile("soak", max_examples=max(10, times(1_000)))
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}

@@ -1,12 +1,16 @@
 """Records are bounded, can be written, and are canonical; random draws are keyed."""
 
 import json
+from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from engine.chance import Luck, chance, happens
-from engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, excerpt
+from engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, compact, excerpt
 
 
 @pytest.mark.parametrize("said", [None, True, 7, "short", [1, [2]], {"claim": [0, 1]}, "矿工", "x" * EXCERPT])
@@ -70,6 +74,41 @@ def test_a_draw_has_participants_digest_and_winner() -> None:
         "digest": "ff",
         "winner": "B",
     }
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.tuples(inner)
+        | st.dictionaries(st.text(), inner)
+        | st.dictionaries(st.integers() | st.booleans(), inner)
+    ),
+)
+
+
+@given(JSON_VALUES)
+@example([1e-5, 1e-6, 1.5e-300, 1e16, 5e-324, -0.0, 2**63, 2**64, -(2**63) - 1, 10**400])
+@example({"\x00\x1f\x7f\u2028\ud800": "\ud800", "é": 1, "z": 2, "\U0001f600": 3, "\uffff": 4})
+@example([[]] * 3 + [{}])
+def test_the_canonical_text_is_that_of_pythons_json(value: Json) -> None:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert canonical(value) == text
+    assert compact(value) == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_no_record_holds_a_number_that_json_does_not_have(number: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical({"here": [number]})
+
+
+@pytest.mark.parametrize(
+    "value", [{1, 2}, b"bytes", Drop("a", "read", "c", 1), datetime(2026, 1, 1, tzinfo=UTC)]
+)
+def test_no_record_holds_what_json_does_not_have(value: Any) -> None:
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        canonical([value])
 
 
 def test_the_canonical_text_is_the_same_for_the_same_value() -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,13 @@ def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: py
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) == 3
     exec("\n".join(blocks), {})  # noqa: S102  our own page
+
+
+def test_a_turn_that_is_no_whole_number_says_what_to_pass(reader: hobbes.Home) -> None:
+    for wrong in ("3", 1.5, None):
+        with pytest.raises(TypeError, match=r"pass a whole number, such as turn\(3\), not"):
+            reader.run().turn(wrong)  # type: ignore[arg-type]
+
+
+def test_the_package_has_its_version() -> None:
+    assert hobbes.__version__ == version("hobbes")

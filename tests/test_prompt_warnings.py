@@ -58,6 +58,10 @@ def test_a_false_rule_is_a_warning_that_names_the_line(warn: Warn) -> None:
         ("en", "1. One plot, the second one.", []),
         ("zh", "十分重要。百分之 {{ adjudication_percent }}。千万小心第二回合。", []),
         ("en", "{# 99 in a\ncomment of 2 lines #}", []),
+        ("en", "You have \uff11\uff10, \u0663\u0663 and \u2465.", ["10", "\u0663\u0663", "6"]),
+        ("en", '{{ 99 }} {{ "77 gold" }} {{ rows + 55 }}', ["99", "77", "55"]),
+        ("en", "{{ 1 }} of {{ rows + 1 }}{% if rows > 9 %}.{% endif %}", ["1"]),
+        ("en", '{% set bonus = 66 %}{% for n in [5, "six"] %}.{% endfor %}', ["66", "5", "six"]),
     ],
 )  # fmt: skip
 def test_a_number_that_is_no_placeholder_is_a_warning(
@@ -96,7 +100,7 @@ RAIDS = "Raids always succeed."
         (f"{{# rule: raid #}}\n- {RAIDS}\n- {RAIDS}", [3]),
         (f"{{# rule: raid #}}\n{RAIDS}\n{RAIDS}\n\n{RAIDS}", [5]),
         (f"{{# rule: raid #}} {RAIDS}\n# {RAIDS}", [2]),
-        (f"{{# rule: x #}}\n{{% if rows %}}\n{RAIDS}\n{{% else %}}\n{RAIDS}\n{{% endif %}}\n{RAIDS}", [7]),
+        (f"{{# rule: raid #}}\n{{% if rows %}}\n{RAIDS}\n{{% else %}}\n{RAIDS}\n{{% endif %}}\n{RAIDS}", [7]),
         (f"{{% if communication %}}\n{{# rule: raid #}}\n- {RAIDS}\n{{% endif %}}\n- {RAIDS}", [5]),
         (f"{{# words: plot #}}\n{RAIDS}", [2]),
         (f"{{% if rows %}}Mine.\n{{% else %}}\n{RAIDS}\n{{% endif %}}", [3]),
@@ -111,6 +115,26 @@ def test_under_a_mark_only_numbers_that_no_setting_changes_are_accepted(warn: Wa
     assert warn(f"{{# rule: reports #}}\n{said.format('more')}") == []
     for number in ("2049", "twenty"):
         assert warn(f"{{# rule: reports #}}\n{said.format(number)}") == [f"2: {TYPED_IN.format(number)}"]
+
+
+def test_a_mark_without_a_play_covers_nothing_and_is_a_warning(warn: Warn) -> None:
+    for name in ("nonsense", "two words"):
+        assert warn(f"Mine.\n{{# rule: {name} #}}\n- {RAIDS} 99.") == [
+            f"2: no prompt of mining has a rule {name}, so no test plays it",
+            f"3: {TYPED_IN.format('99')}",
+            f"3: {NOT_PLAYED.format('Raids, always')}",
+        ]
+
+
+def test_a_problem_of_two_languages_is_printed_once(cli: Cli, tmp_path: Path) -> None:
+    mine = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
+    (mine / "system.en.md").write_text("Of {{ unknown }}.")
+    told = cli("prompts", "check", "mining", str(mine))
+    assert told.exit_code == 1
+    assert [line.partition(": ")[0] for line in told.stdout.splitlines()] == [
+        f"{mine}/system.en.md",
+        "2 checked, 1 problems, 0 warnings",
+    ]
 
 
 def test_included_files_and_the_text_of_an_observer_are_looked_at(tmp_path: Path) -> None:

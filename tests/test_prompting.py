@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from engine.mining.actions import action_model
 from engine.world import settle
@@ -24,6 +25,7 @@ from nodes.prompting import (
     languages,
     load_prompts,
     one_line_json,
+    schema_of,
     system_text,
     turn_text,
     variants,
@@ -325,12 +327,27 @@ def test_marks_of_rules_are_not_sent() -> None:
     assert system("{# rule: stamina #}\nSpend it.") == "Spend it."
 
 
+def test_a_schema_has_no_titles_which_would_only_repeat_names() -> None:
+    class Book(BaseModel):
+        title: str
+        pages: list[int] = []
+
+    assert json.loads(schema_of(Book)) == {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string"},
+            "pages": {"type": "array", "items": {"type": "integer"}, "default": []},
+        },
+        "required": ["title"],
+    }
+
+
 def test_the_number_of_agents_and_the_schema_are_placeholders(write: Write) -> None:
     write("{{ agents }} {{ schema }}")
     text = system_text(load_prompts(MINING, "plain", "en"), settle(MINING, ["ann", "bob"], 1, {}))
     agents, _, schema = text.partition(" ")
     assert agents == "2"
-    assert json.loads(schema) == action_model(communication=False).model_json_schema()
+    assert schema == schema_of(action_model(communication=False))
     assert "\n" not in schema
 
 

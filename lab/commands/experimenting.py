@@ -5,7 +5,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from rich.text import Text
 
@@ -92,7 +91,7 @@ def _ask(cost: "Estimate") -> None:
     ERR.print(table("", ("", ""), _cost(cost)))
     try:
         agreed = typer.confirm("Play it?", err=True)
-    except click.Abort as error:
+    except typer.Abort as error:
         raise UsageError("this costs money, or an unknown sum; --yes plays it without asking") from error
     if not agreed:
         raise LabError("nothing was played")

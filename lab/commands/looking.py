@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.errors import UsageError
-from lab.show.terminal import OUT, picture, print_json, table
 
 app = typer.Typer()
 
@@ -29,7 +27,10 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes runs
     """
+    from rich.text import Text
+
     from lab.show.run_list import show
+    from lab.show.terminal import OUT, print_json
 
     with opened(home) as store:
         rows = store.runs()
@@ -48,8 +49,12 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         list[str] | None, typer.Option(help="list the events of this type; may be repeated")
     ] = None,
     of: Annotated[
-        str | None,
-        typer.Option("--agent", envvar="HOBBES_AGENT", help="only what this agent did or what names it"),
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            envvar="HOBBES_AGENT",
+            help="only what this agent did or what names it; may be repeated",
+        ),
     ] = None,
     grep: Annotated[
         str | None,
@@ -69,12 +74,13 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     """
     from lab.show import cards, searching, tracing
     from lab.show.looks import looks_in, words_of
+    from lab.show.terminal import OUT, picture, print_json
     from lab.store.history import state_before
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
         if turn is None:
-            search = searching.search_for(store, found, event or (), of, grep)
+            search = searching.search_for(store, found, event or (), of or (), grep)
             if event or grep is not None:
                 matches = searching.found(store, found, search)
                 if as_json:
@@ -82,11 +88,11 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
                 else:
                     cards.show_found(matches, search.pattern, looks_in(store, found))
             elif as_json:
-                print_json(tracing.overview(store, found, of))
+                print_json(tracing.overview(store, found, search.agents))
             else:
-                cards.show_overview(tracing.turns_so_far(store, found, of), looks_in(store, found))
+                cards.show_overview(tracing.turns_so_far(store, found, search.agents), looks_in(store, found))
             return
-        if event or of is not None or grep is not None:
+        if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
         if agent is None:
             shown: Any = tracing.turn_card(store, found, turn)
@@ -114,6 +120,7 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
     from lab.proof.comparing import compare
     from lab.show.comparison_table import show
     from lab.show.looks import looks_of
+    from lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
         one, other = store.find(a), store.find(b)
@@ -144,6 +151,7 @@ def export(
     Example: hobbes export last --format parquet --to tables
     """
     from lab.show.exporting import export as exported
+    from lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
@@ -165,7 +173,8 @@ def view(
 ) -> None:
     """Serve all runs as web pages on this machine.
 
-    The page of a run that is being played updates by itself.
+    The page of a run that is being played updates by itself. If other machines can reach --host, the pages
+    need the token in the printed address.
 
     Example: hobbes view
     """

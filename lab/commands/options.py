@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand
 
-from engine.worlds import WORLDS, world_named
+from lab.commands import completion
 from lab.errors import UsageError
-from lab.files import read_json
+from lab.files import check_path, read_json
 
 if TYPE_CHECKING:
     from engine.world import AnyWorld
@@ -37,7 +38,7 @@ def _folder(text: object) -> Path:
     """Return a path; raise UsageError for an empty one, which would be the present folder."""
     if not str(text):
         raise UsageError("--home is empty; name a folder, or leave it out")
-    return Path(str(text))
+    return check_path(Path(str(text)), "--home")
 
 
 Home = Annotated[
@@ -59,6 +60,7 @@ Model = Annotated[
     str | None,
     typer.Option(
         callback=not_empty,
+        autocompletion=completion.models,
         help="openai:NAME, policy:NAME?noise=0.1, a name in the models file, or SPEC*N,SPEC*N",
     ),
 ]
@@ -68,7 +70,9 @@ ModelsFile = Annotated[
         "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
     ),
 ]
-Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
+Prompts = Annotated[
+    str | None, typer.Option(callback=not_empty, autocompletion=completion.variants, help=VARIANT)
+]
 Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
 ObserverSpec = Annotated[
     str | None,
@@ -76,8 +80,32 @@ ObserverSpec = Annotated[
         callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
     ),
 ]
-RunName = Annotated[str, typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`")]
-WorldName = Annotated[str, typer.Argument(help=", ".join(WORLDS))]
+RunName = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=completion.runs, help="a run's id, a unique prefix of it, its name, or `last`"
+    ),
+]
+A_WORLD = "WORLDS"
+"""Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""
+
+
+class NamesWorlds(TyperCommand):
+    """A command whose help names the worlds. They are imported only where that help is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
+        """Write the help."""
+        from engine.worlds import WORLDS
+
+        for param in self.params:
+            if isinstance(param, TyperArgument) and param.help:
+                param.help = param.help.replace(A_WORLD, ", ".join(WORLDS))
+        super().format_help(ctx, formatter)
+
+
+_WORLD = typer.Argument(autocompletion=completion.worlds, help=A_WORLD)
+WorldName = Annotated[str, _WORLD]
+AnyWorldName = Annotated[str | None, _WORLD]
 
 
 @contextmanager
@@ -91,6 +119,8 @@ def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
 
 def world_asked(name: str) -> "AnyWorld":
     """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
+    from engine.worlds import world_named
+
     try:
         return world_named(name)
     except ValueError as error:

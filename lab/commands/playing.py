@@ -1,15 +1,14 @@
 """The commands that play a run: `run`, `resume`, `answer`."""
 
-import asyncio
 import math
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
-from engine.worlds import WORLDS
+from lab.commands import completion
 from lab.commands.options import (
+    A_WORLD,
     ENV,
     HOME,
     Agents,
@@ -18,6 +17,7 @@ from lab.commands.options import (
     Lang,
     Model,
     ModelsFile,
+    NamesWorlds,
     ObserverSpec,
     Prompts,
     Rounds,
@@ -29,7 +29,6 @@ from lab.commands.options import (
     settings_asked,
 )
 from lab.errors import HaltedRunError, UsageError
-from lab.show.terminal import ERR, OUT, picture, print_json, summary, table
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -59,9 +58,11 @@ MaxSeconds = Annotated[
 ]
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, cls=NamesWorlds)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
-    world: Annotated[str, typer.Argument(help=f"{', '.join(WORLDS)}, or a FILE.toml")],
+    world: Annotated[
+        str, typer.Argument(autocompletion=completion.worlds, help=f"{A_WORLD}, or a FILE.toml")
+    ],
     agents: Agents = None,
     rounds: Rounds = None,
     seed: Seed = None,
@@ -83,7 +84,10 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
+    from rich.text import Text
+
     from lab.play.playing import begin
+    from lab.show.terminal import ERR
     from nodes.caps import Caps
 
     values = settings_asked(settings, rounds=rounds, observer=observer)
@@ -141,8 +145,11 @@ def answer(
 
     Example: hobbes answer last --answer @answer.json
     """
+    from rich.text import Text
+
     from lab.play import answering
     from lab.play.playing import keep_answer
+    from lab.show.terminal import ERR
 
     run, told = answering.told_options([run, *context.args])  # an option may stand before the run
     if told and whole is not None:
@@ -170,7 +177,12 @@ def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]])
 
 def _play(store: "Store", run: "Run", *, as_json: bool) -> None:
     """Play a run with a progress bar until it ends or asks a person, and print the result."""
+    import asyncio
+
+    from rich.text import Text
+
     from lab.play.playing import go_on
+    from lab.show.terminal import ERR, OUT, picture, print_json, summary
     from lab.show.watching import watched
 
     try:
@@ -206,8 +218,11 @@ def _play(store: "Store", run: "Run", *, as_json: bool) -> None:
 
 def _tell_question(store: "Store", run: "Run", *, as_json: bool) -> None:
     """Show what a waiting run asks, and how to answer."""
+    from rich.text import Text
+
     from lab.play.answering import asked_form, columns_and_rows, options, waiting
     from lab.play.forms import hint
+    from lab.show.terminal import OUT, print_json, table
 
     requests = waiting(run)
     if as_json:

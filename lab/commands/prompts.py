@@ -4,17 +4,18 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from engine.worlds import WORLDS
+from lab.commands import completion
 from lab.commands.options import (
     ENV,
     HOME,
     VARIANT,
     Agents,
+    AnyWorldName,
     AsJson,
     Home,
     Model,
+    NamesWorlds,
     ObserverSpec,
     Prompts,
     Rounds,
@@ -27,31 +28,32 @@ from lab.commands.options import (
     world_asked,
 )
 from lab.errors import UsageError
-from lab.show.terminal import ERR, OUT, card, plain, print_json, table
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
 )
 
-Variant = Annotated[str, typer.Argument(help=VARIANT)]
+Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=ENV)
-def prompts_list(as_json: AsJson = False) -> None:
-    """List the prompt variants of each world: their languages, and how much their advice gives away.
+@app.command("list", context_settings=ENV, cls=NamesWorlds)
+def prompts_list(world: AnyWorldName = None, as_json: AsJson = False) -> None:
+    """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
-    Example: hobbes prompts list
+    Example: hobbes prompts list mining
     """
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, print_json, table
     from nodes.prompting import about, languages, variants
 
     found = {
-        name: {
-            variant: {"languages": languages(name, variant), "advice": None, "about": None}
-            | about(name, variant)
-            for variant in variants(world)
+        one.name: {
+            variant: {"languages": languages(one.name, variant), "advice": None, "about": None}
+            | about(one.name, variant)
+            for variant in variants(one)
         }
-        for name, world in WORLDS.items()
+        for one in ([world_asked(world)] if world else WORLDS.values())
     }
     if as_json:
         print_json(found)
@@ -64,13 +66,14 @@ def prompts_list(as_json: AsJson = False) -> None:
     OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
 
 
-@app.command("show", context_settings=ENV)
+@app.command("show", context_settings=ENV, cls=NamesWorlds)
 def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
     """Show the templates of a variant, with their includes inserted.
 
     Example: hobbes prompts show mining guided
     """
     from lab.play.rendering import prompts_for
+    from lab.show.terminal import OUT, card, plain, print_json
 
     prompts = prompts_for(world_asked(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
@@ -87,7 +90,7 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
         )
 
 
-@app.command("render", context_settings=ENV)
+@app.command("render", context_settings=ENV, cls=NamesWorlds)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
@@ -95,7 +98,10 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None, typer.Option(help="an agent, or observer; by default the first agent")
     ] = None,
     run: Annotated[
-        str | None, typer.Option(help="take state and memories from this run, and its settings")
+        str | None,
+        typer.Option(
+            autocompletion=completion.runs, help="take state and memories from this run, and its settings"
+        ),
     ] = None,
     agents: Agents = None,
     rounds: Rounds = None,
@@ -121,8 +127,11 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes prompts render mining --turn 3 --agent miner-01 --agents 6 --set communication=true
     """
+    from rich.text import Text
+
     from lab.play.modelsfile import read_models
     from lab.play.rendering import render_in_run, render_new
+    from lab.show.terminal import ERR, print_json
     from nodes.prompting import approximate_tokens
 
     who = agent or world_asked(world).names(1)[0]
@@ -145,7 +154,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
         print(text)  # noqa: T201  rich would wrap it
 
 
-@app.command("diff", context_settings=ENV)
+@app.command("diff", context_settings=ENV, cls=NamesWorlds)
 def prompts_diff(
     world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
 ) -> None:
@@ -155,6 +164,7 @@ def prompts_diff(
     """
     from lab.play.rendering import prompts_for
     from lab.proof.replaying import diff_of
+    from lab.show.terminal import OUT, plain, print_json
 
     ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
@@ -164,10 +174,10 @@ def prompts_diff(
         OUT.print(plain("".join(diffs.values())), soft_wrap=True)
 
 
-@app.command("check", context_settings=ENV)
+@app.command("check", context_settings=ENV, cls=NamesWorlds)
 def prompts_check(
-    world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None,
-    variant: Annotated[str | None, typer.Argument(help=VARIANT)] = None,
+    world: AnyWorldName = None,
+    variant: Annotated[str | None, typer.Argument(autocompletion=completion.variants, help=VARIANT)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check the prompt files for mistakes.
@@ -177,23 +187,28 @@ def prompts_check(
 
     Example: hobbes prompts check mining guided
     """
+    from rich.text import Text
+
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, plain, print_json
     from nodes.prompt_warnings import prompt_warnings
     from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
-    problems: list[str] = []
     checked: list[str] = []
-    warnings: dict[str, None] = {}  # each one once, although variants share files
+    # Each one once, although variants share files, and a difference of languages shows in both.
+    problems: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for one in [world_asked(world)] if world else WORLDS.values():
         for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
                 try:
-                    problems += check_prompts(one, load_prompts(one, name, lang))
+                    problems |= dict.fromkeys(check_prompts(one, load_prompts(one, name, lang)))
                     warnings |= dict.fromkeys(prompt_warnings(one, name, lang))
                 except PromptError as error:
-                    problems.append(str(error))
+                    problems[str(error)] = None
     if as_json:
-        print_json({"checked": checked, "problems": problems, "warnings": list(warnings)})
+        print_json({"checked": checked, "problems": list(problems), "warnings": list(warnings)})
     else:
         for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
             OUT.print(plain(line), soft_wrap=True)

@@ -1,16 +1,14 @@
 """The commands that prove a run: `replay` and `verify`."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
+from lab.commands import completion
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from lab.errors import LabError
-from lab.show.terminal import OUT, plain, print_json
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -20,7 +18,9 @@ app = typer.Typer()
 
 @app.command(context_settings=ENV)
 def replay(
-    run: Annotated[str, typer.Argument(help="a run, or a cassette: FILE.json.gz")],
+    run: Annotated[
+        str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.json.gz")
+    ],
     reread: Annotated[
         bool, typer.Option(help="apply the current reading and rules to the recorded answers")
     ] = False,
@@ -33,6 +33,10 @@ def replay(
 
     Example: hobbes replay last
     """
+    from rich.text import Text
+
+    from lab.show.terminal import OUT, plain, print_json
+
     if run.endswith(".json.gz"):
         result = _replay_cassette(Path(run))
     else:
@@ -53,6 +57,8 @@ def replay(
 
 
 def _replay_run(store: "Store", run: "Run", *, reread: bool) -> dict[str, Any]:
+    import asyncio
+
     from lab.proof.replaying import replay_run
 
     run.check_versions()
@@ -103,7 +109,10 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes verify last
     """
+    from rich.text import Text
+
     from lab.proof.verifying import faults
+    from lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)

@@ -1,35 +1,37 @@
 """The commands that need no recorded run: `worlds`, `step`, `tournament`, `serve`, `doctor`, `models`."""
 
+import json
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
-from engine.worlds import WORLDS
 from lab.commands.options import (
     ENV,
     HOME,
+    AnyWorldName,
     AsJson,
     Home,
     ModelsFile,
+    NamesWorlds,
     Settings,
     WorldName,
     setting,
     world_asked,
 )
-from lab.show.terminal import OUT, json_text, print_json, table
 
 app = typer.Typer()
 
 
-@app.command(context_settings=ENV)
-def worlds(
-    world: Annotated[str | None, typer.Argument(help=", ".join(WORLDS))] = None, as_json: AsJson = False
-) -> None:
+@app.command(context_settings=ENV, cls=NamesWorlds)
+def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
 
     Example: hobbes worlds mining
     """
+    from engine.worlds import WORLDS
+    from lab.show.terminal import OUT, print_json
     from lab.show.worlds import about, show_all, show_one
 
     asked = [world_asked(world)] if world else list(WORLDS.values())
@@ -40,23 +42,30 @@ def worlds(
         OUT.print(show_one(found[0]) if world else show_all(found))
 
 
-STEP_HELP = "\n\n".join(
-    [
-        "Run the engine alone, with JSON Lines in and out.",
-        "It reads one request per line, writes one result per line, and touches no file.",
-        """Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining""",
-        *(
+class StepCommand(NamesWorlds):
+    """The command `step`; its help lists the events of every world, which are imported only for that."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
+        """Write the help text with all events."""
+        from engine.worlds import WORLDS
+
+        events = (
             f"Events of {world.name}:\n\n\b\n"
             + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.events.items())
             for world in WORLDS.values()
-        ),
-    ]
-)
+        )
+        self.help = "\n\n".join([self.help or "", *events])
+        super().format_help_text(ctx, formatter)
 
 
-@app.command(context_settings=ENV, help=STEP_HELP)
+@app.command(context_settings=ENV, cls=StepCommand)
 def step(world: WorldName) -> None:
-    """Run the engine alone, with JSON Lines in and out."""
+    """Run the engine alone, with JSON Lines in and out.
+
+    It reads one request per line, writes one result per line, and touches no file.
+
+    Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining
+    """
     from lab.play.stepping import step_lines
 
     for line in step_lines(world_asked(world), sys.stdin):
@@ -79,6 +88,7 @@ def tournament(
     """
     from lab.play.tournament import play
     from lab.show.standings import show, watched
+    from lab.show.terminal import print_json
 
     standing, seconds = play(games, seed, dict(setting(text) for text in settings or ()), watched)
     if as_json:
@@ -122,13 +132,14 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
     Example: hobbes doctor
     """
     from lab.play.modelsfile import read_models
+    from lab.show.terminal import OUT, plain, print_json
     from lab.wire.doctor import examine
 
     found = examine(home, read_models(home, models))
     if as_json:
         print_json(found)
     else:
-        OUT.print(json_text(found))
+        OUT.print(plain("\n".join(_of_doctor(found))))
     servers = [found["server"], *(model["server"] for model in found["models"].values())]
     if any(server.startswith("does not answer") for server in servers) or not found["home_writable"]:
         sys.exit(1)
@@ -136,13 +147,14 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
 
 @app.command("models", context_settings=ENV)
 def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
-    """List the models of the models file: server, key variable, limits and price.
+    """List the models of the models file: server, key variable, parameters, limits and price.
 
     It shows whether each key is set, but never a key, and asks no server.
 
     Example: hobbes models --models models.toml
     """
     from lab.play.modelsfile import FILE, described, read_models
+    from lab.show.terminal import OUT, plain, print_json, table
 
     found = described(read_models(home, models))
     if as_json:
@@ -151,11 +163,27 @@ def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = 
         for name, one in found.items():
             OUT.print(table("", (name, ""), _of_model(one)))
     else:
-        OUT.print(f"there is no {home / FILE}; docs/models.md says what to write into it")
+        file = models or home / FILE
+        what = f"{file} has no models" if file.exists() else f"there is no {file}"
+        OUT.print(plain(f"{what}; docs/models.md says what to write into it"))
+
+
+def _of_doctor(found: dict[str, Any]) -> Iterator[str]:
+    """Yield what the doctor found, line by line."""
+    for name, value in found.items():
+        if name == "models":
+            for model, state in value.items():
+                yield f"model {model}: {state['server']}; base_url: {state['base_url']}; key: {state['key']}"
+        elif isinstance(value, dict):
+            yield f"{name}: {', '.join(f'{inner} {said}' for inner, said in value.items())}"
+        else:
+            yield f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
 
 
 def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what there is to say about a model, as rows of two cells."""
+    from nodes.models import SENT
+
     limits = (
         f"{model['parallel']} at once",
         f"{model['timeout']:g} seconds each",
@@ -166,10 +194,16 @@ def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
         ),
     )
     price = model.get("price")
+    parameters = [
+        f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name in (*SENT, "extra_body", "response_format")
+        if (value := model.get(name)) not in (None, {})
+    ]
     return [
         ("model", model["model"]),
         ("base URL", model.get("base_url", "that of OPENAI_BASE_URL, or OpenAI's own")),
         ("key", f"{model['key']} ({'set' if model['key_set'] else 'not set'})" if model["key"] else "none"),
+        ("parameters", ", ".join(parameters)),
         ("limits", ", ".join(limits)),
         ("price", f"${price['input']:g} in, ${price['output']:g} out per million tokens" if price else "-"),
     ]

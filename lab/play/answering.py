@@ -137,6 +137,8 @@ def as_json(form: Form, text: str) -> str:
             raise UsageError(f"--answer {text}: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise UsageError(f"--answer {text}: the file is not text in UTF-8") from error
+        except ValueError as error:  # a null character
+            raise UsageError(f"--answer {text!r}: {error}") from error
     try:
         return forms.checked(form, text)
     except ValueError as error:

@@ -1,19 +1,47 @@
 """Models files: names for chat models, each with its server and its settings (docs/models.md)."""
 
 import os
-import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from lab.errors import UsageError
+from lab.files import read_toml
 from nodes.journal import PlayerKind
-from nodes.models import Models, ModelSettings
+from nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
 from nodes.players import NAME
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 FILE = "models.toml"
 """The models file of a home."""
+
+RESERVED = tuple(kind.value for kind in PlayerKind)
+"""What no model may be called: the kinds of players."""
+
+_WHOLE = "a whole number of at least 1"
+
+VALUES: Mapping[str, str] = {
+    "model": "the provider's name for the model, in quotes",
+    "base_url": "a URL in quotes",
+    "key": "the name of an environment variable, in quotes",
+    "temperature": f"a number from 0 to {HIGHEST_TEMPERATURE}",
+    "top_p": "a number from 0 to 1",
+    "seed": "a whole number",
+    "max_tokens": _WHOLE,
+    "reasoning_effort": "a word in quotes",
+    "extra_body": "a table of values that JSON has, without dates, inf and nan",
+    "response_format": '"json_object", "json_schema" or "none"',
+    "timeout": "a number of seconds above 0",
+    "parallel": _WHOLE,
+    "calls_per_minute": _WHOLE,
+    "tokens_per_minute": _WHOLE,
+    "price": "a table of two numbers of at least 0: { input = 0.25, output = 2.00 }",
+}
+"""The fields of a table, each with the values that it may have, in words."""
 
 
 def read_models(home: Path, file: Path | None = None) -> dict[str, ModelSettings]:
@@ -24,36 +52,61 @@ def read_models(home: Path, file: Path | None = None) -> dict[str, ModelSettings
     path = file or home / FILE
     if file is None and not path.exists():
         return {}
-    try:
-        listed: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; check the path") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
-    return {name: _settings(path, name, table) for name, table in listed.items()}
+    return {name: _settings(path, name, table) for name, table in read_toml(path).items()}
 
 
 def _settings(path: Path, name: str, table: object) -> ModelSettings:
     """Return the settings of one table; raise UsageError if they are wrong."""
-    if NAME.fullmatch(name) is None or name == PlayerKind.HUMAN:
+    if name in RESERVED:
+        raise UsageError(
+            f"{path}: the name {name} is reserved; reserved names: {', '.join(RESERVED)}; choose another name"
+        )
+    if NAME.fullmatch(name) is None:
         raise UsageError(
             f"{path}: {name!r} is not a name for a model; use letters, digits, dots, hyphens and underscores"
         )
+    if (whole := _unquoted(name, table)) != name:
+        raise UsageError(f'{path}: {whole}: a name with a dot needs quotes; write ["{whole}"]')
     try:
         return ModelSettings.model_validate(table)
     except ValidationError as error:
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the table"
-        why = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            why = f"unknown field; the fields are {', '.join(ModelSettings.model_fields)}"
-        raise UsageError(f"{path}: {name}: {field}: {why}") from error
+        raise UsageError(f"{path}: {name}: {_in_words(first)}") from error
+
+
+def _unquoted(name: str, table: object) -> str:
+    """Return the whole name of a table whose name has dots: TOML reads `[a.b]` as a table in a table."""
+    for field, inner in table.items() if isinstance(table, dict) else ():
+        if field not in ModelSettings.model_fields and isinstance(inner, dict):
+            whole = _unquoted(f"{name}.{field}", inner)
+            if "model" in inner or whole != f"{name}.{field}":
+                return whole
+    return name
+
+
+def _in_words(error: "ErrorDetails") -> str:
+    """Return which field is wrong, and what is allowed."""
+    if not error["loc"]:
+        own = error["type"] == "value_error"
+        return error["msg"].removeprefix("Value error, ") if own else "must be a table, as in docs/models.md"
+    field = str(error["loc"][0])
+    if field not in VALUES:
+        return f"{field}: unknown field; the fields are {', '.join(VALUES)}"
+    if error["type"] == "value_error":
+        return f"{field}: {error['msg'].removeprefix('Value error, ')}"
+    if error["type"] == "missing" and len(error["loc"]) == 1:
+        return f"{field} is missing; it must be {VALUES[field]}"
+    return f"{field}: must be {VALUES[field]}"
 
 
 def described(models: Models) -> dict[str, dict[str, Any]]:
-    """Return the models as JSON, each with whether its key is set."""
+    """Return the models as JSON, each with whether its key is set; both are null if no key is sent."""
     return {
-        name: {**settings.to_json(), "key": settings.key_variable, "key_set": key_is_set(settings)}
+        name: {
+            **settings.to_json(),
+            "key": settings.key_variable,
+            "key_set": key_is_set(settings) if settings.key_variable else None,
+        }
         for name, settings in models.items()
     }
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.record import Json
 from engine.world import MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
-from engine.worlds import world_named
+from engine.worlds import WORLDS, world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
 from lab.errors import HaltedRunError, LabError, UsageError
@@ -55,6 +55,9 @@ class RunOptions:
 def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
     """Return the world and the setting that options ask for. Raise ValueError if they ask for none."""
     world = world_named(options.world)
+    if "observer" in options.values and world.observer is None:
+        having = ", ".join(name for name, one in WORLDS.items() if one.observer is not None)
+        raise ValueError(f"{world.name} has no observer; worlds with one: {having}")
     count = world.default_agents if options.agents is None else options.agents
     agents = world.names(min(count, MOST_AGENTS + 1))
     setting = settle(world, agents, options.seed, options.values)
@@ -275,7 +278,7 @@ async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn
 
 async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> None:
     """Continue from the last logged turn, with a checkpoint after every turn."""
-    async with checkpoints(store.home / CHECKPOINTS) as saver:
+    with checkpoints(store.home / CHECKPOINTS) as saver:
         async for state in play(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
 

@@ -55,11 +55,13 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
     runs = (a, b)
     measures = beside(store.measures(a.id), store.measures(b.id), None)
     one, other = ({**store.result(run), "events": store.counts(run.id, "events", "type")} for run in runs)
+    divergence = _first_divergence(store, a, b)
     return {
         "world": a.world.name,
         "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
         "settings": _settings_that_differ(a, b),
-        "divergence": _first_divergence(store, a, b),
+        "divergence": divergence,
+        "prompt": None if divergence else _first_prompt(store, a, b),
         "decision": _first_decision(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
@@ -150,6 +152,24 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
             )
         agent, layer, diff = found
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
+    return None
+
+
+def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first prompt that differs between runs whose records are equal; None if there is none.
+
+    If nobody was sent a prompt that differs, the templates are compared: scripted policies read none of them.
+    """
+    text_of = dict(CALL_LAYERS)["prompt"]
+    for turn in range(a.turns):
+        one, other = (_calls(store, run, turn) for run in (a, b))
+        for address in sorted(one.keys() & other.keys()):
+            texts = [text_of(calls[address]) for calls in (one, other)]
+            if texts[0] != texts[1]:
+                return {"turn": turn, "agent": address[-1], "diff": _diff(*texts)}
+    templates = [f"{run.prompts.system}\n\n{run.prompts.turn}" for run in (a, b)]
+    if templates[0] != templates[1]:
+        return {"turn": None, "agent": None, "diff": _diff(*templates)}
     return None
 
 

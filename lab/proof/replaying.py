@@ -73,7 +73,7 @@ class ReplayJournal:
         """Raise AssertionError: a replay makes no calls."""
         raise AssertionError(f"a replay called {agent} in turn {turn}")
 
-    def keep(self, call: Call) -> None:
+    async def keep(self, call: Call) -> None:
         """Raise AssertionError: a replay makes no calls."""
         raise AssertionError(f"a replay stored {call.address}")
 

@@ -11,11 +11,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from engine.record import MESSAGE, Event, Json
+from engine.record import Event
 from engine.turn import TurnRecord
 from lab.show.looks import Looks
 from lab.show.terminal import ERR, OUT, card, json_text, matrix, named, plain, table
-from lab.show.tracing import all_calls, changed_in_memory, reasoning_of
+from lab.show.tracing import all_calls, changed_in_memory, deeds, reasoning_of
 from lab.store.database import Decision, LoggedTurn
 
 UNFINISHED = "not finished"
@@ -47,38 +47,21 @@ def _print_line(turn: int, text: Text) -> None:
 
 def _happened(events: Iterable[Event], looks: Looks) -> Iterator[Text]:
     """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
-    done: dict[str, dict[tuple[str, str], Counter[tuple[str, str]]]] = {}
-    alone: Counter[str] = Counter()
-    for event in events:
-        others = [(key, name) for key, name in event.facts.items() if _is_name(name, looks)]
-        if event.type == MESSAGE or not others:
-            alone[event.type] += 1
-            continue
-        for key, other in others:
-            by = event.agent, "←" if key == "from" else "→"
-            done.setdefault(event.type, {}).setdefault(by, Counter())[str(other), _words(event, looks)] += 1
-    for kind, deeds in done.items():
-        yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(deeds, looks)))
-    if alone:
+    events = list(events)
+    done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
+    for deed, times in deeds(events, looks).items():
+        by = deed.agent, "←" if deed.role == "from" else "→"
+        done.setdefault(deed.type, {}).setdefault(by, {})[deed.other, deed.result] = times
+    for kind, of_kind in done.items():
+        yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(of_kind, looks)))
+    if alone := Counter(event.type for event in events if not deeds([event], looks)):
         yield Text(counts(alone))
 
 
-def _is_name(value: Json, looks: Looks) -> bool:
-    """Return whether a field of an event names somebody."""
-    return isinstance(value, str) and value in looks
-
-
-def _words(event: Event, looks: Looks) -> str:
-    """Return what an event says in single words: the result of a raid, or that an attack was blocked."""
-    told = event.facts.items()
-    words = [value for _, value in told if isinstance(value, str) and value.isalpha() and value not in looks]
-    return " ".join([*words, *(key for key, value in told if value is True)])
-
-
-def _deeds(deeds: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
+def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
     """Yield, for each agent, those to whom it did something, with what came of it and how often."""
     left = MOST_DEEDS
-    for (agent, arrow), others in deeds.items():
+    for (agent, arrow), others in done.items():
         to = [
             Text(" ").join([named(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))])
             for (other, words), n in islice(others.items(), left)
@@ -86,7 +69,7 @@ def _deeds(deeds: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks
         if to:
             yield Text.assemble(named(agent, looks), f" {arrow} ", Text(", ").join(to))
         left -= len(to)
-    if more := sum(map(len, deeds.values())) - (MOST_DEEDS - left):
+    if more := sum(map(len, done.values())) - (MOST_DEEDS - left):
         yield Text(f"and {more} more")
 
 
@@ -164,7 +147,9 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     return Text(", ").join(
         Text.assemble(
             f"{key} ",
-            named(value, looks) if _is_name(value, looks) else plain(json.dumps(value, ensure_ascii=False)),
+            named(value, looks)
+            if isinstance(value, str) and value in looks
+            else plain(json.dumps(value, ensure_ascii=False)),
         )
         for key, value in details(event)
     )

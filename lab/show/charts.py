@@ -32,21 +32,24 @@ mpl.rcParams |= {
 }
 
 
-def scores_and_failures(scores: Sequence[Mapping[str, int]], failures: Sequence[int], looks: Looks) -> str:
-    """Return a chart of each agent's score after each turn, with the failed calls of each turn below.
+def scores_and_failures(
+    scores: Mapping[int, Mapping[str, int]], failures: Sequence[int], looks: Looks
+) -> str:
+    """Return a chart of each agent's score after some turns, with the failed calls of every turn below.
 
     It is an SVG image as a data URL. It has no background, and its texts and axes are dark or light as the
     reader prefers.
     """
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     above, below = figure.subplots(2, sharex=True, height_ratios=(4, 1))
-    turns = range(len(scores))
-    for agent in sorted({agent for now in scores for agent in now}, key=lambda agent: looks[agent].place):
+    for agent in sorted(
+        {agent for now in scores.values() for agent in now}, key=lambda agent: looks[agent].place
+    ):
         look = looks[agent]
         filled = look.shape < len(MARKERS)
         above.plot(
-            turns,
-            [now.get(agent) for now in scores],
+            list(scores),
+            [now.get(agent) for now in scores.values()],
             label=agent,
             color=PALETTE[look.colour],
             linestyle=DASHES[look.place // len(PALETTE) % len(DASHES)],

@@ -15,6 +15,9 @@ from lab.show.terminal import matrix, named, percent, plain, spelled_out, table,
 MOST_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
 
+MOST_NAMES = 3
+"""How many agents are named for whom the same two players answered."""
+
 LONGEST_LINE = 400
 """The number of characters of a line of a diff that are printed."""
 
@@ -35,7 +38,7 @@ def show(comparison: Comparison, looks: Looks) -> RenderableType:
         table(f"two runs of {comparison['world']}", ("", *SIDES), _facts(comparison)),
         _side_by_side("settings that differ", "setting", dict(settings_by_field(comparison["settings"]))),
         *_warning(comparison),
-        *_divergence(comparison["divergence"], looks),
+        *_divergence(comparison, looks),
         *_decision(comparison["decision"], looks),
         _side_by_side("scores", "agent", comparison["scores"], looks),
         *(_side_by_side(*title_of(name), comparison[name]) for name in COUNTED),
@@ -70,11 +73,23 @@ def _facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
 def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
     """Yield the settings that differ with both values; of an object, each field that differs."""
     for name, (a, b) in settings.items():
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
+        if name == "models":
+            yield from _models(a, b)
+        elif isinstance(a, Mapping) and isinstance(b, Mapping):
             fields = beside(a, b, None).items()
             yield from ((f"{name}: {field}", values) for field, values in fields if values[0] != values[1])
         else:
             yield name, [a, b]
+
+
+def _models(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each pair of players once, with the agents for which they answer."""
+    agents: dict[tuple[str, str], list[str]] = {}
+    for agent in a:
+        agents.setdefault((a[agent], b[agent]), []).append(agent)
+    for pair, names in agents.items():
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        yield f"models: {', '.join(names[:MOST_NAMES])}{more}", list(pair)
 
 
 def _warning(comparison: Comparison) -> Iterator[Text]:
@@ -88,16 +103,26 @@ def _warning(comparison: Comparison) -> Iterator[Text]:
     yield Text(f"\n{shares}. {FAILED_CALLS_HINT}", style="bold red")
 
 
-def _divergence(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
-    """Yield the first divergence, with the beginning of its diff."""
+def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
+    """Yield the first divergence, or else the first prompts that differ, with the beginning of their diff."""
+    found = comparison["divergence"] or comparison["prompt"]
     if found is None:
         yield Text("\nno divergence: all turns are equal", style="bold")
         return
-    yield Text.assemble(
-        (f"\nfirst divergence: turn {found['turn']}, ", "bold"),
-        named(found["agent"] or "all", looks),
-        f": {found['layer']}",
-    )
+    agent = named(found["agent"] or "all", looks)
+    if comparison["divergence"]:
+        where = Text.assemble(
+            (f"first divergence: turn {found['turn']}, ", "bold"), agent, f": {found['layer']}"
+        )
+    elif found["turn"] is None:
+        where = Text("the prompts differ, but scripted policies read none: all turns are equal", style="bold")
+    else:
+        where = Text.assemble(
+            (f"the prompts differ, first in turn {found['turn']}, ", "bold"),
+            agent,
+            ("; all turns are equal", "bold"),
+        )
+    yield Text("\n").append_text(where)
     lines = found["diff"].splitlines()
     yield plain("\n".join(_cut(line) for line in lines[:MOST_LINES]))
     if len(lines) > MOST_LINES:

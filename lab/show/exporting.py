@@ -15,6 +15,7 @@ from urllib.parse import quote
 from rich.progress import track
 
 from lab.errors import LabError, UsageError
+from lab.files import check_path
 from lab.show.terminal import ERR
 from lab.store.database import Run, Store
 from lab.store.tables import TABLES, RunTable, table_of
@@ -26,7 +27,7 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     The folder appears only when it is complete. Raise UsageError if it exists, LabError if it cannot be
     written.
     """
-    if to.exists():
+    if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another folder with --to")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -35,6 +36,10 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
             folder.mkdir()
             written = _write(store, run, form, folder)
             shutil.move(folder, to)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(
+            f"{to} lies in something that is not a folder; choose another one with --to"
+        ) from error
     except OSError as error:
         raise LabError(f"cannot write {to}: {error.strerror}; choose another folder with --to") from error
     return written

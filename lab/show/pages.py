@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from pathlib import Path
+from time import monotonic
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -33,7 +35,7 @@ from lab.show.tracing import (
     turn_card,
 )
 from lab.store.database import Run, Store
-from lab.store.history import scores, state_before
+from lab.store.history import logged, scores, state_before
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
@@ -52,6 +54,23 @@ POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
+
+MOST_TURNS = 100
+"""How many turns the page of a run lists."""
+
+MOST_POINTS = 200
+"""How many points each line of the chart has at most; more could not be told apart."""
+
+
+def reload_after(took: float) -> int:
+    """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
+    return max(2, ceil(4 * took))
+
+
+def sampled(turns: int) -> list[int]:
+    """Return at most MOST_POINTS turns, evenly spread, with the first and the last."""
+    points = min(turns, MOST_POINTS)
+    return [at * (turns - 1) // max(points - 1, 1) for at in range(points)]
 
 
 def _shown(value: object) -> object:
@@ -142,7 +161,8 @@ class Pages:
     """The pages of the runs in a home folder.
 
     `link` returns the URL of a page from run, turn and agent; without arguments, that of the list of runs.
-    `live` pages are served: they link to the list of runs, and reload while their run is being played.
+    `live` pages are served: they link to the list of runs, reload while their run is being played, and list
+    only a part of its turns.
     """
 
     store: Store
@@ -151,34 +171,51 @@ class Pages:
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
-        shown = {"watching": False, "link": self.link, "live": self.live, "looks": {}, **values}
+        shown = {"reload": None, "link": self.link, "live": self.live, "looks": {}, **values}
         return environment().get_template(name).render(**shown)
 
     def runs(self) -> str:
         """Return the list of runs."""
         return self._page("runs.html", runs=self.store.runs())
 
-    def run(self, run: Run) -> str:
-        """Return the page of a run: results, a chart of scores and failed calls, turns, measures."""
-        turns = overview(self.store, run)
-        failed = [turn["failures"] for turn in turns if turn["digest"]]
-        by_turn = [now for _, now in scores(self.store, run)]
+    def run(self, run: Run, first: int | None = None) -> str:
+        """Return the page of a run: results, a chart of scores and failed calls, turns, measures.
+
+        A live page lists the last MOST_TURNS turns, or as many from the first, and links to the others. Raise
+        MissingError if there is no such turn.
+        """
+        began = monotonic()
+        if first is not None:
+            logged(self.store, run, first)
+        last_ones = max(run.turns - MOST_TURNS, 0) if self.live else 0
+        turns = overview(
+            self.store,
+            run,
+            first=last_ones if first is None else first,
+            most=None if first is None else MOST_TURNS,
+        )
+        result = self.store.result(run)
+        failed = [result["failures"]["by_turn"].get(turn, 0) for turn in range(run.turns)]
+        by_turn = dict(scores(self.store, run, sampled(run.turns)))
         looks = looks_in(self.store, run)
+        played = self.live and first is None and run.status not in AT_REST and self.store.is_played(run.id)
         return self._page(
             "run.html",
-            watching=self.live and run.status not in AT_REST,
             run=run,
-            result=self.store.result(run),
+            result=result,
             error=self.store.about(run.id)["error"],
             requests=waiting(run) if run.question else [],
             form=asked_form(run) if run.question else None,
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,
+            parts_of_turns=range(0, run.turns, MOST_TURNS) if self.live and run.turns > MOST_TURNS else (),
+            most_turns=MOST_TURNS,
             looks=looks,
             chart=scores_and_failures(by_turn, failed, looks) if by_turn else "",
             picture=painted(words_of(run, looks), self._picture(run, run.turns))[0],
             measures=self.store.measures_with_counts(run.id),
+            reload=reload_after(monotonic() - began) if played else None,
         )
 
     def turn(self, run: Run, number: int) -> str:

@@ -176,7 +176,7 @@ def html(store: Store, found: Report) -> str:
             title=title_of(found),
             sections=list(sections(store, found)),
             charts=list(_charts(found)),
-            watching=False,
+            reload=None,
             live=False,
             link=None,
             looks={},

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.record import MESSAGE, JsonObject, canonical
 from lab.errors import UsageError
-from lab.show.tracing import turns_so_far
+from lab.show.tracing import names_in, turns_so_far
 from lab.store.database import Run, Store
 
 AROUND = 60
@@ -17,15 +17,15 @@ AROUND = 60
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: events of these types (all if empty), of one agent, a pattern in texts."""
+    """What is looked for: events of these types and of these agents (all if empty), a pattern in texts."""
 
     events: Collection[str]
-    agent: str | None
+    agents: Collection[str]
     pattern: re.Pattern[str] | None
 
 
 def search_for(
-    store: Store, run: Run, events: Collection[str], agent: str | None, grep: str | None
+    store: Store, run: Run, events: Collection[str], agents: Collection[str], grep: str | None
 ) -> Search:
     """Return a search; raise UsageError if the run cannot have what it asks for."""
     for event in events:
@@ -34,13 +34,13 @@ def search_for(
             raise UsageError(
                 f"--event: {run.world.name} has no events of the type {event!r}; it has: {there}"
             )
-    if agent is not None:
-        names = sorted({*run.setting.agents, *(decision.agent for decision in store.decisions(run.id))})
+    names = names_in(store, run) if agents else set()
+    for agent in agents:
         if agent not in names:
             raise UsageError(
-                f"--agent: nobody in run {run.id} is called {agent!r}; choose of: {', '.join(names)}"
+                f"--agent: nobody in run {run.id} is called {agent!r}; choose of: {', '.join(sorted(names))}"
             )
-    return Search(events, agent, None if grep is None else _pattern(grep))
+    return Search(events, agents, None if grep is None else _pattern(grep))
 
 
 def _pattern(grep: str) -> re.Pattern[str]:
@@ -58,10 +58,12 @@ def found(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
 
     Without a type of event, answers and reasoning are searched, too.
     """
-    for number, turn, _ in turns_so_far(store, run, search.agent):
+    for number, turn, _ in turns_so_far(store, run, search.agents):
         if search.pattern is not None and not search.events:
             intents = turn.record.intents if turn else {}
-            for agent, answer, reasoning in store.answers(run.id, number, search.agent):
+            for agent, answer, reasoning in store.answers(run.id, number):
+                if search.agents and agent not in search.agents:
+                    continue
                 reflection: Any = intents.get(agent, {}).get("reflection", {})
                 reasons = "\n".join(dict.fromkeys(filter(None, (reasoning, reflection.get("reasoning")))))
                 for where, text in (("reasoning", reasons), ("answer", answer)):

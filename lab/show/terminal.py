@@ -4,12 +4,16 @@ Model text is foreign: it is printed as plain text, with control characters spel
 """
 
 import json
+import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from rich.console import Console, Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -21,10 +25,18 @@ NARROWEST = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
 
 
+UNLIMITED = 1_000_000
+"""The columns of output that goes to a file or to another program: no line is wrapped, so `grep` works."""
+
+
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that prints text as it is, in a terminal of any width."""
+    """Return a console that prints text as it is, in a terminal of any width.
+
+    Without a terminal, lines are not wrapped, unless COLUMNS says how wide they may be.
+    """
     made = Console(stderr=stderr, highlight=False)
-    made.width = max(made.width, NARROWEST)
+    wraps = made.is_terminal or "COLUMNS" in os.environ
+    made.width = max(made.width, NARROWEST) if wraps else UNLIMITED
     return made
 
 
@@ -35,6 +47,12 @@ ERR = console(stderr=True)
 
 Rows: TypeAlias = Sequence[Sequence[str]]
 """The picture of a world: rows of short words."""
+
+GAP = 2
+"""The columns between two columns of a table, and before what belongs to a line above."""
+
+LONGEST_WORD = 30
+"""The columns that a word may need in a narrow table; a longer one is broken."""
 
 SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
 """Five colours of PALETTE, for values from low to high."""
@@ -75,16 +93,93 @@ def table(
 ) -> RenderableType:
     """Return a table; columns of numbers are aligned right, and names that have a look get it."""
     filled = [["" if cell is None else cell for cell in row] for row in rows]
-    made = Table(header_style="bold", box=None, pad_edge=False)
-    for k, column in enumerate(columns):
-        numbers = all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
-        made.add_column(
-            named(column, looks or {}), justify="right" if numbers and filled else "left", overflow="fold"
-        )
-    for row in filled:
-        made.add_row(*(_cell(cell, looks or {}) for cell in row))
+    numbers = [
+        bool(filled) and all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
+        for k in range(len(columns))
+    ]
+    heads = [named(column, looks or {}) for column in columns]
+    made = FittingTable(heads, [[_cell(cell, looks or {}) for cell in row] for row in filled], numbers)
     # rich would wrap a title of its own to the width of the table.
     return Group(Text(title, style="italic"), made) if title else made
+
+
+class FittingTable:
+    """A table that breaks no words. What is too wide is wrapped; if that is not enough, rows become lists.
+
+    rich itself shares out the width without regard to words.
+    """
+
+    def __init__(
+        self, heads: Sequence[Text], rows: Sequence[Sequence[Text]], numbers: Sequence[bool]
+    ) -> None:
+        self._heads, self._rows, self._numbers = heads, rows, numbers
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the width that the table needs if nothing is wrapped."""
+        widest = sum(widest for _, widest in self._needed()) + GAP * (len(self._heads) - 1)
+        return Measurement(min(widest, options.max_width), min(widest, options.max_width))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table, or its rows as lists."""
+        widths = self._widths(options.max_width)
+        if widths is None:
+            yield from self._lists(options.max_width)
+            return
+        made = Table(header_style="bold", box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+        for head, width, number in zip(self._heads, widths, self._numbers, strict=True):
+            made.add_column(head, width=width, justify="right" if number else "left", overflow="fold")
+        for row in self._rows:
+            made.add_row(*row)
+        yield made
+
+    def _needed(self) -> list[tuple[int, int]]:
+        """Return, for each column, the width of its longest word and of its longest line."""
+        columns = zip(self._heads, *self._rows, strict=True)
+        return [
+            (
+                min(
+                    LONGEST_WORD, max(cell_len(word) for cell in column for word in [*cell.plain.split(), ""])
+                ),
+                max(cell_len(line) for cell in column for line in [*cell.plain.splitlines(), ""]),
+            )
+            for column in columns
+        ]
+
+    def _widths(self, room: int) -> list[int] | None:
+        """Return the widths of the columns, None if words would have to be broken."""
+        needed, room = self._needed(), room - GAP * (len(self._heads) - 1)
+        if sum(least for least, _ in needed) > room:
+            return None
+        widths = [min(widest, room) for _, widest in needed]
+        while sum(widths) > room:  # the widest gives way
+            wide = [k for k, (least, _) in enumerate(needed) if widths[k] > least]
+            widths[max(wide, key=lambda k: widths[k])] -= 1
+        return widths
+
+    def _lists(self, room: int) -> Iterator[RenderableType]:
+        """Yield each row as what names it, and below that its other cells with the heads of their columns."""
+        # The first cell names a row, or the first two if several rows have the same.
+        first = 1 if len({row[0].plain for row in self._rows}) == len(self._rows) else 2
+        names = [_styled(Text(" ").join(row[:first]), "bold") for row in (self._heads, *self._rows)]
+        if names[0].plain.strip():
+            yield names[0]
+        for name, row in zip(names[1:], self._rows, strict=True):
+            yield name
+            lines: list[Text] = []
+            for head, cell in zip(self._heads[first:], row[first:], strict=True):
+                if not cell.plain:
+                    continue
+                fact = Text.assemble(_styled(head, "dim"), " " if head.plain else "", cell)
+                if lines and lines[-1].cell_len + GAP + fact.cell_len <= room - GAP:
+                    lines[-1].append(" " * GAP).append_text(fact)
+                else:
+                    lines.append(fact)
+            yield Padding(Group(*lines), (0, 0, 0, GAP))
+
+
+def _styled(text: Text, style: str) -> Text:
+    """Return a text in a style, with what has a style of its own as it is."""
+    return Text("", style=style).append_text(text)
 
 
 def _cell(cell: object, looks: Looks) -> Text:
@@ -156,7 +251,9 @@ def picture(rows: Rows, looks: Looks) -> Text:
 
 def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> RenderableType:
     """Return the results and measures of a run as they are printed at its end."""
-    facts = Table.grid(padding=(0, 2))
+    facts = Table.grid(padding=(0, GAP))
+    facts.add_column()
+    facts.add_column(overflow="fold")
     for name in ("run", "world", "turns", "digest", "over", "calls"):
         facts.add_row(Text(name, style="bold"), plain(result[name]))
     looks = looks_of(result["scores"])
@@ -203,8 +300,11 @@ def _failures(failures: Mapping[str, Any]) -> str:
 
 def card(title: str | Text, parts: Iterable[tuple[str, RenderableType]]) -> RenderableType:
     """Return a card, with one panel per part."""
+    head = Text.assemble((title, "bold") if isinstance(title, str) else title)
+    if OUT.width == UNLIMITED:  # a panel is as wide as its longest line
+        return Group(head, *(Group(Text(f"--- {name}", style="dim"), body) for name, body in parts))
     panels = [Panel(body, title=name, title_align="left", border_style="dim") for name, body in parts]
-    return Group(Text.assemble((title, "bold") if isinstance(title, str) else title), *panels)
+    return Group(head, *panels)
 
 
 def json_text(value: object) -> Text:

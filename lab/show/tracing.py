@@ -1,12 +1,13 @@
 """`hobbes trace`: a run, a turn, or one agent's turn as a card."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from engine.memory import EMPTY_MEMORY
-from engine.record import JsonObject
+from engine.record import MESSAGE, Event, JsonObject
 from engine.turn import question_of
 from engine.world import OBSERVER
 from lab.errors import LabError, MissingError
@@ -28,48 +29,91 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(store: Store, run: Run, agent: str | None = None) -> list[Card]:
-    """Return one line per turn: outcomes of calls, rejections, corrections, events.
+def overview(
+    store: Store, run: Run, agents: Collection[str] = (), *, first: int = 0, most: int | None = None
+) -> list[Card]:
+    """Return one line per turn: outcomes of calls, rejections, corrections, events, and who did what to whom.
 
-    With an agent, only its calls, and only the events that name it, are counted. The last line may be of a
-    turn that has calls and has not ended: it has no digest.
+    The lines are those of `most` turns from the first; without them, of all. With agents, only their calls,
+    and only the events that name one of them, are counted. The last line may be of a turn that has calls and
+    has not ended: it has no digest.
     """
-    return [_line(*each) for each in turns_so_far(store, run, agent)]
+    names = names_in(store, run)
+    return [_line(*each, names) for each in islice(turns_so_far(store, run, agents, first), most)]
+
+
+def names_in(store: Store, run: Run) -> set[str]:
+    """Return the names of all agents of a run, and of everybody else who was asked."""
+    return {*run.setting.agents, *(decision.agent for decision in store.decisions(run.id))}
 
 
 def turns_so_far(
-    store: Store, run: Run, agent: str | None = None
+    store: Store, run: Run, agents: Collection[str] = (), first: int = 0
 ) -> Iterator[tuple[int, LoggedTurn | None, list[Decision]]]:
-    """Yield each turn's number, its record (None before the turn has ended), and the calls that count.
+    """Yield each turn's number from the first, its record (None before its end), and the calls that count.
 
-    With an agent, they are its calls, and the record holds only what is its own or names it.
+    With agents, they are their calls, and the record holds only what is their own or names one of them.
     """
     decided: dict[int, list[Decision]] = {}
     for decision in store.decisions(run.id):
-        if agent in {None, decision.agent}:
+        if decision.turn >= first and (not agents or decision.agent in agents):
             decided.setdefault(decision.turn, []).append(decision)
-    last = -1
-    for turn in store.turns(run.id):
+    last = first - 1
+    for turn in store.turns(run.id, first):
         last = turn.turn
-        yield last, turn if agent is None else _of(turn, agent), decided.get(last, [])
+        yield last, _of(turn, agents) if agents else turn, decided.get(last, [])
     yield from ((number, None, decided[number]) for number in sorted(decided) if number > last)
 
 
-def _of(turn: LoggedTurn, agent: str) -> LoggedTurn:
-    """Return a turn with only those rejections, corrections and events that are an agent's or name it."""
+def _of(turn: LoggedTurn, agents: Collection[str]) -> LoggedTurn:
+    """Return a turn with only those rejections, corrections and events that are of agents or name one."""
     record = turn.record
     only = replace(
         record,
-        drops=tuple(drop for drop in record.drops if drop.agent == agent),
-        mends=tuple(mend for mend in record.mends if mend.agent == agent),
-        events=tuple(event for event in record.events if agent in event.to_json().values()),
+        drops=tuple(drop for drop in record.drops if drop.agent in agents),
+        mends=tuple(mend for mend in record.mends if mend.agent in agents),
+        events=tuple(
+            event for event in record.events if any(agent in event.to_json().values() for agent in agents)
+        ),
     )
     return replace(turn, record=only)
 
 
-def _line(number: int, turn: LoggedTurn | None, decided: list[Decision]) -> Card:
+class Deed(NamedTuple):
+    """What one agent did to another."""
+
+    type: str
+    """The type of the event."""
+    agent: str
+    other: str
+    role: str
+    """The field of the event that names the other one, such as `target`."""
+    result: str
+    """What the event says in single words, such as `captured` or `blocked`."""
+
+
+def deeds(events: Iterable[Event], names: Collection[str]) -> Counter[Deed]:
+    """Return who did what to whom, and how often. Messages are not counted."""
+    return Counter(
+        Deed(event.type, event.agent, other, role, _words(event, names))
+        for event in events
+        if event.type != MESSAGE
+        for role, other in event.facts.items()
+        if isinstance(other, str) and other in names
+    )
+
+
+def _words(event: Event, names: Collection[str]) -> str:
+    """Return what an event says in single words: the result of a raid, or that an attack was blocked."""
+    told = event.facts.items()
+    words = [value for _, value in told if isinstance(value, str) and value.isalpha() and value not in names]
+    return " ".join([*words, *(key for key, value in told if value is True)])
+
+
+def _line(number: int, turn: LoggedTurn | None, decided: list[Decision], names: Collection[str]) -> Card:
     """Return the line of a turn, or of one that has not ended."""
     record = turn.record if turn else None
+    done = deeds(record.events, names) if record else {}
     return {
         "turn": number,
         "outcomes": dict(Counter(decision.outcome for decision in decided)),
@@ -77,6 +121,7 @@ def _line(number: int, turn: LoggedTurn | None, decided: list[Decision]) -> Card
         "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
         "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
         "events": dict(Counter(event.type for event in record.events)) if record else {},
+        "deeds": [{**deed._asdict(), "times": times} for deed, times in done.items()],
         "digest": turn.digest if turn else None,
     }
 

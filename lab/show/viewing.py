@@ -1,10 +1,12 @@
 """`hobbes view`: the runs of a home as web pages on this machine.
 
 An address of a page is a decision's own: /run/turn/agent. The pages run no script; what another site's page
-asks for is refused, since it would be read there. A person who is asked can answer here.
+asks for is refused, since it would be read there. A person who is asked can answer here. `lab.wire.guarding`
+says who may see the pages, `lab.wire.receiving` how much a request may send.
 """
 
 import asyncio
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Thread
@@ -16,8 +18,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -27,7 +28,9 @@ from lab.play.playing import go_on, keep_answer
 from lab.show.pages import POLICY, Pages
 from lab.show.terminal import ERR, plain
 from lab.store.database import Run, Store, command, open_store
-from lab.wire.listening import listener
+from lab.wire.guarding import TOKEN, Guard, names_of
+from lab.wire.listening import is_open, listener, url
+from lab.wire.receiving import CLOSE, body_of, configured, disconnected
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -35,15 +38,19 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "cache-control": "no-store",
 }
+"""The headers of every response, also of the errors of Starlette and uvicorn."""
+
+MOST_BYTES = 2**20
+"""How long a posted form may be."""
+
+MOST_FIELDS = 10_000
+"""How many fields a posted form may have; each takes far more memory than its few bytes in the form."""
 
 
 def link(*parts: object) -> str:
     """Return the address of a page."""
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
-
-EVERYWHERE = "0.0.0.0"  # noqa: S104  only if somebody asks for it
-"""The address that stands for all addresses of this machine: the pages are then open to the network."""
 
 ADDRESS = "address"
 """The name in the form of the question that is answered; a field's own name begins with a slash."""
@@ -57,7 +64,7 @@ At: TypeAlias = Mapping[str, Any]
 PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/": lambda pages, _: pages.runs(),
     "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
-    "/{run}": lambda pages, at: pages.run(_run(pages, at)),
+    "/{run}": lambda pages, at: pages.run(_run(pages, at), _first(at)),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
@@ -68,8 +75,16 @@ def _run(pages: Pages, at: At, which: str = "run") -> Run:
     return pages.store.find(at.get(which, ""))
 
 
-def site(home: Path, host: str) -> Starlette:
-    """Return the web site of a home."""
+def _first(at: At) -> int | None:
+    """Return the first turn that an address asks for, None if it asks for none."""
+    try:
+        return int(at["first"]) if "first" in at else None
+    except ValueError as error:
+        raise UsageError("`first` in the address is not the number of a turn") from error
+
+
+def site(home: Path, host: str, token: str | None = None) -> Starlette:
+    """Return the web site of a home. With a token, it is shown only to those who know the token."""
 
     def page(show: Callable[[Pages, At], str]) -> Callable[[Request], Response]:
         """Return the endpoint of a page. Starlette calls it in a thread, with its own connection."""
@@ -78,7 +93,7 @@ def site(home: Path, host: str) -> Starlette:
             at = {**request.query_params, **request.path_params}
             try:
                 with open_store(home, writes=False) as opened, opened.as_of_now():
-                    return HTMLResponse(show(Pages(opened, link, live=True), at), headers=HEADERS)
+                    return HTMLResponse(show(Pages(opened, link, live=True), at))
             except LabError as error:
                 return _told(error, 404 if isinstance(error, UsageError) else 500)
 
@@ -86,35 +101,38 @@ def site(home: Path, host: str) -> Starlette:
 
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
-        if request.headers.get("origin") != f"http://{request.headers.get('host')}":
-            return _told("another site's page may not answer", 403)
         try:
             with open_store(home) as opened:
                 run = _kept(opened, request.path_params["run"], body)
         except LabError as error:
             return _told(error, 400)
         Thread(target=_play_on, args=(home, run), name=f"{PLAYING}{run.id}", daemon=True).start()
-        return RedirectResponse(link(run.id), 303, headers=HEADERS)
+        return RedirectResponse(link(run.id), 303)
 
     async def answered(request: Request) -> Response:
-        return await run_in_threadpool(answer, request, await request.body())
+        if request.headers.get("origin") != f"http://{request.headers.get('host')}":
+            return _told("another site's page may not answer", 403, CLOSE)
+        return await run_in_threadpool(answer, request, await body_of(request, MOST_BYTES))
 
     routes = [Route(path, page(show)) for path, show in PAGES.items()]
-    hosts = ["*"] if host == EVERYWHERE else [host, "localhost", "127.0.0.1"]
     return Starlette(
         routes=[*routes, Route("/{run}/answer", answered, methods=["POST"])],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
+        middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],
+        exception_handlers={ClientDisconnect: disconnected},
     )
 
 
-def _told(why: object, status: int) -> Response:
+def _told(why: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
     """Return a page that says in one line what is wrong."""
-    return PlainTextResponse(f"hobbes: {why}\n", status, headers=HEADERS)
+    return PlainTextResponse(f"hobbes: {why}\n", status, headers)
 
 
 def _kept(opened: Store, name: str, body: bytes) -> Run:
     """Keep an answer to what a run asks now. Raise LabError if it is too late, or the run cannot go on."""
-    fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
+    try:
+        fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError as error:
+        raise UsageError(f"the form has more than {MOST_FIELDS} fields") from error
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     run = opened.find(name)
@@ -136,13 +154,28 @@ def _play_on(home: Path, run: Run) -> None:
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
 
 
+def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
+    """Return uvicorn's configuration of the web site of a home."""
+    return configured(site(home, host, token), headers=list(HEADERS.items()))
+
+
 def view(home: Path, host: str, port: int) -> None:
-    """Serve the pages until stopped; the first line on stdout says where."""
+    """Serve the pages until stopped; the first line on stdout says where.
+
+    If other machines can reach them, the pages need a token, which is in that line.
+    """
     with listener(host, port) as listening:
-        print(f"http://{host}:{listening.getsockname()[1]}/", flush=True)  # noqa: T201  for people and scripts
-        config = uvicorn.Config(site(home, host), log_level="warning", access_log=False)
+        token = secrets.token_urlsafe() if is_open(listening) else None
+        query = f"?{TOKEN}={token}" if token else ""
+        print(f"{url(host, listening)}/{query}", flush=True)  # noqa: T201  for people and scripts
+        if token:
+            hint = (
+                "other machines reach the pages by this machine's name or address; whoever has the token can "
+                "read all runs and answer for a person; nothing is encrypted"
+            )
+            ERR.print(plain(hint), soft_wrap=True)
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(server(home, host, token)).run(sockets=[listening])
         finally:  # Ctrl-C comes out of it
             tell_what_was_played(home)
 

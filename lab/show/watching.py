@@ -6,6 +6,7 @@ A line below the bar says whose answers are still awaited, what the run has cost
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from statistics import median
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -34,7 +35,8 @@ class Watch:
         self._task = self._bar.add_task(run.world.name, total=run.setting.config.rounds)
         self._meter: Meter | None = None
         self._world: dict[str, Any] | None = None
-        self._turns: list[tuple[int, float]] = []
+        self._last: tuple[int, float] | None = None
+        self._seconds: list[float] = []
 
     def on_meter(self, meter: Meter) -> None:
         """Take the meter that counts the run's calls."""
@@ -44,8 +46,10 @@ class Watch:
         """Take the state that the run starts from, and then the state after each turn."""
         self._bar.update(self._task, completed=state["turn"])
         self._world = state["world"]
-        # The first and the last are enough to say how long a turn takes.
-        self._turns[1:] = [(state["turn"], time.monotonic())]
+        now = time.monotonic()
+        if self._last and self._last[0] < state["turn"]:  # damaged checkpoints make it say a turn twice
+            self._seconds.append(now - self._last[1])
+        self._last = state["turn"], now
 
     def screen(self) -> RenderableType:
         """Return what is shown now."""
@@ -61,14 +65,14 @@ class Watch:
         return plain(" · ".join(parts))
 
     def _time_left(self) -> Iterator[str]:
-        """Yield the time that the remaining turns take if they take as long as those played so far."""
-        if not self._turns:
-            return
-        (first, began), (last, ended) = self._turns[0], self._turns[-1]
-        if last > first:  # a run that starts again from damaged checkpoints says its first turn twice
-            each = (ended - began) / (last - first)
-            remaining = each * (self._run.setting.config.rounds - last) - (time.monotonic() - ended)
-            yield f"about {duration(max(remaining, 0))} left"
+        """Yield the time that the remaining turns take if they take as long as most of those played so far.
+
+        This is the median, since one turn may have taken a night, in which the machine slept.
+        """
+        if self._last and self._seconds:
+            turn, ended = self._last
+            whole = median(self._seconds) * (self._run.setting.config.rounds - turn)
+            yield f"about {duration(max(whole - (time.monotonic() - ended), 0))} left"
 
 
 def costs(meter: Meter) -> Iterator[str]:

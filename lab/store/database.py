@@ -29,6 +29,7 @@ from engine.turn import RECORD_VERSION, TurnRecord, first_digest
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
 from lab.errors import LabError, MissingError, UsageError
+from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
 from lab.store.sqlite import Database, NotFoundError
@@ -43,6 +44,9 @@ HOBBES = version("hobbes")
 
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
+
+LOCK_SECONDS = 0.2
+"""How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 
 RESERVED = {"last", "compare"}
 """Names that no run may have: `last` is the newest run, and `/compare` is a page of `hobbes view`."""
@@ -354,7 +358,7 @@ class Store:
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run."""
         if reference == "last":
-            rows = list(self.db.table("runs").rows_where(order_by="started desc, rowid desc", limit=1))
+            rows = list(self.db.table("runs").rows_where(order_by="rowid desc", limit=1))
         else:
             rows = list(self.db.table("runs").rows_where("id = ?1 or name = ?1", [reference])) or list(
                 self.db.table("runs").rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
@@ -435,13 +439,10 @@ class Store:
             found.setdefault(row["agent"], []).append(self._as_call(row))
         return found
 
-    def answers(self, run: str, turn: int, agent: str | None = None) -> list[tuple[str, str, str]]:
+    def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
         """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
-        sql = (
-            "select agent, answer, reasoning from calls where run = ? and turn = ?"
-            " and agent = coalesce(?, agent) order by agent, attempt"
-        )
-        return self.db.conn.execute(sql, [run, turn, agent]).fetchall()
+        sql = "select agent, answer, reasoning from calls where run = ? and turn = ? order by agent, attempt"
+        return self.db.conn.execute(sql, [run, turn]).fetchall()
 
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""
@@ -477,7 +478,7 @@ class Store:
         """Return all runs, the newest first, each as `about` describes it."""
         return [
             self.about(row["id"])
-            for row in self.db.table("runs").rows_where(select="id", order_by="started desc, rowid desc")
+            for row in self.db.table("runs").rows_where(select="id", order_by="rowid desc")
         ]
 
     def about(self, run: str) -> dict[str, Any]:
@@ -628,10 +629,21 @@ class Store:
         """Lock a run against other processes; the lock is released when this process ends."""
         lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
         try:
-            with lock.acquire(timeout=0):
+            with lock.acquire(timeout=LOCK_SECONDS):
                 yield
         except Timeout as error:
             raise LabError(f"run {run} is being played by another process; wait for it to end") from error
+
+    def is_played(self, run: str) -> bool:
+        """Return whether a process is playing a run now."""
+        lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
+        try:
+            with lock.acquire(timeout=0):
+                return False
+        except Timeout:
+            return True
+        except OSError:  # in a read-only home
+            return False
 
 
 @contextmanager
@@ -639,8 +651,10 @@ def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
     """Open the run database of a home folder; create or migrate it as needed.
 
     Without `writes`, runs are only read. Then a home that is missing or read-only is fine, and stays as it
-    is: what it holds is read from a copy.
+    is: what it holds is read from a copy. Raise UsageError if it is a file.
     """
+    if home.exists() and not home.is_dir():
+        raise UsageError(f"{home} is not a folder; choose another folder with --home")
     with nullcontext(home) if writes or _is_writable(home) else _copy_of(home) as folder:
         yield from _opened(home, folder)
 
@@ -654,8 +668,6 @@ def _is_writable(home: Path) -> bool:
 @contextmanager
 def _copy_of(home: Path) -> Iterator[Path]:
     """Yield a temporary folder with the run database of a home, as SQLite needs to write to read it."""
-    if home.exists() and not home.is_dir():
-        raise LabError(f"{home} is not a folder; choose another folder with --home")
     with TemporaryDirectory(prefix="hobbes-") as folder:
         for name in ("runs.db", "runs.db-wal"):
             if (home / name).exists():
@@ -669,6 +681,8 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
+    except NotADirectoryError as error:
+        raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
         raise LabError(f"cannot store runs in {home}: {error}; choose another folder with --home") from error
     try:
@@ -702,7 +716,7 @@ def read_store(home: Path) -> Store:
 
     Raise MissingError if there is none, LabError if it cannot be read.
     """
-    path = home / "runs.db"
+    path = check_path(home, "home") / "runs.db"
     if not path.is_file():
         raise MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
     # Garbage collection may close it in another thread.

@@ -1,6 +1,6 @@
 """A stored run as the values of its world, which measures and pages read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.memory import Memory
@@ -32,9 +32,12 @@ def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  #
     )
 
 
-def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield each stored turn's number with the scores after it."""
-    for turn in store.turns(run.id):
+def scores(
+    store: Store, run: Run, turns: Iterable[int] | None = None
+) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """Yield each stored turn's number with the scores after it; of all turns, or of those that are named."""
+    found = store.turns(run.id) if turns is None else (logged(store, run, number) for number in turns)
+    for turn in found:
         yield turn.turn, run.world.scores(run.world.load(run.setting, turn.record.state))
 
 

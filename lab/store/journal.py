@@ -1,5 +1,6 @@
 """The journal of a run in the run database: what `graphs` writes while the run is played."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ class RunJournal:
         self._attempts = store.attempts_since(run.id, run.turns)
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
+        self._arrived: list[Call] = []
         self._kept: set[str] = set()
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
@@ -43,10 +45,22 @@ class RunJournal:
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Do nothing: a stored call has its outcome already."""
 
-    def keep(self, call: Call) -> None:
-        """Store a call in a transaction of its own; no call is ever overwritten."""
+    async def keep(self, call: Call) -> None:
+        """Store a call, together with all calls that arrive in the same moment; none is ever overwritten."""
+        self._arrived.append(call)
+        try:
+            await asyncio.sleep(0)  # all that has arrived gets its turn on the event loop
+        finally:
+            self._store_arrived()
+
+    def _store_arrived(self) -> None:
+        """Store the calls that have arrived, in one transaction, unless another of them has done so."""
+        if not self._arrived:
+            return
         with self._store.db.conn as connection:
-            self._insert(connection, call)
+            for call in self._arrived:
+                self._insert(connection, call)
+        self._arrived = []
 
     def keep_answer(self, call: Call) -> None:
         """Store the answer of a person for whom the run waited. With it the run stops waiting."""

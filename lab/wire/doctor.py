@@ -45,13 +45,14 @@ def _of_model(settings: ModelSettings) -> dict[str, str]:
     """Ask the server of a model, with its key, and return what there is to know about both."""
     variable = settings.key_variable
     base = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")
+    shown = _shown(base) or "not set (api.openai.com)"
     try:
         key = settings.api_key()
     except ValueError as error:
-        return {"model": settings.model, "key": str(error), "server": "not called"}
+        return {"model": settings.model, "base_url": shown, "key": str(error), "server": "not called"}
     return {
         "model": settings.model,
-        "base_url": _shown(base) or "not set (api.openai.com)",
+        "base_url": shown,
         "key": f"{variable} is {'set' if key else 'not set'}" if variable else "none is sent",
         "server": _ask(base, key, settings.model),
     }

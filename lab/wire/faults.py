@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from lab.errors import UsageError
+from lab.wire.receiving import LimitedProtocol
 
 ANSWER = "answer"
 """What the log says of a request that met no fault."""
@@ -52,7 +52,7 @@ Fault: TypeAlias = Callable[[Asked], Response | None]
 """Returns the response to send, or None if the fault does not apply to the request."""
 
 
-class CuttableProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses it at its start
+class CuttableProtocol(LimitedProtocol):
     """HTTP whose connections the application can cut: the state of a request has the `transport`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -229,6 +229,7 @@ FAULTS: Mapping[str, Fault] = {
     "wait-a-day": fails(429, "come back tomorrow", "rate_limit_exceeded", retry_after=str(DAY)),
     "quota": fails(429, "You exceeded your current quota.", "insufficient_quota", "insufficient_quota"),
     "error-400": fails(400, "We could not parse the body."),
+    "no-model": fails(400, "policy/guided is not a valid model ID", 400),
     "key-echo": _echoes_the_key,
     "error-403": fails(403, "Your country is not supported."),
     "error-404": fails(404, "There is no such model.", "model_not_found"),

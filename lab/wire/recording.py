@@ -26,22 +26,29 @@ from lab.play.playing import RunOptions, begin, go_on
 from lab.play.runfile import read_run_file
 from lab.store.database import Store, open_store
 from lab.wire.cassettes import meta_of, playing, recording
-from lab.wire.serving import configured, stand_in
+from lab.wire.serving import server, stand_in
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
 
 
 @contextmanager
 def in_thread(app: Starlette) -> Iterator[str]:
-    """Serve an application in a thread of this process, and yield its base URL."""
+    """Serve an application as the stand-in server, in a thread of this process, and yield its base URL."""
+    with running(server(app)) as url:
+        yield f"{url}/v1"
+
+
+@contextmanager
+def running(config: uvicorn.Config) -> Iterator[str]:
+    """Run a server in a thread of this process, and yield its URL without a path."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(configured(app))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    started = uvicorn.Server(config)
+    thread = threading.Thread(target=started.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        started.should_exit = True
         thread.join()
         listener.close()
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -25,11 +26,15 @@ from engine.record import canonical, sha256
 from engine.world import OBSERVER, VIEW_KEYS, AnyWorld
 from engine.worlds import WORLDS, world_named
 from lab.wire.faults import CuttableProtocol, Faults
-from lab.wire.listening import listener
+from lab.wire.listening import listener, url
+from lab.wire.receiving import body_of, configured, disconnected
 from nodes.chat import ADDRESS_HEADER
 from nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from nodes.players import parse_spec
 from nodes.prompting import approximate_tokens
+
+MOST_BYTES = 2**24
+"""How long a request may be: longer than the context of any model."""
 
 NO_VIEW = "the last line of the last message must be the view, as JSON"
 
@@ -59,10 +64,16 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
             completion = _completion(body, _answer(address, body))
         except BadRequestError as error:
             return _refusal(str(error), 400)
+        except RecursionError:
+            return _refusal("the body is nested too deep", 400)
         asked[address] += 1
         response = faulty.meet(address, request, body, completion)
         await asyncio.sleep(began + delay - time.monotonic())
         return response
+
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101  for the type checker; it is registered for these
+        return _refusal(error.detail, error.status_code, error.headers)
 
     async def models(_: Request) -> JSONResponse:
         every = [policies for world in WORLDS.values() for policies in _policies(world)]
@@ -78,18 +89,20 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
             Route("/v1/chat/completions", completions, methods=["POST"]),
             Route("/v1/models", models),
             Route("/stats", stats),
-        ]
+        ],
+        exception_handlers={ClientDisconnect: disconnected, HTTPException: refused},
     )
 
 
 async def _body(request: Request) -> dict[str, Any]:
     """Return the body of a request; raise BadRequestError if it is not a chat-completions request."""
     try:
-        body = await request.json()
-    except (ValueError, RecursionError) as error:
+        body: dict[str, Any] = json.loads(await body_of(request, MOST_BYTES))
+    except ValueError as error:
         raise BadRequestError("the body is not JSON") from error
-    if not isinstance(body, dict) or not isinstance(body.get("messages"), list) or not body["messages"]:
-        raise BadRequestError("messages must be a list of at least one message")
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if not (isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages)):
+        raise BadRequestError("messages must be a list of at least one message, each an object")
     if body.get("stream"):
         raise BadRequestError("stream is not supported by this server; leave it out")
     return body
@@ -102,27 +115,30 @@ def _answer(address: str, body: dict[str, Any]) -> str:
         world = world_named(str(view.get("world")))
         agent = _viewer(world, view)
         observing = world.observer is not None and agent == OBSERVER
-        policies = world.observer.stand_ins if world.observer and observing else world.policies
-        spec = parse_spec(policies, str(body.get("model")).replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
     except ValueError as error:
         raise BadRequestError(str(error)) from error
+    policies = world.observer.stand_ins if world.observer and observing else world.policies
+    try:
+        spec = parse_spec(policies, str(body.get("model")).replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
+    except ValueError as error:
+        raise BadRequestError(f"there is no model {body.get('model')!r}: {error}") from error
     if spec.kind is not PlayerKind.POLICY:
         raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists the models")
-    # A model has no seed, so its random draws depend on the call and the view, and not on the prompt's text.
-    seed = int(sha256(address + canonical(view))[:12], 16)
     try:
+        # A model has no seed, so its random draws depend on the call and the view, not on the prompt's text.
+        seed = int(sha256(address + canonical(view))[:12], 16)
         return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent, spec.luck))
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise BadRequestError(f"{NO_VIEW}: {type(error).__name__} {error}") from error
 
 
-def _view(message: object) -> dict[str, Any]:
+def _view(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return the view, which is the last line of the last message."""
-    content = message.get("content") if isinstance(message, dict) else None
+    content = message.get("content")
     lines = content.strip().splitlines() if isinstance(content, str) else []
     try:
         view = json.loads(lines[-1]) if lines else None
-    except (ValueError, RecursionError):
+    except ValueError:
         view = None
     if not isinstance(view, dict):
         raise BadRequestError(NO_VIEW)
@@ -155,21 +171,19 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
     }
 
 
-def _refusal(message: str, status: int) -> JSONResponse:
+def _refusal(message: str, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return an error in the shape of the protocol."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-    return JSONResponse({"error": error}, status_code=status)
+    return JSONResponse({"error": error}, status, headers)
 
 
-def configured(app: Starlette) -> uvicorn.Config:
+def server(app: Starlette) -> uvicorn.Config:
     """Return uvicorn's configuration of the stand-in server."""
-    return uvicorn.Config(
-        app, http=CuttableProtocol, log_level="warning", access_log=False, timeout_keep_alive=300
-    )
+    return configured(app, CuttableProtocol, timeout_keep_alive=300)  # as clients keep their connections
 
 
 def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> None:
     """Serve until stopped; the first line on stdout is the base URL."""
     with listener(host, port) as listening:
-        print(f"http://{host}:{listening.getsockname()[1]}/v1", flush=True)  # noqa: T201  for people and scripts
-        uvicorn.Server(configured(stand_in(delay, faults))).run(sockets=[listening])
+        print(f"{url(host, listening)}/v1", flush=True)  # noqa: T201  for people and scripts
+        uvicorn.Server(server(stand_in(delay, faults))).run(sockets=[listening])

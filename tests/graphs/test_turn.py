@@ -39,13 +39,10 @@ def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, ho
 def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, home: Path) -> None:
     run = mining(opened, models="policy:random")
 
-    async def kept() -> dict[str, Any]:
-        async with checkpoints(home / "checkpoints.db") as saver:
-            saved = await saver.aget({"configurable": {"thread_id": run.id}})
-            assert saved is not None
-            return saved["channel_values"]
-
-    values = asyncio.run(kept())
+    with checkpoints(home / "checkpoints.db") as saver:
+        saved = saver.get({"configurable": {"thread_id": run.id}})
+    assert saved is not None
+    values = saved["channel_values"]
     state = {name: values[name] for name in CHANNELS}
     assert {name: state[name] for name in PASSING} == PASSING
     assert json.loads(json.dumps(state)) == state

@@ -85,14 +85,15 @@ class Tally:
     """A planted difference was found."""
 
     def __str__(self) -> str:
-        """Return the shares as a table."""
-        lines = [f"{self.experiments} experiments: any measure called {self.any_called:.1%} after Holm"]
-        lines += [
-            f"{name:8} called {self.called[name]:.1%} covered {self.covered[name]:.1%} "
-            f"found {self.found[name]:.1%}"
-            for name in self.called
+        """Return the shares in words."""
+        parts = [
+            f"{self.experiments} experiments",
+            f"any measure called different {self.any_called:.1%} (Holm)",
         ]
-        return "\n".join(lines)
+        for name, called in self.called.items():
+            rates = f"covered {self.covered[name]:.1%}, found {self.found[name]:.1%}"
+            parts.append(f"{name}: called different {called:.1%}, {rates}")
+        return "; ".join(parts)
 
 
 def simulate(experiments: int, seeds: int, measures: Sequence[str] = tuple(MEASURES)) -> Tally:

@@ -159,11 +159,29 @@ def test_an_edited_prompt_is_the_first_divergence_if_answers_change(opened: Stor
     assert all(f"\n-{line}\n" in told["divergence"]["diff"] for line in gone)
 
 
-def test_an_edited_prompt_is_no_divergence_if_answers_stay(opened: Store) -> None:
+def test_an_edited_prompt_is_no_divergence_if_answers_stay_but_is_told(
+    opened: Store, shown: Callable[..., Result]
+) -> None:
     a, b = (saying(opened, lambda _: "{}", prompts=variant) for variant in ("guided", "unguided"))
     told = compare(opened, a, b)
     assert told["divergence"] is None
     assert told["settings"] == {"prompts": ["guided", "unguided"]}
+    assert (told["prompt"]["turn"], told["prompt"]["agent"]) == (0, "miner-01")
+    assert "\n-" in told["prompt"]["diff"]
+    text = shown(a.id, b.id).stdout
+    assert "the prompts differ, first in turn 0, ●miner-01; all turns are equal\n--- A\n+++ B\n" in text
+    assert "no decision differs" in text
+    assert "no divergence" not in text
+
+
+def test_prompts_that_no_policy_reads_are_told_to_differ(opened: Store, shown: Callable[..., Result]) -> None:
+    a, b = (mining(opened, prompts=variant) for variant in ("guided", "unguided"))
+    told = compare(opened, a, b)
+    assert (told["divergence"], told["prompt"]["turn"], told["prompt"]["agent"]) == (None, None, None)
+    assert (
+        "the prompts differ, but scripted policies read none: all turns are equal" in shown(a.id, b.id).stdout
+    )
+    assert compare(opened, a, a)["prompt"] is None
 
 
 def test_a_line_of_json_is_broken_into_lines_for_the_diff(opened: Store) -> None:
@@ -436,7 +454,7 @@ def test_the_printed_comparison_has_all_tables(opened: Store, shown: Callable[..
     told, text = compare(opened, a, b), shown(a.id, b.id).stdout
     assert "first divergence: turn 0, ●miner-01: answer" in text
     assert rows_under(text, "settings that differ") == [
-        ["models:", agent, "policy:guided", "policy:greedy-mine"] for agent in a.setting.agents
+        ["models:", "miner-01,", "miner-02,", "miner-03", "policy:guided", "policy:greedy-mine"]
     ]
     assert rows_under(text, "scores") == [[agent, *map(str, pair)] for agent, pair in told["scores"].items()]
     (output,) = (row for row in rows_under(text, "measures") if row[0] == "output")
@@ -520,6 +538,7 @@ def test_compare_prints_one_json_document_and_always_exits_with_0(
         "runs",
         "settings",
         "divergence",
+        "prompt",
         "decision",
         "scores",
         "outcomes",

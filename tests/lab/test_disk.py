@@ -33,9 +33,9 @@ def at_most(size: int) -> Callable[[], None]:
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def one_line(done: "CompletedProcess[str]", told: str) -> None:
+def one_line(done: "CompletedProcess[str]", told: str, exit_code: int = 1) -> None:
     """Check that a command said in one line what is wrong."""
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == exit_code, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if not re.match("run [-0-9a-f]+$", line)]
     assert re.match(f"hobbes: .*{told}", line), line
 
@@ -185,4 +185,5 @@ def test_a_read_only_home_is_reported_in_one_line(locked: Path) -> None:
 
 def test_a_file_in_the_place_of_the_home_is_reported_in_one_line(hobbes: Hobbes, home: Path) -> None:
     home.touch()
-    one_line(hobbes("run", "mining"), "cannot store runs in .*; choose another folder with --home")
+    for command in (["run", "mining"], ["runs"]):
+        one_line(hobbes(*command), ".* is not a folder; choose another folder with --home", exit_code=2)

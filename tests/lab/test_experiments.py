@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab.errors import UsageError
+from lab.errors import LabError, UsageError
 from lab.experiment.file import read_experiment_file
 from lab.experiment.plan import Cell, Plan, plan
 from lab.experiment.playing import play
@@ -268,23 +268,91 @@ def test_a_prompt_that_prompts_check_refuses_is_refused(cli: Cli, tmp_path: Path
         assert store.runs() == []
 
 
+# What it will cost.
+
+
+def priced(folder: Path) -> Path:
+    """Write an experiment of 3 agents, 4 rounds and 9 runs that asks a model with a price."""
+    model = 'model = "policy:guided?noise=0.3*2,policy:random*1"'
+    assert model in FILE
+    return written(folder, FILE.replace(model, 'model = "openai:gpt-5-mini"'))
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key, so that an experiment may ask a model."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+@pytest.mark.usefixtures("key")
+def test_a_dry_run_says_what_is_known_about_the_cost(cli: Cli, tmp_path: Path, home: Path) -> None:
+    path = priced(tmp_path)
+    told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
+    assert (told["runs"], told["played"], told["calls"]) == (9, 0, 9 * 3 * 4)
+    assert told["tokens"]["in"] > 108 * 500
+    assert (told["tokens"]["out"], told["usd"]) == (None, None)
+    assert told["detectable_effect"] is None
+    assert not home.exists()
+
+
+@pytest.mark.usefixtures("key")
+def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
+    cli: Cli, tmp_path: Path, opened: Store
+) -> None:
+    run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
+    with opened.db.conn as connection:
+        connection.execute(
+            "update calls set player = 'openai:gpt-5-mini', tokens_in = 1000, tokens_out = 100 where run = ?",
+            [run.id],
+        )
+    told = json.loads(cli("experiment", str(priced(tmp_path)), "--dry-run", "--json").stdout)
+    assert told["tokens"] == {"in": 108_000, "out": 10_800}
+    assert told["usd"] == pytest.approx((108_000 * 0.25 + 10_800 * 2.0) / 1_000_000)
+
+
+@pytest.mark.usefixtures("key")
+def test_an_experiment_that_costs_an_unknown_sum_asks_first(cli: Cli, tmp_path: Path, home: Path) -> None:
+    path = str(priced(tmp_path))
+    refused = cli("experiment", path, input="n\n").exception
+    assert isinstance(refused, LabError)
+    assert str(refused) == "nothing was played"
+    unanswered = cli("experiment", path).exception
+    assert isinstance(unanswered, UsageError)
+    assert "--yes" in str(unanswered)
+    with open_store(home) as store:
+        assert store.runs() == []
+
+
+def test_the_smallest_difference_follows_from_the_runs_that_were_played(cli: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 6"))
+    cli("experiment", str(path))
+    told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
+    reported = json.loads(cli("report", "small", "--json").stdout)
+    assert told["detectable_effect"] == pytest.approx(1.435, abs=0.001)
+    assert told["detectable"] == reported["detectable"]
+    assert (told["runs"], told["played"], told["usd"]) == (0, 18, 0)
+
+
+# Stops.
+
+
 class StopError(Exception):
     """Stands for a kill."""
 
 
 def stopping(monkeypatch: pytest.MonkeyPatch, moments: list[int]) -> None:
     """Stop a run in the middle of a turn, at these moments, counted in answers."""
-    made = RunJournal.keep
+    keep = RunJournal.keep
     count = 0
 
-    def keep(journal: Any, call: Any) -> None:
+    async def keep_or_stop(journal: Any, call: Any) -> None:
         nonlocal count
-        made(journal, call)
         count += 1
         if count in moments:
             raise StopError
+        await keep(journal, call)
 
-    monkeypatch.setattr(RunJournal, "keep", keep)
+    monkeypatch.setattr(RunJournal, "keep", keep_or_stop)
 
 
 def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_stopped(
@@ -298,7 +366,7 @@ def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_sto
     with open_store(whole) as store:
         play_all(store, file)
     calls = 3 * 3 * 3 * 4
-    moments = sorted(random.Random(5).sample(range(1, calls), 10))  # noqa: S311  no secret
+    moments = sorted(random.Random(5).sample(range(1, calls, 3), 10))  # noqa: S311  no secret
     stopping(monkeypatch, moments)
     stops = 0
     while True:

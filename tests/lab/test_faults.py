@@ -81,6 +81,7 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "wait-a-day": ("provider-error", 1, "asks to wait 86400 s, more than 60: HTTP 429: come back tomorrow"),
     "quota": ("provider-error", 1, "HTTP 429: You exceeded your current quota"),
     "error-400": ("provider-error", 1, "HTTP 400: We could not parse the body"),
+    "no-model": ("provider-error", 1, "HTTP 400: policy/guided is not a valid model ID"),
     "key-echo": ("provider-error", 1, r"HTTP 401: .* provided: \(OPENAI_API_KEY\)\. \[31mAsk"),
     "error-403": ("provider-error", 1, "HTTP 403: Your country"),
     "error-404": ("provider-error", 1, "HTTP 404: There is no such model"),
@@ -313,7 +314,9 @@ def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened:
     assert decided == ["answered"] * 12
 
 
-@pytest.mark.parametrize(("fault", "status", "calls"), [("key-echo", 401, 3), ("error-400", 400, 10)])
+@pytest.mark.parametrize(
+    ("fault", "status", "calls"), [("key-echo", 401, 3), ("no-model", 400, 3), ("error-400", 400, 10)]
+)
 def test_a_run_whose_provider_never_answered_stops_early(
     opened: Store, fault: str, status: int, calls: int
 ) -> None:
@@ -322,6 +325,36 @@ def test_a_run_whose_provider_never_answered_stops_early(
     with served({fault: 1.0}), pytest.raises(LabError, match=gone) as said:
         played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 30}))
     assert KEY not in str(said.value)
+
+
+def test_a_wrong_model_name_costs_three_calls_and_no_turn(opened: Store) -> None:
+    """Of twenty agents, three are asked. Once the name is right, every one of them decides."""
+    request = RunOptions("mining", 20, models="openai:policy/guided", values={"rounds": 1})
+    with served({"no-model": 1.0}) as base:
+        run = begin(opened, request)
+        with pytest.raises(LabError, match=r"failed 3 calls in a row; .* is not a valid model ID"):
+            asyncio.run(go_on(opened, run, lambda _: None))
+        assert len(log_of(base)) == 3
+    assert (opened.find(run.id).status, opened.find(run.id).turns) == ("halted", 0)
+    with served({}):
+        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+    ended = opened.result(opened.find(run.id))
+    assert (ended["outcomes"]["answered"], ended["failures"]["total"], ended["tainted"]) == (20, 0, False)
+
+
+def test_a_wrong_model_name_stops_a_run_in_which_another_model_answers(opened: Store) -> None:
+    """The other model's ten answers are kept; the agents of the wrong one decide after `resume`."""
+    (opened.home / "models.toml").write_text('wrong = { model = "policy/nobody" }')
+    request = RunOptions("mining", 20, models="openai:policy/guided*10,wrong", values={"rounds": 1})
+    with served({}):
+        run = begin(opened, request)
+        with pytest.raises(
+            LabError, match=r"turn 0: wrong failed 3 calls in a row; .*no model 'policy/nobody'"
+        ):
+            asyncio.run(go_on(opened, run, lambda _: None))
+    halted = opened.find(run.id)
+    assert halted.turns == 0
+    assert Counter(call.outcome for call in opened.calls(run.id, 0))[Outcome.ANSWERED] == 10
 
 
 def after_an_answer(fault: str, every: int) -> Callable[..., str]:

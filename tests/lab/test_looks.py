@@ -132,7 +132,7 @@ def test_a_name_is_never_parted_from_its_mark() -> None:
 
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
     looks = looks_of(["a", "b"])
-    data = scores_and_failures([{"a": 1, "b": 2}, {"a": 2, "b": 2}], [0, 1], looks)
+    data = scores_and_failures({0: {"a": 1, "b": 2}, 1: {"a": 2, "b": 2}}, [0, 1], looks)
     svg = base64.b64decode(data.partition(",")[2]).decode()
     assert "prefers-color-scheme:dark" in svg
     assert not re.search(r"#ffffff|white|#000000|#010203|black", svg)
@@ -143,7 +143,7 @@ def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> N
 def test_a_chart_tells_agents_of_one_colour_apart() -> None:
     """The first and the ninth agent have one colour, other dashes and other marks."""
     looks = looks_of([f"agent-{k}" for k in range(1, 10)])
-    data = scores_and_failures([dict.fromkeys(looks, k) for k in range(3)], [0] * 3, looks)
+    data = scores_and_failures({k: dict.fromkeys(looks, k) for k in range(3)}, [0] * 3, looks)
     svg = base64.b64decode(data.partition(",")[2]).decode()
     lines = re.findall(r'<path d="[^"]*" clip-path="[^"]*" style="([^"]*)"/>', svg)
     ours = [line for line in lines if PALETTE[0].lower() in line]

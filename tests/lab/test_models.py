@@ -19,7 +19,7 @@ from engine.mining.world import MINING
 from engine.record import Json
 from engine.world import settle
 from lab.errors import LabError, UsageError
-from lab.play.modelsfile import read_models
+from lab.play.modelsfile import VALUES, read_models
 from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.replaying import replay_run
 from lab.store.database import Run, Store
@@ -29,6 +29,7 @@ from nodes.caps import Caps
 from nodes.chat import ADDRESS_HEADER
 from nodes.models import ModelSettings
 from nodes.pacing import Pace
+from nodes.prompting import schema_of
 from tests.conftest import Cli
 from tests.lab.play import played
 
@@ -161,7 +162,7 @@ def test_parameters_arrive_as_they_are_given(opened: Store) -> None:
     }
     assert schema["type"] == "json_schema"
     action = MINING.action(settle(MINING, MINING.names(3), 1, {}))
-    assert schema["json_schema"]["schema"] == action.model_json_schema()
+    assert schema["json_schema"]["schema"] == json.loads(schema_of(action))
     assert schema["json_schema"]["strict"] is False
     formats = {asked.agent: asked.body.get("response_format") for asked in others}
     assert formats == {"miner-02": None, "miner-03": {"type": "json_object"}}
@@ -191,13 +192,17 @@ def test_a_time_out_is_the_models_own(opened: Store) -> None:
 
 
 def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
-    """No answer is given before all calls that may be under way have come."""
+    """After a model's first answer, none is given before all calls that may be under way have come."""
     under_way = {"alice": 0, "bob": 0}
     most = dict(under_way)
+    answered: set[str] = set()
     all_came = asyncio.Event()
 
     async def completions(request: Request) -> Response:
         model = (await request.json())["model"]
+        if model not in answered:
+            answered.add(model)
+            return completion("{}")
         under_way[model] += 1
         most[model] = max(most[model], under_way[model])
         if most["alice"] >= 2 and most["bob"] >= 5:
@@ -213,7 +218,7 @@ def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
             alice=table(base, more="parallel = 2\ntimeout = 20", model="alice"),
             bob=table(base, more="timeout = 20", model="bob"),
         )
-        played(opened, RunOptions("mining", 10, models="alice*5,bob*5", values={"rounds": 1}))
+        played(opened, RunOptions("mining", 11, models="alice*5,bob*6", values={"rounds": 1}))
     assert most == {"alice": 2, "bob": 5}
 
 
@@ -398,28 +403,33 @@ def test_a_new_unit_of_trust_is_paid_for_as_its_parent_is(opened: Store) -> None
 
 
 WRONG = [
-    ("alice = 3", "alice: the table"),
-    ('[alice]\nbase_url = "http://h/v1"', "alice: model: Field required"),
+    ("alice = 3", "alice: must be a table"),
+    ('[alice]\nbase_url = "http://h/v1"', "alice: model is missing; it must be the provider's name"),
     ('[alice]\nmodel = "m"\napi_key = "sk-canary-0123"', "alice: api_key: unknown field; the fields are"),
     ('[alice]\nmodel = "m"\nkey = "sk-canary-0123"', "alice: key: write the name of"),
     ('[alice]\nmodel = "m"\nkey = "AIzaSyCanary"', "alice: key: write the name"),
     ('[alice]\nmodel = "m"\nkey = "CANARY0123456789ABCDEF"', "alice: key: write the name"),
-    ('[alice]\nmodel = "m"\ntemperature = "1"', "alice: temperature: Input should be a valid number"),
-    ('[alice]\nmodel = "m"\ntemperature = 3', "alice: temperature: Input should be less than or equal to 2"),
-    ('[alice]\nmodel = "m"\nparallel = 0', "alice: parallel: Input should be greater than or equal to 1"),
-    ('[alice]\nmodel = "m"\ntimeout = inf', "alice: timeout: Input should be a finite number"),
-    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price.output: Field required"),
-    ('[alice]\nmodel = "m"\nresponse_format = "xml"', "alice: response_format: Input should be"),
+    ('[alice]\nmodel = "m"\ntemperature = "1"', "alice: temperature: must be a number from 0 to 2"),
+    ('[alice]\nmodel = "m"\ntemperature = 3', "alice: temperature: must be a number from 0 to 2"),
+    ('[alice]\nmodel = "m"\nparallel = 0', "alice: parallel: must be a whole number of at least 1"),
+    ('[alice]\nmodel = "m"\ntimeout = inf', "alice: timeout: must be a number of seconds above 0"),
+    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price: must be a table of two numbers"),
+    ('[alice]\nmodel = "m"\nresponse_format = "xml"', 'alice: response_format: must be "json_object", '),
     ('[alice]\nmodel = "m"\nbase_url = "canary"', "alice: base_url: is not a valid URL"),
     ('[alice]\nmodel = "m"\nbase_url = "http://canary@h/v1"', "alice: base_url: contains a user name"),
     ('[alice]\nmodel = "m"\nbase_url = "http://h/v1?key=canary"', "alice: base_url: may not be empty"),
     ('[alice]\nmodel = "m"\nextra_body = { messages = [] }', "alice: extra_body: may not hold messages"),
     ('[alice]\nmodel = "m"\nextra_body = { x = nan }', "alice: extra_body"),
     ('[alice]\nmodel = "m"\nextra_body = { at = 2026-01-01 }', "alice: extra_body"),
-    ('[alice]\nmodel = "m"\nextra_body = { k = "sk-canary-0123" }', "alice: the table: contains a key"),
-    ('[alice]\nmodel = "m"\nextra_body = { k = "openais-canary" }', "alice: the table: contains a key"),
+    ('[alice]\nmodel = "m"\nextra_body = { k = "sk-canary-0123" }', "alice: contains a key"),
+    ('[alice]\nmodel = "m"\nextra_body = { k = "openais-canary" }', "alice: contains a key"),
     ('["openai:m"]\nmodel = "m"', "'openai:m' is not a name for a model"),
-    ('[human]\nmodel = "m"', "'human' is not a name for a model"),
+    ('[human]\nmodel = "m"', "the name human is reserved; reserved names: openai, policy, human"),
+    ('[policy]\nmodel = "m"', "the name policy is reserved; reserved names: openai, policy, human"),
+    ('[gpt-5.1]\nmodel = "m"', 'gpt-5.1: a name with a dot needs quotes; write ["gpt-5.1"]'),
+    ('[gpt-5]\nmodel = "m"\n[gpt-5.1.x]\nmodel = "m"', 'write ["gpt-5.1.x"]'),
+    ("[alice]\nmodel = 3", "alice: model: must be the provider's name for the model, in quotes"),
+    ('[alice]\nmodel = "m"\nother = { x = 1 }', "alice: other: unknown field; the fields are model, "),
     ("[alice", "is not valid TOML"),
 ]  # fmt: skip
 
@@ -439,13 +449,17 @@ def test_a_wrong_file_is_one_line_that_names_file_table_and_field(
     assert "canary" not in said.lower()
 
 
+def test_each_field_says_which_values_are_allowed() -> None:
+    assert VALUES.keys() == ModelSettings.model_fields.keys()
+
+
 def test_every_command_that_reads_a_models_file_refuses_a_wrong_one(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[alice]")
     for command in (["models"], ["run", "mining", "--rounds", "1"], ["doctor"]):
         found = cli(*command, "--models", str(file)).exception
         assert isinstance(found, UsageError)
-        assert str(found) == f"{file}: alice: model: Field required"
+        assert str(found).startswith(f"{file}: alice: model is missing")
 
 
 def test_a_models_file_that_is_named_must_exist(cli: Cli, tmp_path: Path) -> None:
@@ -456,8 +470,16 @@ def test_a_models_file_that_is_named_must_exist(cli: Cli, tmp_path: Path) -> Non
 
 def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
     assert "there is no" in cli("models").stdout
+    write(home)
+    assert "models.toml has no models" in cli("models").stdout
+    assert "models.toml has no models" in cli("models", "--models", str(home / "models.toml")).stdout
     more = "calls_per_minute = 30\ntokens_per_minute = 9000\nprice = { input = 0.25, output = 2 }"
-    write(home, alice=table("http://127.0.0.1:9/v1", "ALICE_KEY", more), bob='model = "b"')
+    write(
+        home,
+        alice=table("http://127.0.0.1:9/v1", "ALICE_KEY", more),
+        bob='model = "b"',
+        carol=table("http://127.0.0.1:9", more=PARAMETERS),
+    )
     told = cli("models", env=KEYS).stdout
     for words in (
         "alice",
@@ -465,8 +487,10 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
         "http://127.0.0.1:9/v1",
         "ALICE_KEY (set)",
         "100 at once, 120 seconds each",
+        "temperature 0.5, top_p 0.9, seed 7, max_tokens 800, reasoning_effort low",
+        'extra_body {"top_k": 20',
     ):
-        assert words in told
+        assert words in " ".join(told.split())
     assert "30 calls a minute, 9000 tokens a minute" in told
     assert "$0.25 in, $2 out" in told
     assert "OPENAI_API_KEY (not set)" in told
@@ -474,6 +498,7 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
     assert [(found[name]["key"], found[name]["key_set"]) for name in found] == [
         ("ALICE_KEY", True),
         ("OPENAI_API_KEY", False),
+        (None, None),
     ]
     assert "canary" not in told + json.dumps(found)
 
@@ -487,12 +512,16 @@ def test_doctor_asks_for_each_model(cli: Cli, home: Path) -> None:
             carol=table("http://127.0.0.1:9/v1", "BOB_KEY"),
         )
         told = cli("doctor", "--json", env=KEYS)
+        lines = cli("doctor", env=KEYS).stdout.splitlines()
     found = json.loads(told.stdout)["models"]
     assert re.fullmatch(r"answers; it has \d+ models", found["alice"]["server"])
     assert found["alice"]["key"] == "ALICE_KEY is set"
     assert found["bob"]["server"].endswith("models, and b is not one of them")
     assert found["bob"]["key"] == "none is sent"
     assert found["carol"]["server"].startswith("does not answer")
+    shown = [line for line in lines if line.startswith("model ")]
+    assert [line.split(": ")[0] for line in shown] == ["model alice", "model bob", "model carol"]
+    assert shown[0] == f"model alice: {found['alice']['server']}; base_url: {base}; key: ALICE_KEY is set"
     assert told.exit_code == 1
     assert "canary" not in told.output
 

@@ -80,9 +80,9 @@ def reference(request: RunOptions, folder: Path, every: int = 1) -> Reference:
         keep, end_of_turn = RunJournal.keep, RunJournal.turn
         kept = 0
 
-        def keep_and_copy(self: RunJournal, call: Call) -> None:
+        async def keep_and_copy(self: RunJournal, call: Call) -> None:
             nonlocal kept
-            keep(self, call)
+            await keep(self, call)
             kept += 1
             if kept % every == 0:
                 copy()

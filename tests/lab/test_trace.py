@@ -104,6 +104,26 @@ def test_one_agents_run_has_its_calls_and_the_events_that_name_it(cli: Cli) -> N
     ] == [(0, "AgentA"), (1, "AgentC")]
 
 
+@pytest.mark.usefixtures("war")
+def test_of_several_agents_all_are_shown(cli: Cli) -> None:
+    both = ("--agent", "AgentB", "--agent", "AgentC")
+    assert [turn["events"] for turn in trace(cli, *both)] == [turn["events"] for turn in trace(cli)]
+    assert [turn["outcomes"].get("answered", 0) for turn in trace(cli, *both)] == [2, 2, 1]
+    assert "attack ●AgentA → ■AgentB" in cli("trace", "last", *both).stdout
+    assert {found["agent"] for found in trace(cli, "--grep", ".", *both)} >= {"AgentB", "AgentC"}
+
+
+@pytest.mark.usefixtures("war")
+def test_json_says_who_did_what_to_whom(cli: Cli) -> None:
+    turns = trace(cli)
+    attack = {"type": "attack", "role": "target", "result": "", "times": 1}
+    assert turns[0]["deeds"] == [
+        {**attack, "agent": "AgentA", "other": "AgentB"},
+        {**attack, "agent": "AgentA", "other": "AgentC"},
+    ]
+    assert [len(turn["deeds"]) for turn in trace(cli, "--agent", "AgentB")] == [1, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("pattern", "where"),
     [

@@ -27,7 +27,7 @@ from lab.play.forms import form_of
 from lab.play.playing import RunOptions, begin
 from lab.show import viewing
 from lab.show.exporting import export
-from lab.show.pages import POLICY, Pages
+from lab.show.pages import MOST_POINTS, POLICY, Pages, reload_after, sampled
 from lab.show.viewing import PLAYING, link, site
 from lab.store.database import Run, Store, open_store
 from lab.wire.recording import environment, in_thread
@@ -119,6 +119,9 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
         ("/last/zero", "Not Found"),
         ("/compare", "there is no run ''"),
+        ("/last?first=99", "has no turn 99; it has turns 0 to 3"),
+        ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
+        ("/last?first=x", "`first` in the address is not the number of a turn"),
     ],
 )
 def test_a_wrong_address_is_reported_in_one_line(
@@ -160,19 +163,55 @@ def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
     assert "hobbes run mining" in pages.get("/").text
 
 
-def test_another_hosts_page_is_refused(opened: Store, pages: TestClient) -> None:
-    """A name that leads to this machine is no reason to tell whoever asks by it."""
-    mining(opened)
-    assert pages.get("/", headers={"host": "evil.example"}).status_code == 400
+def turns_on(page: str, run: Run) -> list[int]:
+    """Return the turns that the page of a run lists, each with a link to its page."""
+    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}/(\d+)"', page)]
 
 
-def test_every_answer_says_what_the_browser_may_do(opened: Store, pages: TestClient) -> None:
-    mining(opened)
-    for address in ("/", "/last", "/last/0", "/last/0/miner-01", "/nothing"):
-        headers = pages.get(address).headers
-        assert headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
-        assert "script" not in headers["content-security-policy"]
-        assert headers["x-content-type-options"] == "nosniff"
+def test_a_long_run_is_listed_part_by_part(
+    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened)
+    assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
+    assert "the last" not in pages.get("/last").text
+    monkeypatch.setattr("lab.show.pages.MOST_TURNS", 3)
+    page = pages.get("/last").text
+    assert turns_on(page, run) == [1, 2, 3]
+    links = dict(re.findall(r'<a href="([^"]*)">(\d+ to \d+|the last \d+)</a>', page))
+    assert links == {
+        f"/{run.id}?first=0": "0 to 2",
+        f"/{run.id}?first=3": "3 to 3",
+        f"/{run.id}": "the last 3",
+    }
+    assert [turns_on(pages.get(address).text, run) for address in links] == [[0, 1, 2], [3], [1, 2, 3]]
+    export(opened, run, "html", tmp_path / "pages")
+    whole = (tmp_path / "pages" / "index.html").read_text()
+    assert re.findall(r'href="(\d+)/index.html"', whole) == ["0", "1", "2", "3"]
+
+
+def test_the_chart_of_a_long_run_has_its_first_and_last_turn_and_some_between() -> None:
+    assert sampled(3) == [0, 1, 2]
+    assert sampled(1) == [0]
+    assert not sampled(0)
+    many = sampled(100_000)
+    assert len(many) == len(set(many)) == MOST_POINTS
+    assert (many[0], many[-1]) == (0, 99_999)
+
+
+def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, pages: TestClient) -> None:
+    run = begin(opened, RunOptions("mining", 2))
+    reloading = '<meta http-equiv="refresh"'
+    assert reloading not in pages.get("/last").text  # as if its process had been killed
+    with opened.playing(run.id):
+        assert reloading in pages.get("/last").text
+    assert reloading not in pages.get("/last").text
+    ended = mining(opened)
+    with opened.playing(ended.id):  # by a process that does something else with it
+        assert reloading not in pages.get(f"/{ended.id}").text
+
+
+def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
+    assert [reload_after(took) for took in (0.0, 0.3, 0.6, 10)] == [2, 2, 3, 40]
 
 
 # --- a person answers

@@ -76,6 +76,17 @@ def test_a_resumed_run_counts_only_the_turns_that_it_has_seen(opened: Store, clo
     assert shown(watch).rstrip().endswith("about 3 min left")
 
 
+def test_the_time_left_is_not_that_of_a_night(opened: Store, clock: list[float]) -> None:
+    """Turns take 60 seconds, but the machine slept a day in one of them; five more follow."""
+    watch = Watch(begin(opened, RunOptions("mining", 2, values={"rounds": 10})))
+    for turn in range(6):
+        watch.on_turn(after(turn))
+        clock[0] += 24 * 60 * 60 if turn == 2 else 60
+    assert watch.line().plain == "about 4 min left"
+    clock[0] += 24 * 60 * 60
+    assert watch.line().plain == "about 0 s left"
+
+
 @pytest.mark.parametrize(
     ("seconds", "told"), [(0, "0 s"), (59, "59 s"), (90, "2 min"), (3599, "60 min"), (7500, "2 h 5 min")]
 )

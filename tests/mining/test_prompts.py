@@ -909,7 +909,7 @@ EDITS = {
     "a rule in other words": ("- Each round you have {{ stamina }}", "- Your round has {{ stamina }}", ""),
     "a rule left out": ("{# rule: capture #}\n", "", ""),
     "a treatment left out": ("- Miners cannot talk to each other.\n", "", ""),
-    "a number typed in": ("{{ mine_cap }} a plot", "5 a plot", "the engine shows"),
+    "a number typed in": ("from one to {{ mine_cap }}", "from one to 5", "the engine shows"),
     "another number": ("{{ stamina }} stamina", "{{ window }} stamina", "the engine shows"),
     "a rule without a play": ("# Advice", "# Advice\n{# rule: patience #}\n- Wait.", "no play"),
     "a rule twice": ("# Advice", "# Advice\n{# rule: order #}\n- Claim, raid, mine.", "more than once"),

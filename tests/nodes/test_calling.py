@@ -1,14 +1,15 @@
 """How failed model calls are handled, without a server: pauses, error lines, and giving a provider up."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 import httpx2
 import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage
 
 from engine.answer import Outcome
 from engine.mining.world import MINING
@@ -29,7 +30,8 @@ from nodes.players import parse_spec
 from nodes.prompting import PromptSet
 from nodes.secrecy import LONGEST_LINE, safe_line
 
-NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+NOW = "Sat, 21 Nov 2026 12:00:00 GMT"
+"""The date of the responses; the clock of this machine shows another one."""
 
 WAITS: list[tuple[dict[str, str], float | None]] = [
     ({}, None),
@@ -55,12 +57,12 @@ WAITS: list[tuple[dict[str, str], float | None]] = [
 
 @pytest.mark.parametrize(("headers", "seconds"), WAITS)
 def test_retry_after_is_read_in_every_spelling(headers: Mapping[str, str], seconds: float | None) -> None:
-    assert retry_after(httpx2.Headers(headers), NOW) == seconds
+    assert retry_after(httpx2.Headers({"date": NOW, **headers})) == seconds
 
 
 @given(st.text(max_size=60))
 def test_an_unusable_retry_after_neither_raises_nor_gives_a_negative_wait(said: str) -> None:
-    seconds = retry_after({"retry-after": said, "retry-after-ms": said}, NOW)
+    seconds = retry_after({"retry-after": said, "retry-after-ms": said, "date": said})
     assert seconds is None or seconds >= 0
 
 
@@ -122,15 +124,33 @@ UNREAD = TryFailedError("no billing address", about="request")
 TOO_LONG = TryFailedError("too long", about="prompt")
 
 
-def gone_after(*ended: TryFailedError | None) -> int | None:
-    """Return after how many calls with these ends a provider counts as gone; None if it does not."""
+async def one_call(breaker: Breaker, failure: TryFailedError | None) -> None:
+    """Make a call that ends in this way."""
+    with contextlib.suppress(TryFailedError):
+        async with breaker.call():
+            if failure:
+                raise failure
+
+
+async def calls_in_a_row(*ended: TryFailedError | None) -> None:
+    """Make calls that end in these ways, to the last one."""
     breaker = Breaker("openai:m")
-    for number, failure in enumerate(ended, 1):
-        breaker.begun()
-        breaker.ended(failure)
-        if breaker.stop_reason:
-            return number
-    return None
+    for failure in ended:
+        await one_call(breaker, failure)
+
+
+def gone_after(*ended: TryFailedError | None, answered: bool = False) -> int | None:
+    """Return after how many calls with these ends a provider counts as gone; None if it does not."""
+
+    async def calls() -> int | None:
+        breaker = Breaker("openai:m", answered=answered)
+        for number, failure in enumerate(ended, 1):
+            await one_call(breaker, failure)
+            if breaker.stop_reason:
+                return number
+        return None
+
+    return asyncio.run(calls())
 
 
 def test_a_run_stops_after_ten_provider_failures_in_a_row_and_not_before() -> None:
@@ -139,13 +159,8 @@ def test_a_run_stops_after_ten_provider_failures_in_a_row_and_not_before() -> No
         assert gone_after(*[DOWN] * 9, between, *[DOWN] * 9) is None
     assert gone_after(None, *[DOWN] * 9, UNREAD, *[DOWN] * 9) is None
     assert gone_after(None, *[REFUSED] * 5, *[DOWN] * 5) == 11
-    breaker = Breaker("openai:m")
-    for _ in range(10):
-        breaker.check()
-        breaker.begun()
-        breaker.ended(DOWN)
     with pytest.raises(HaltedError, match=r"openai:m failed 10 calls in a row; the last error was .*: down"):
-        breaker.check()
+        asyncio.run(calls_in_a_row(*[DOWN] * 11))
 
 
 def test_three_permanent_refusals_stop_a_run_whose_provider_never_answered() -> None:
@@ -162,22 +177,86 @@ def test_refused_requests_count_until_the_provider_has_answered_once() -> None:
     assert gone_after(*[TOO_LONG] * 30) is None
 
 
-def test_a_provider_that_refuses_some_calls_is_not_gone_while_others_are_under_way() -> None:
-    """Of six calls under way, three are refused at once and the others are answered later."""
-    breaker = Breaker("openai:m")
-    for _ in range(6):
-        breaker.begun()
-    for ended in (REFUSED, REFUSED, REFUSED, None, None, None):
-        breaker.ended(ended)
-        assert not breaker.stop_reason
+def at_once(*ends: Exception | None) -> tuple[list[int], list[object]]:
+    """Begin all calls at once; each ends in its way when no other one can begin or go on.
+
+    Return how many were under way whenever one began, and what was raised.
+    """
+    breaker, under_way, seen = Breaker("openai:m"), 0, list[int]()
+
+    async def call(end: Exception | None) -> None:
+        nonlocal under_way
+        async with breaker.call():
+            under_way += 1
+            seen.append(under_way)
+            for _ in range(20):  # until every other one has begun that may
+                await asyncio.sleep(0)
+            under_way -= 1
+            if end:
+                raise end
+
+    async def calls() -> list[object]:
+        return list(await asyncio.gather(*map(call, ends), return_exceptions=True))
+
+    return seen, asyncio.run(calls())
+
+
+def test_three_calls_are_under_way_until_the_first_answer_and_then_all() -> None:
+    seen, raised = at_once(*[None] * 9)
+    assert seen[:3] == [1, 2, 3]
+    assert len(seen) == 9
+    assert max(seen) >= 6
+    assert raised == [None] * 9
+
+
+def test_of_many_calls_at_once_three_are_sent_if_all_are_refused() -> None:
+    seen, raised = at_once(*[REFUSED] * 9)
+    assert seen == [1, 2, 3]
+    assert [type(error) for error in raised] == [TryFailedError] * 3 + [HaltedError] * 6
+
+
+def test_a_call_that_fails_in_passing_gives_its_place_to_the_next() -> None:
+    seen, raised = at_once(*[DOWN] * 5, None, *[REFUSED] * 3)
+    assert max(seen[:6]) == 3
+    assert len(seen) == 9
+    assert not any(isinstance(error, HaltedError) for error in raised)
+
+
+def test_a_provider_that_refuses_two_calls_and_answers_the_third_is_there() -> None:
+    _, raised = at_once(REFUSED, REFUSED, None, REFUSED, None)
+    assert raised == [REFUSED, REFUSED, None, REFUSED, None]
+
+
+def test_a_bug_in_a_call_does_not_keep_the_others_waiting() -> None:
+    _, raised = at_once(*[KeyError("a bug")] * 3, None, None)
+    assert raised[3:] == [None, None]
 
 
 def test_refusals_stop_a_resumed_run_later_if_its_provider_answered_before() -> None:
-    breaker = Breaker("openai:m", answered=True)
-    for _ in range(GONE_AFTER - 1):
-        breaker.begun()
-        breaker.ended(REFUSED)
-    assert not breaker.stop_reason
+    assert gone_after(*[REFUSED] * 12, answered=True) == GONE_AFTER
+
+
+NO_SUCH_MODEL = [
+    "The model `gpt-9` does not exist or you do not have access to it.",
+    "gpt-9 is not a valid model ID",
+    "Invalid model: gpt-9",
+    "Invalid model name passed in model=gpt-9. Call `/v1/models` to view available models for your key.",
+    "Model Not Exist",
+    'model "gpt-9" not found, try pulling it first',
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "calls"),
+    [*((said, REFUSED_AFTER) for said in NO_SUCH_MODEL), ("Your account has no billing address.", 10)],
+)
+def test_a_400_for_an_unknown_model_is_a_refusal(message: str, calls: int) -> None:
+    request = httpx2.Request("POST", "http://h/v1")
+    response = httpx2.Response(400, request=request)
+    failure = calling.failure_of(
+        openai.BadRequestError(message, response=response, body={"message": message})
+    )
+    assert gone_after(*[failure] * 12) == calls
 
 
 def test_a_long_rate_limit_is_a_provider_failure_and_not_a_refusal() -> None:
@@ -218,14 +297,14 @@ def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
 def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     under_way = most = 0
 
-    async def complete(*_asked: object) -> None:
+    async def complete(*_asked: object) -> AIMessage:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        for _ in range(3):
+        for _ in range(20):
             await asyncio.sleep(0)
         under_way -= 1
-        raise TimeoutError
+        return AIMessage("", additional_kwargs={"reasoning": "", "refusal": None, "tools": None})
 
     async def asking() -> None:
         player = ChatPlayer(
@@ -235,7 +314,6 @@ def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest
         await asyncio.gather(*calls)
         await player.close()
 
-    monkeypatch.setattr(calling, "GONE_AFTER", 99)
     monkeypatch.setattr(chat.LeanChat, "complete", complete)
     asyncio.run(asking())
     assert most == 4

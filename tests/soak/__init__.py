@@ -1,0 +1,11 @@
+"""The long tests: `make soak` runs them, and prints one table of what they tried."""
+
+import os
+
+SHARE = float(os.environ.get("SOAK", "1"))
+"""The size of the soak: `make soak SOAK=0.01` plays about a hundredth of it, to see that it works."""
+
+
+def times(number: int) -> int:
+    """Return how often something is tried, of the number of times in the whole soak."""
+    return max(1, round(number * SHARE))

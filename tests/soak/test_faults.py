@@ -1,7 +1,7 @@
 """Every world against a server that does what real servers do: each call ends as what was done to it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -14,10 +14,11 @@ from lab.wire.faults import ANSWER, drawn, parse_faults
 from nodes.calling import TRIES
 from tests.lab.play import played
 from tests.lab.test_faults import OUTCOMES, log_of, served
+from tests.soak import times
 
 pytestmark = pytest.mark.soak
 
-ROUNDS, AGENTS, SHARE = 100, 20, "0.3"
+ROUNDS, AGENTS, SHARE = times(100), 20, "0.3"
 SECONDS = 2.0
 """What a try may take; a stall takes 5 seconds."""
 
@@ -30,7 +31,9 @@ def name_a_model(store: Store, policy: str) -> None:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(world: str, opened: Store) -> None:
+def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
+    world: str, opened: Store, tried: Callable[[str], None]
+) -> None:
     name_a_model(opened, WORLDS[world].policies.default)
     with served(parse_faults(SHARE)) as base:
         run = played(opened, RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS}))
@@ -46,7 +49,7 @@ def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(world: str,
     outcomes = opened.result(run)["outcomes"]
     decided = {outcome: outcomes.get(outcome, 0) for outcome in DECISIONS}
     assert opened.failures(run.id)["total"] == len(calls) - sum(decided.values())
-    print(f"\n{world}: {len(calls)} calls, {len(log)} requests, {len(met)} kinds of fault, {outcomes}")
+    tried(f"{len(calls)} calls, {len(log)} requests, {len(met)} kinds of fault")
 
 
 HEALED = [
@@ -69,7 +72,7 @@ def healed(shares: Mapping[str, float], address: str, time: int) -> str:
 @pytest.mark.parametrize("reask", [0, 1])
 @pytest.mark.parametrize("world", WORLDS)
 def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
-    world: str, reask: int, opened: Store, monkeypatch: pytest.MonkeyPatch
+    world: str, reask: int, opened: Store, monkeypatch: pytest.MonkeyPatch, tried: Callable[[str], None]
 ) -> None:
     name_a_model(opened, f"{WORLDS[world].policies.default}?noise=0.2")
     request = RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS, "reask": reask})
@@ -83,5 +86,4 @@ def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
     assert run.digest == whole.digest
     met = Counter(entry["did"] for entry in log if entry["did"] != ANSWER)
     calls = opened.result(run)["calls"]
-    told = f"{calls} calls, {len(log)} requests, {met.total()} faults of {len(met)} kinds"
-    print(f"\n{world}, reask={reask}: {told}")
+    tried(f"{calls} calls, {len(log)} requests, {met.total()} faults of {len(met)} kinds")

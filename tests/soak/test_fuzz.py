@@ -2,6 +2,7 @@
 
 import resource
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 from engine.world import AnyWorld
 from engine.worlds import WORLDS
 from tests.corpus import corpus, scene
+from tests.soak import times
 from tests.test_fuzz import OUTCOMES, outcome_of
 
 pytestmark = pytest.mark.soak
 
-SIZE = 100_000
+SIZE = times(100_000)
 SECONDS = 2.0
 """What one answer may take to be read, validated and resolved, on a loaded machine."""
 MEGABYTES = 300
@@ -22,7 +24,7 @@ MEGABYTES = 300
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
-def test_a_hundred_thousand_answers(world: AnyWorld) -> None:
+def test_a_hundred_thousand_answers(world: AnyWorld, tried: Callable[[str], None]) -> None:
     on, outcomes, slowest = scene(world), set[str](), 0.0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for agent, text in corpus(on, SIZE, seed=2):
@@ -30,7 +32,7 @@ def test_a_hundred_thousand_answers(world: AnyWorld) -> None:
         outcomes.add(outcome_of(on, agent, text))
         slowest = max(slowest, time.process_time() - began)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"\n{world.name}: slowest answer {slowest:.3f} s, grown by {grown:.0f} MB")
+    tried(f"{SIZE} answers, the slowest in {slowest:.3f} s, {grown:.0f} MB")
     assert outcomes == OUTCOMES
     assert slowest < SECONDS
     assert grown < MEGABYTES
@@ -54,20 +56,24 @@ LARGE = {
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
 @pytest.mark.parametrize("text", LARGE.values(), ids=list(LARGE))
-def test_a_megabyte_is_an_answer_like_any_other(world: AnyWorld, text: str) -> None:
+def test_a_megabyte_is_an_answer_like_any_other(
+    world: AnyWorld, text: str, tried: Callable[[str], None]
+) -> None:
     on = scene(world)
     began = time.process_time()
     assert outcome_of(on, on.actors[0], text) in OUTCOMES
     assert time.process_time() - began < SECONDS
+    tried("1 answer")
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
-def test_any_text_at_all(world: AnyWorld) -> None:
-    on = scene(world)
+def test_any_text_at_all(world: AnyWorld, tried: Callable[[str], None]) -> None:
+    on, texts = scene(world), times(20_000)
 
-    @settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=texts, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.text(max_size=300))
     def play(text: str) -> None:
         assert outcome_of(on, on.actors[0], text) in OUTCOMES
 
     play()
+    tried(f"{texts} texts")

@@ -7,6 +7,7 @@ import json
 import random
 import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
@@ -19,11 +20,12 @@ from lab.wire.faults import ANSWER
 from tests.conftest import Hobbes
 from tests.lab.test_faults import OUTCOMES, log_of, served
 from tests.lab.test_kills import Start, answers, kill_at, stats, watch
+from tests.soak import times
 from tests.soak.test_faults import HEALED, healed
 
 pytestmark = pytest.mark.soak
 
-KILLS, ROUNDS, AGENTS = 34, 60, 4
+KILLS, ROUNDS, AGENTS = times(34), 60, 4
 """A world's kills; with three worlds there are more than a hundred."""
 FILES = ("runs.db-wal", "checkpoints.db-wal")
 
@@ -49,7 +51,7 @@ def kill_in_a_write(player: "Popen[str]", home: Path, moment: int) -> None:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_runs_that_are_killed_again_and_again(
-    world: str, tmp_path: Path, home: Path, hobbes: Hobbes, process: Start
+    world: str, home: Path, hobbes: Hobbes, process: Start, tried: Callable[[str], None]
 ) -> None:
     serving = process("serve", "--port", "0", "--delay", "0.01")
     assert serving.stdout is not None
@@ -66,7 +68,7 @@ def test_runs_that_are_killed_again_and_again(
         "--model",
         f"openai:policy/{policy}",
     )
-    whole = json.loads(hobbes(*play, "--json", env={**env, "HOBBES_HOME": str(tmp_path / "whole")}).stdout)
+    whole = json.loads(hobbes(*play, "--json", env={**env, "HOBBES_HOME": str(home / "whole")}).stdout)
     before, luck, kills, in_writes, runs = stats(base), random.Random(world), 0, 0, 0  # noqa: S311  no secret
     while kills < KILLS:
         runs += 1
@@ -87,14 +89,12 @@ def test_runs_that_are_killed_again_and_again(
     asked = {address: count - before.get(address, 0) for address, count in stats(base).items()}
     repeated = sum(asked.values()) - runs * whole["calls"]
     calls = runs * whole["calls"]
-    print(
-        f"\n{world}: {kills} kills, {in_writes} at a write, {runs} runs, {repeated} of {calls} calls repeated"
-    )
     assert all(count >= runs for count in asked.values())
     assert repeated <= kills * AGENTS, "more was asked again than was in flight"
+    tried(f"{kills} kills, {in_writes} at a write, in {runs} runs; {repeated} of {calls} calls repeated")
 
 
-FAULTY_RUNS, FAULTY_KILLS, FAULTY_ROUNDS, FAULTY_SHARE = 3, 8, 30, 0.3
+FAULTY_RUNS, FAULTY_KILLS, FAULTY_ROUNDS, FAULTY_SHARE = times(3), 8, 30, 0.3
 """A world's runs against a server that fails, the kills of each, its rounds, the share of faults."""
 LATE = 0.5
 """Seconds that a stalled answer takes here."""
@@ -125,8 +125,13 @@ COMPARED = ("digest", "calls", "outcomes", "drops", "mends")
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_runs_that_are_killed_again_and_again_while_the_server_fails(
-    world: str, home: Path, hobbes: Hobbes, process: Start, monkeypatch: pytest.MonkeyPatch
+def test_runs_that_are_killed_again_and_again_while_the_server_fails(  # noqa: PLR0913, PLR0917  fixtures
+    world: str,
+    home: Path,
+    hobbes: Hobbes,
+    process: Start,
+    monkeypatch: pytest.MonkeyPatch,
+    tried: Callable[[str], None],
 ) -> None:
     """The server is a thread of this process, so that its faults pass; the players are processes."""
     monkeypatch.setattr(faults, "STALL_SECONDS", LATE)
@@ -163,7 +168,7 @@ def test_runs_that_are_killed_again_and_again_while_the_server_fails(
         assert given.total() - len(last) <= FAULTY_KILLS * AGENTS, "more was asked again than was in flight"
         repeated += given.total() - len(last)
         met.update(entry["did"] for entry in log if entry["did"] != ANSWER)
-    print(
-        f"\n{world}: {kills.total()} kills {dict(kills)} in {FAULTY_RUNS} runs of {whole['calls']} calls; "
+    tried(
+        f"{kills.total()} kills in {FAULTY_RUNS} runs of {whole['calls']} calls; "
         f"{met.total()} faults of {len(met)} kinds, {repeated} answers given again"
     )

@@ -1,6 +1,7 @@
 """Cut power by the hundred: longer runs, every pair of moments, cuts at any byte, damaged checkpoints."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ from tests.lab.test_power_cut import (
     nations,
     reference,
 )
+from tests.soak import times
 
 pytestmark = pytest.mark.soak
 
-ROUNDS, CUTS, DAMAGES = 12, 300, 300
+ROUNDS, CUTS, DAMAGES = 12, times(300), times(300)
 
 
 @pytest.mark.parametrize("game", [mining, nations, a_person_observes])
-def test_power_is_cut_again_and_again(game: Game, tmp_path: Path) -> None:
+def test_power_is_cut_again_and_again(game: Game, tmp_path: Path, tried: Callable[[str], None]) -> None:
     luck = random.Random(game.__name__)  # noqa: S311  no secret
     short = reference(game(4), tmp_path / "short")
     check_pairs(short, tmp_path, all_of_them=True)
@@ -30,7 +32,5 @@ def test_power_is_cut_again_and_again(game: Game, tmp_path: Path) -> None:
     asked_again = check_cuts(whole, tmp_path, CUTS, luck)
     check_damage(whole, tmp_path, DAMAGES, luck)
     pairs = len(short.moments) * (len(short.moments) + 1)
-    print(f"\n{game.__name__}: {pairs} pairs of moments, {CUTS} cuts, {DAMAGES} damaged checkpoints")
-    print(
-        f"of {len(whole.asked)} calls, {min(asked_again)} to {max(asked_again)} were asked again after a cut"
-    )
+    again = f"{min(asked_again)} to {max(asked_again)} of {len(whole.asked)} calls asked again"
+    tried(f"{pairs} pairs of moments, {CUTS} cuts, {DAMAGES} damaged checkpoints; {again}")

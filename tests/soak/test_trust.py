@@ -3,6 +3,8 @@
 Source: docs/rules/trust.md#expected-outcomes.
 """
 
+from collections.abc import Callable
+
 import pytest
 
 from engine.trust.state import State, TrustConfig
@@ -23,16 +25,18 @@ def replicated(state: State) -> bool:
     ("name", "low", "high"),
     [("always-high-five", 0.94, 0.96), ("copykitten", 0.79, 0.81), ("copycat", 0.0, 0.01)],
 )
-def test_how_often_somebody_replicates(name: str, low: float, high: float) -> None:
+def test_how_often_somebody_replicates(
+    name: str, low: float, high: float, tried: Callable[[str], None]
+) -> None:
     share = sum(replicated(play(RULES, (name, name), seed)) for seed in range(GAMES)) / GAMES
-    print(f"\n{name}: somebody replicates in {share:.2%} of {GAMES:,} games")
+    tried(f"{GAMES} games; somebody replicates in {share:.2%}")
     assert low <= share <= high
 
 
-def test_what_a_pair_that_means_to_high_five_gains_a_round() -> None:
+def test_what_a_pair_that_means_to_high_five_gains_a_round(tried: Callable[[str], None]) -> None:
     once = TrustConfig.model_validate({"rounds": 1})
     pair = ("always-high-five", "always-high-five")
     ended = (play(once, pair, seed) for seed in range(GAMES))
     gain = sum(unit.sats - once.start for state in ended for unit in state.units) / (2 * GAMES)
-    print(f"\na pair that means to high five gains {gain:.3f} each a round")
+    tried(f"{GAMES} rounds; each gains {gain:.3f}")
     assert abs(gain - 1.91) <= 0.05

@@ -1,0 +1,62 @@
+"""What a shell offers when somebody types a command: worlds, runs, prompts and policies."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from engine.world import AnyWorld
+
+
+def worlds() -> list[str]:
+    """Return the names of the worlds."""
+    from engine.worlds import WORLDS
+
+    return list(WORLDS)
+
+
+def runs(ctx: typer.Context) -> Iterator[str]:
+    """Yield `last`, and the names and ids of the runs in the home, the newest first; nothing without runs."""
+    from lab.errors import LabError
+    from lab.store.database import read_store, usual_home
+
+    home = ctx.params.get("home")
+    try:
+        store = read_store(home if isinstance(home, Path) else usual_home())
+    except LabError:  # the command itself will say it
+        return
+    rows = store.db.query("select id, name from runs order by rowid desc")
+    yield from ("last", *(name for row in rows for name in (row["name"], row["id"]) if name))
+    store.close()
+
+
+def variants(ctx: typer.Context) -> Iterator[str]:
+    """Yield the prompts of the world that was typed."""
+    from nodes.prompting import variants as variants_of
+
+    if world := _world(ctx):
+        yield from variants_of(world)
+
+
+def models(ctx: typer.Context) -> Iterator[str]:
+    """Yield the scripted policies of the world that was typed, and the models of the usual models file."""
+    from lab.errors import LabError
+    from lab.play.modelsfile import read_models
+    from lab.store.database import usual_home
+
+    if world := _world(ctx):
+        yield from (f"policy:{name}" for name in world.policies.by_name)
+    try:
+        yield from read_models(usual_home())
+    except LabError:  # the command itself will say it
+        return
+
+
+def _world(ctx: typer.Context) -> "AnyWorld | None":
+    """Return the world that was typed. After an option without its value, it is among the other words."""
+    from engine.worlds import WORLDS
+
+    typed = [ctx.params.get("world"), *ctx.args]
+    return next((WORLDS[word] for word in typed if word in WORLDS), None)

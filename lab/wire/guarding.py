@@ -1,0 +1,85 @@
+"""Who may see the pages of `hobbes view`. This is decided before a byte of a request's body is read.
+
+A name in the header Host that is not ours is refused, since a page of another site may have its own name lead
+here. If other machines can reach the pages, a secret token is needed as well.
+"""
+
+import secrets
+import socket
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lab.wire.receiving import CLOSE
+
+TOKEN = "token"  # noqa: S105  a name
+"""The name of the token in an address."""
+
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+USE_ADDRESS = "open the address that `hobbes view` printed"
+
+
+def names_of(host: str, *, open_to_others: bool) -> frozenset[str]:
+    """Return the names under which pages are served, besides the address at which a request arrives."""
+    return LOCAL_NAMES | {host.lower()} | ({socket.gethostname().lower()} if open_to_others else set())
+
+
+class Guard:
+    """Refuses requests to other hosts, and requests without the token if there is one.
+
+    An address with the token sets a cookie, which is enough from then on.
+    """
+
+    def __init__(self, app: ASGIApp, names: frozenset[str], token: str | None) -> None:
+        self._app = app
+        self._names = names
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        cookie = f"hobbes-{scope['server'][1]}"  # a browser sends the cookies of all ports of a host
+        shown = request.query_params.get(TOKEN)
+        if _host(request) not in {*self._names, scope["server"][0]}:
+            await _refused(400, USE_ADDRESS)(scope, receive, send)
+        elif self._token is None or self._is_token(request.cookies.get(cookie)):
+            await self._app(scope, receive, send)
+        elif self._is_token(shown):
+            await self._app(scope, receive, self._with_cookie(cookie, send))
+        else:
+            await _refused(403, f"{USE_ADDRESS}, with its token")(scope, receive, send)
+
+    def _is_token(self, text: str | None) -> bool:
+        """Return whether a text is the token, in a time that tells nothing about the token."""
+        return secrets.compare_digest((text or "").encode(), (self._token or "").encode())
+
+    def _with_cookie(self, name: str, send: Send) -> Send:
+        """Return `send` with the cookie added to the response."""
+        # Strict: no link on another site's page opens a page, and no form there answers for its reader.
+        cookie = f"{name}={self._token}; Path=/; HttpOnly; SameSite=Strict".encode()
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"set-cookie", cookie)]
+            await send(message)
+
+        return sent
+
+
+def _host(request: Request) -> str | None:
+    """Return the host that a request names, in lower case, without its port; None if it names none."""
+    try:
+        return urlsplit(f"//{request.headers.get('host', '')}").hostname
+    except ValueError:
+        return None
+
+
+def _refused(status: int, why: str) -> Response:
+    """Return a refusal in one line."""
+    return PlainTextResponse(f"hobbes: {why}\n", status, headers=CLOSE)

@@ -1,0 +1,48 @@
+"""How the command starts: Ctrl-C at any moment, and what it imports."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+INTERRUPTED = 130
+
+
+def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
+    """Start the installed command's function, with a folder of modules that come before all others."""
+    file = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    module, function = file["project"]["scripts"]["hobbes"].split(":")
+    return subprocess.run(
+        [sys.executable, "-c", f"from {module} import {function}; {function}()", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:
+    """The first module that the command needs sends the signal of Ctrl-C, and waits for it."""
+    (tmp_path / "typer.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nsignal.pause()"
+    )
+    done = started("--help", path=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
+
+
+def test_help_waits_for_no_library_but_typer(tmp_path: Path) -> None:
+    """A module counts as what it belongs to; what Python itself brings does not."""
+    report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    (tmp_path / "usercustomize.py").write_text(report)
+    (tmp_path / "sitecustomize.py").write_text(report)
+    done = started("--help", path=tmp_path)
+    assert done.returncode == 0
+    imported = {module.partition(".")[0] for module in done.stderr.split()} - sys.stdlib_module_names
+    customize = {"usercustomize", "sitecustomize"}
+    assert imported - customize <= {"__main__", "annotated_doc", "hobbes", "lab", "shellingham", "typer"}
+    assert "run " in done.stdout

@@ -1,0 +1,84 @@
+"""Tables in terminals of any width, and output that goes to a file or to another program."""
+
+import pytest
+from rich.console import Console
+
+from lab.show.terminal import LONGEST_WORD, UNLIMITED, console, table
+from lab.store.database import Store
+from tests.conftest import Cli
+from tests.lab.play import mining
+
+
+@pytest.mark.parametrize("width", [40, 50, 60, 80])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("prompts", "list"),
+        ("worlds",),
+        ("worlds", "nations"),
+        ("compare", "a", "b"),
+        ("trace", "a", "1"),
+        ("tournament", "--games", "1", "--set", "rounds=1"),
+    ],
+    ids=" ".join,
+)
+def test_no_table_breaks_a_word(opened: Store, cli: Cli, width: int, command: tuple[str, ...]) -> None:
+    for name, policies in (("a", "policy:guided*2,policy:random*1"), ("b", "policy:random")):
+        mining(opened, name=name, models=policies, values={"rounds": 2, "rows": 3, "cols": 3})
+    wide, narrow = (cli(*command, env={"COLUMNS": str(columns)}).stdout for columns in (1_000, width))
+    assert max(len(line) for line in narrow.splitlines()) <= width
+    words = {word for word in wide.split() if len(word) <= LONGEST_WORD}
+    empty = {"error"}  # a column without a value
+    assert words - empty <= set(narrow.split())
+
+
+def test_the_digest_of_a_run_is_whole_in_a_narrow_terminal(opened: Store, cli: Cli) -> None:
+    shown = cli("run", "mining", "--rounds", "1", env={"COLUMNS": "40"}).stdout
+    assert opened.find("last").digest in "".join(shown.split())
+
+
+SECOND = ("second      22  more", "second       3")
+ROWS = [("first", 1, "a few words"), ("second", 22, "more"), ("second", 3, "")]
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (
+            30,
+            ["name    number  said", "first        1  a few words", *SECOND],
+        ),
+        (
+            22,
+            ["name    number  said", "first        1  a few", "                words", *SECOND],
+        ),
+        (20, ["name number", "first 1", "  said a few words", "second 22", "  said more", "second 3"]),
+    ],
+)
+def test_a_table_wraps_and_then_becomes_a_list(width: int, lines: list[str]) -> None:
+    made = Console(width=width)
+    with made.capture() as printed:
+        made.print(table("", ("name", "number", "said"), ROWS))
+    assert [line.rstrip() for line in printed.get().splitlines()] == lines
+
+
+def test_without_a_terminal_no_line_is_wrapped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert console().width == 200, "as COLUMNS says"
+    monkeypatch.delenv("COLUMNS")
+    assert console().width == UNLIMITED
+    monkeypatch.setattr("lab.show.terminal.OUT._width", UNLIMITED)
+    lines = cli("worlds", "nations").stdout.splitlines()
+    (line,) = (line for line in lines if line.startswith("constants.c_mil_upkeep_price "))
+    assert line.rstrip().endswith("cost of a mil a turn")
+    assert any(len(line.rstrip()) > 200 for line in lines)
+
+
+def test_a_card_that_goes_to_a_file_has_no_frames(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mining(opened)
+    assert "│" in cli("trace", "last", "1", "miner-01").stdout
+    monkeypatch.setattr("lab.show.terminal.OUT._width", UNLIMITED)
+    shown = cli("trace", "last", "1", "miner-01").stdout
+    assert "│" not in shown
+    assert "--- view\n" in shown
