@@ -42,7 +42,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
 
-    Example: hobbes experiment experiments/mining-advice.toml --dry-run
+    Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
     from lab.experiment.estimate import estimate
     from lab.experiment.file import read_experiment_file
@@ -170,7 +170,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 ) -> None:
     """Report what an experiment found: each arm against the baseline, with intervals and tests.
 
-    Example: hobbes report advice --format html --to report.html
+    Example: hobbes report protection --format html --to report.html
     """
     from lab.experiment.report import report as reported
     from lab.show.reports import html, markdown, terminal

@@ -338,16 +338,15 @@ def _beside_null(found: Report, one: Compared) -> str:
 def _what_would_do(found: Report, one: Compared) -> str:
     """Return what so many seeds can show, and how many would be needed for the difference that was seen."""
     n, mean = one.difference.mean.n, one.difference.mean.mean
-    size = found.detectable[one.measure]
-    can = f"{n} seeds find a difference of {short(size)} in 80% of experiments. " if size else ""
+    least = found.detectable[one.measure]
+    can = f"{n} seeds find a difference of {short(least)} in 80% of experiments. " if least else ""
     seen = pairs_needed(one.difference.effect or 0.0)
     if seen is None:
         return f"{can}The difference that was seen is so small that no number of seeds would do."
     if seen <= n:
-        return f"{can}With one measure in place of {len(found.measures)}, fewer tests would be corrected for."
-    return (
-        f"{can}If the difference that was seen, {short(abs(mean or 0.0))}, is the true one, {seen} seeds do."
-    )
+        return f"{can}The difference that was seen is about as large; a few more seeds may tell."
+    size = short(abs(mean or 0.0))
+    return f"{can}If the difference that was seen, {size}, is the true one, {seen} seeds would do."
 
 
 def short(value: float | None) -> str:

@@ -56,7 +56,7 @@ def test_where_nothing_can_be_concluded_the_report_says_how_many_seeds_would_do(
     made_up(opened, {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]})
     assert said(opened) == (
         "two, output: no difference can be concluded (p 0.672). 8 seeds find a difference of 2.83 in 80% of "
-        "experiments. If the difference that was seen, 0.5, is the true one, 191 seeds do."
+        "experiments. If the difference that was seen, 0.5, is the true one, 191 seeds would do."
     )
 
 

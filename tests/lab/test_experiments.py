@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab.errors import LabError, UsageError
+from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.file import read_experiment_file
 from lab.experiment.plan import Cell, Plan, plan
 from lab.experiment.playing import play
@@ -395,3 +395,15 @@ def test_an_experiment_that_is_interrupted_or_killed_goes_on(
     assert len(answers(home)) == 108
     (told,) = json.loads(cli("experiments", "--json").stdout)
     assert (told["played"], told["runs"]) == (9, 9)
+
+
+def test_a_run_that_halts_stops_the_experiment_which_says_how_to_go_on(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
+    spoiled = FILE.replace("{ immunity = 3 }", '{ on_failure = "halt" }').replace("noise=0.3", "noise=1.0")
+    halted = cli("experiment", str(written(tmp_path, spoiled))).exception
+    assert isinstance(halted, HaltedRunError)
+    assert str(halted).startswith("small.immune.3: run ")
+    assert str(halted).endswith("goes on; then play the experiment again")
+    statuses = [run["status"] for run in opened.runs()]
+    assert statuses == ["halted"] + ["finished"] * 7
