@@ -284,6 +284,17 @@ def first_digest(world: AnyWorld, setting: Setting[Any]) -> str:
     )
 
 
+def settings_link(previous: str, before: Setting[Any], after: Setting[Any]) -> str:
+    """Return the link of the chain between two turns that are played under these settings.
+
+    It hashes the later settings, and is `previous` itself if no setting of the rules has changed.
+    """
+    settings = hashed_settings(after.config)
+    if settings == hashed_settings(before.config):
+        return previous
+    return sha256(previous + canonical({"settings": settings}))
+
+
 def link(previous: str, record: TurnRecord) -> str:
     """Return the next link of the chain of digests: the hash of the previous link and the record."""
     return sha256(previous + record.text)

@@ -149,12 +149,12 @@ def _forget(saver: TurnSaver, run: str, config: RunnableConfig) -> None:
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:
-    """Play a number of turns again from the first state, and return the state after them.
+    """Play again from a state up to a number of turns, and return the state after them.
 
     There are no checkpoints, and the journal has all answers.
     """
     steps = len(nodes) * turns
-    if not turns:
+    if first["over"] or first["turn"] >= turns:
         return first
     graph = build(nodes).compile(name="replay")
     last: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Files that people name or write: paths, TOML and JSON. What cannot be used is a UsageError, in one line."""
+"""Files that people name or write: paths, TOML, JSON, text. Mistakes in them are UsageErrors, in one line."""
 
 import errno
 import json
@@ -38,6 +38,12 @@ def read_toml(path: Path) -> dict[str, Any]:
 def read_json(path: Path) -> Any:  # noqa: ANN401  any JSON
     """Return the content of a JSON file; raise UsageError if it cannot be read."""
     return _read(path, "JSON", json.loads)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file; raise UsageError if it cannot be read."""
+    text: str = _read(path, "UTF-8", str)
+    return text
 
 
 def _read(path: Path, form: str, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401  whatever the file holds

@@ -8,7 +8,16 @@ from engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
 from engine.record import Drop
 from nodes.follow_up import Answer, answer_that_counts
 from nodes.halted import HaltedError
-from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, Journal, Prompt, Reply
+from nodes.journal import (
+    FOLLOW_UP_QUESTION,
+    TURN_QUESTION,
+    Address,
+    Call,
+    Journal,
+    PlayerKind,
+    Prompt,
+    Reply,
+)
 from nodes.players import Player, Players
 from nodes.present import Present
 from nodes.reading import read
@@ -54,8 +63,10 @@ class Asking:
         player = self.players.named(self.state["models"][agent])
         prompt = player.prompt(self.state["views"][agent])
         answer = await self.put(player, agent, TURN_QUESTION, prompt)
-        # An agent that could not be reached has said nothing that a follow-up question could show.
-        if self.state["run"]["config"]["reask"] and answer.parsed.outcome not in NO_ANSWER:
+        # An agent that could not be reached has said nothing that a follow-up question could show. An answer
+        # that was given to it stands.
+        given = answer.reply.player == PlayerKind.GIVEN
+        if self.state["run"]["config"]["reask"] and answer.parsed.outcome not in NO_ANSWER and not given:
             drops = self._rejections(agent, answer.parsed)
             follow_up = player.follow_up(prompt, answer.reply.text, drops) if drops else None
             if follow_up is not None:

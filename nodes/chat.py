@@ -30,7 +30,7 @@ from nodes.calling import (
     with_retries,
 )
 from nodes.follow_up import follow_up_prompt
-from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply
+from nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
 from nodes.models import ModelSettings, url_of
 from nodes.pacing import Pace
 from nodes.prompting import PromptSet, approximate_tokens, turn_text
@@ -373,7 +373,7 @@ class ChatPlayer:
         Those cost nothing and pass every cap, so no server may call its model so.
         """
         policy = name.startswith(POLICY_MODEL) and not self._model.startswith(POLICY_MODEL)
-        return f"openai:{name}" if name == PlayerKind.HUMAN or policy else name
+        return f"openai:{name}" if name in WRITTEN_BY_PEOPLE or policy else name
 
     async def close(self) -> None:
         """Close the connections."""

@@ -16,11 +16,19 @@ from engine.turn import TurnRecord
 
 
 class PlayerKind(StrEnum):
-    """What can answer for an agent. The value begins a player spec; `human` is also the model of a person."""
+    """What can answer for an agent. The value begins a player spec.
+
+    `human` is a person who was asked. `given` is nobody: whoever forked a run wrote the answer.
+    """
 
     CHAT = "openai"
     POLICY = "policy"
     HUMAN = "human"
+    GIVEN = "given"
+
+
+WRITTEN_BY_PEOPLE = (PlayerKind.HUMAN, PlayerKind.GIVEN)
+"""The players whose answers people write. They are also the names of their models, and cost nothing."""
 
 
 POLICY_MODEL = f"{PlayerKind.POLICY.value}/"

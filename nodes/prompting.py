@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, combinations, product
+from itertools import chain, combinations, pairwise, product
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
@@ -22,7 +22,7 @@ from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
-from engine.record import Json, JsonObject, compact
+from engine.record import Json, JsonObject, canonical, compact, sha256
 from engine.world import AnyWorld, Config, Setting, settle
 
 ROOT = Path(__file__).parents[1] / "prompts"
@@ -43,6 +43,8 @@ RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
 # Say in a system template what the variant is about, and how much its advice gives away.
 _ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
+
+_HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -68,6 +70,9 @@ class PromptSet:
     """The JSON schema of the world's answers, compact."""
     observer: str = ""
     """The system text of the observer, if it is a model: observer.<lang>.md, filled in."""
+    hash: str = ""
+    """The content hash of the variant in this language: of its templates, with what they include. Empty for a
+    run of an earlier version of hobbes."""
 
     def place(self, part: str) -> str:
         """Name the file of one part, `system` or `turn`."""
@@ -123,7 +128,12 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
     if is_path(variant):
         _check_folder(folder)
     else:
-        _known("variant", f"prompts/{world.name}", variant, variants(world))
+        known = variants(world)
+        if variant not in known and Path(variant).is_dir():
+            raise PromptError(
+                f"prompts/{world.name} has no variant {variant!r}; for the folder write ./{variant}"
+            )
+        _known("variant", f"prompts/{world.name}", variant, known)
     _known("language", name_of(folder), lang, languages(world.name, variant))
     prompts = PromptSet(
         world.name,
@@ -136,8 +146,23 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
     # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, default_setting(world))
     _check_turn(prompts)
+    templates = [prompts.system, prompts.turn]
     if world.observer is not None:
-        return replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
+        prompts = replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
+        templates.append(_observer_file(world, folder, lang).read_text(encoding="utf-8-sig"))
+    return replace(prompts, hash=sha256(canonical(templates)))
+
+
+def fitted(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
+    """Return prompts for another setting: with its schema of answers, and its text of the observer.
+
+    Raise PromptError if the templates cannot be filled in under the setting.
+    """
+    prompts = replace(prompts, schema=answer_schema(world, setting))
+    system_text(prompts, setting)
+    if world.observer is not None:
+        folder = folder_of(world.name, prompts.variant)
+        return replace(prompts, observer=_observer_text(world, folder, prompts.lang, setting.config))
     return prompts
 
 
@@ -256,6 +281,23 @@ def approximate_tokens(text: str) -> int:
     wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
+
+
+def sections(system: str, turn: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the sections of a prompt: `system` or `turn`, title, text.
+
+    Headings begin the sections of the system text; what stands before the first one is the `beginning`. The
+    turn text consists of its `words`, which are the same for all agents and turns, and the `view`.
+    """
+    starts = [0, *(found.start() for found in _HEADING.finditer(system)), len(system)]
+    for start, end in pairwise(starts):
+        if text := system[start:end]:
+            title = _HEADING.match(text)
+            yield "system", title["title"] if title else "beginning", text
+    view = turn.rfind("\n") + 1  # the view is the last line (`_check_turn`)
+    if view:
+        yield "turn", "words", turn[:view]
+    yield "turn", "view", turn[view:]
 
 
 def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pytest
 from engine.answer import FOLLOW_UP_CODES, READING_CODES, FoundAs
 from engine.worlds import WORLDS
 from lab.errors import UsageError
-from lab.wire.cassettes import CassetteMissError, meta_of, playing
+from lab.wire.cassettes import CassetteMissError, playing
 from lab.wire.recording import (
     STAND_IN,
     cassette_of,
@@ -22,6 +22,7 @@ from lab.wire.recording import (
     record,
 )
 from lab.wire.serving import stand_in
+from lab.wire.stored import meta_of
 from nodes import prompting
 from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt

@@ -1,8 +1,11 @@
-"""The commands that play a run: `run`, `resume`, `answer`."""
+"""The commands that play a run: `run`, `resume`, `fork`, `answer`."""
 
 import math
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +32,7 @@ from lab.commands.options import (
     settings_asked,
 )
 from lab.errors import HaltedRunError, UsageError
+from lab.files import read_text
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -97,7 +101,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     with opened(home, writes=True) as store:
         begun = begin(store, options, Caps(max_calls, max_tokens, max_usd, max_seconds), models)
         ERR.print(Text(f"run {begun.id}"))
-        _play(store, begun, as_json=as_json)
+        _exit(tainted=_play(store, begun, as_json=as_json))
 
 
 @app.command(context_settings=ENV)
@@ -121,7 +125,87 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         found = store.find(run)
         found.check_versions()
         found = recap(store, found, {k: v for k, v in caps.items() if v is not None})
-        _play(store, found, as_json=as_json)
+        _exit(tainted=_play(store, found, as_json=as_json))
+
+
+@app.command(context_settings=ENV)
+def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
+    run: RunName,
+    turn: Annotated[int, typer.Option(min=0, help="the first turn that is played anew")],
+    model: Model = None,
+    models: ModelsFile = None,
+    prompts: Prompts = None,
+    lang: Lang = None,
+    settings: Settings = None,
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--answer",
+            envvar="HOBBES_ANSWER",
+            metavar="AGENT=TEXT|@FILE",
+            help="what an agent answers in this turn in place of its player; may be repeated",
+        ),
+    ] = None,
+    times: Annotated[int | None, typer.Option(min=1, help="play this many forks, one after another")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="a name for the fork; with --times, NAME-1, NAME-2 and so on")
+    ] = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    max_seconds: MaxSeconds = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Play a run again from one of its turns, with something changed or not.
+
+    The fork is a new run. Its turns before --turn are those of RUN, and cost nothing. What is not changed
+    stays as it was in RUN, its caps included; they count the calls of the fork alone.
+
+    Example: hobbes fork baseline --turn 20 --set immunity=20
+    """
+    from rich.text import Text
+
+    from lab.play.forking import ForkOptions
+    from lab.play.forking import fork as forked
+    from lab.show.terminal import ERR, print_json
+
+    caps: dict[str, Any] = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
+    options = ForkOptions(
+        turn, model, prompts, lang, settings_asked(settings), _answers_asked(answers or ()), name
+    )
+    with opened(home, writes=True) as store:
+        found = store.find(run)
+        limits = replace(found.caps, **{k: v for k, v in caps.items() if v is not None})
+        names = [name] if times is None or not name else [f"{name}-{n}" for n in range(1, times + 1)]
+        with store.db.atomic():  # all or, if a name is taken, none
+            forks = [
+                forked(store, found, replace(options, name=names[n % len(names)]), limits, models)
+                for n in range(times or 1)
+            ]
+        results: list[dict[str, Any]] | None = [] if times else None
+        tainted = []
+        try:
+            for one in forks:
+                ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
+                tainted.append(_play(store, one, as_json=as_json, results=results))
+        finally:
+            if as_json and results is not None:
+                print_json(results)
+        _exit(tainted=any(tainted))
+
+
+def _answers_asked(answers: Iterable[str]) -> dict[str, str]:
+    """Return the text of each agent's answer from AGENT=TEXT or AGENT=@FILE."""
+    asked: dict[str, str] = {}
+    for said in answers:
+        agent, equals, text = said.partition("=")
+        if not equals or not agent:
+            raise UsageError(f"--answer {said[:60]!r}: write AGENT=TEXT, or AGENT=@FILE")
+        if agent in asked:
+            raise UsageError(f"--answer {agent}: this agent is given two answers; give it one")
+        asked[agent] = read_text(Path(text[1:])) if text.startswith("@") else text
+    return asked
 
 
 @app.command(context_settings={**ENV, "allow_extra_args": True, "ignore_unknown_options": True})
@@ -166,7 +250,7 @@ def answer(
         else:
             said = answering.asked_in_terminal(requests, form)
         keep_answer(store, found, said)
-        _play(store, store.find(found.id), as_json=as_json)
+        _exit(tainted=_play(store, store.find(found.id), as_json=as_json))
 
 
 def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -175,8 +259,17 @@ def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]])
     return [*told, *((name, value) for name, value in found if name not in typed)]
 
 
-def _play(store: "Store", run: "Run", *, as_json: bool) -> None:
-    """Play a run with a progress bar until it ends or asks a person, and print the result."""
+def _exit(*, tainted: bool) -> None:
+    """Exit with 1 if a run that was played is tainted."""
+    if tainted:
+        sys.exit(1)
+
+
+def _play(store: "Store", run: "Run", *, as_json: bool, results: list[dict[str, Any]] | None = None) -> bool:
+    """Play a run with a progress bar until it ends or asks a person, and print the result.
+
+    Return whether the run is tainted. With `results`, the result as JSON is added there, not printed.
+    """
     import asyncio
 
     from rich.text import Text
@@ -185,6 +278,7 @@ def _play(store: "Store", run: "Run", *, as_json: bool) -> None:
     from lab.show.terminal import ERR, OUT, picture, print_json, summary
     from lab.show.watching import watched
 
+    tell = print_json if results is None else results.append
     try:
         with watched(run) as watch:
             asyncio.run(go_on(store, run, watch.on_turn, watch.on_meter))
@@ -194,15 +288,20 @@ def _play(store: "Store", run: "Run", *, as_json: bool) -> None:
         sys.exit(130)
     except HaltedRunError:
         if as_json:
-            print_json(store.result(store.find(run.id)))
+            tell(store.result(store.find(run.id)))
         raise
     ended = store.find(run.id)
     if ended.question is not None:
-        _tell_question(store, ended, as_json=as_json)
-        return
+        from lab.play.answering import waiting
+
+        if as_json:
+            tell({"run": ended.id, "turn": ended.turns, "waiting": waiting(ended)})
+        else:
+            _show_question(store, ended)
+        return False
     result = store.result(ended)
     if as_json:
-        print_json(result)
+        tell(result)
     else:
         from lab.show.looks import looks_in, words_of
         from lab.store.history import state_before
@@ -212,23 +311,18 @@ def _play(store: "Store", run: "Run", *, as_json: bool) -> None:
         OUT.print(summary(result, store.measures(run.id)))
         trace, replay = store.command("trace", run.id, ended.turns - 1), store.command("replay", run.id)
         OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)
-    if result["tainted"]:
-        sys.exit(1)
+    return bool(result["tainted"])
 
 
-def _tell_question(store: "Store", run: "Run", *, as_json: bool) -> None:
+def _show_question(store: "Store", run: "Run") -> None:
     """Show what a waiting run asks, and how to answer."""
     from rich.text import Text
 
     from lab.play.answering import asked_form, columns_and_rows, options, waiting
     from lab.play.forms import hint
-    from lab.show.terminal import OUT, print_json, table
+    from lab.show.terminal import OUT, table
 
-    requests = waiting(run)
-    if as_json:
-        print_json({"run": run.id, "turn": run.turns, "waiting": requests})
-        return
-    OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(requests)))
+    OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(waiting(run))))
     rows = [
         (f"--{name}", key, hint(field), field.description)
         for name, fields in options(asked_form(run)).items()

@@ -1,7 +1,8 @@
 """The commands about prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -38,32 +39,45 @@ Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
 @app.command("list", context_settings=ENV, cls=NamesWorlds)
-def prompts_list(world: AnyWorldName = None, as_json: AsJson = False) -> None:
+def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson = False) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
+
+    The list says how many runs of this home and how many of the shipped cassettes were recorded with a
+    variant, and with how many of them its texts were other ones. Folders outside the checkout are listed if
+    a run was played with them.
 
     Example: hobbes prompts list mining
     """
     from engine.worlds import WORLDS
+    from lab.proof.recorded_prompts import listed
     from lab.show.terminal import OUT, print_json, table
-    from nodes.prompting import about, languages, variants
 
-    found = {
-        one.name: {
-            variant: {"languages": languages(one.name, variant), "advice": None, "about": None}
-            | about(one.name, variant)
-            for variant in variants(one)
-        }
-        for one in ([world_asked(world)] if world else WORLDS.values())
-    }
+    worlds = [world_asked(world)] if world else list(WORLDS.values())
+    with opened(home) as store:
+        found = listed(worlds, store.prompts_of_runs())
     if as_json:
         print_json(found)
         return
     rows = [
-        (name, variant, " ".join(said["languages"] or ()), said["advice"] or "", said["about"] or "")
+        (
+            name,
+            variant,
+            " ".join(said["languages"] or ()),
+            _how_many(said["runs"]),
+            _how_many(said["cassettes"]),
+            said["advice"] or "",
+            said["about"] or "",
+        )
         for name, of_world in found.items()
         for variant, said in of_world.items()
     ]
-    OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
+    OUT.print(table("", ("world", "variant", "languages", "runs", "cassettes", "advice", "about"), rows))
+
+
+def _how_many(recorded: Sequence[Mapping[str, Any]]) -> str:
+    """Return the number of runs or cassettes, and of those since which the variant has changed."""
+    changed = sum(one["changed"] is True for one in recorded)
+    return f"{len(recorded)}, {changed} changed" if changed else str(len(recorded))
 
 
 @app.command("show", context_settings=ENV, cls=NamesWorlds)
@@ -116,7 +130,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 ) -> None:
     """Print the exact prompt of a turn without sending it.
 
-    The prompt goes to stdout, its approximate token counts go to stderr.
+    The prompt goes to stdout. Its approximate token counts, in all and by section, go to stderr, with the
+    share of the prompt that is the same for all agents and turns, which a provider can keep in its cache.
 
     With --run, the turns before are those of the run. Without it, scripted policies play them: those of
     --model and, in the place of each model, the world's default policy. So if models play, the prompt of
@@ -131,8 +146,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from lab.play.modelsfile import read_models
     from lab.play.rendering import render_in_run, render_new
-    from lab.show.terminal import ERR, print_json
-    from nodes.prompting import approximate_tokens
+    from lab.show.terminal import ERR, percent, print_json, table
+    from nodes.prompting import approximate_tokens, sections
 
     who = agent or world_asked(world).names(1)[0]
     own = {"agents": agents, "seed": seed, "models": model}
@@ -145,13 +160,24 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     else:
         with opened(home) as store:
             prompt = render_in_run(store, store.find(run), turn, who, (prompts, lang))
-    tokens = {"system": approximate_tokens(prompt.system), "turn": approximate_tokens(prompt.turn)}
+    parts = {"system": prompt.system, "turn": prompt.turn}
+    tokens = {part: approximate_tokens(text) for part, text in parts.items()}
+    empty = approximate_tokens("")  # what a message takes beside its text
+    found = [
+        (part, title, approximate_tokens(text) - empty)
+        for part, title, text in sections(prompt.system, prompt.turn)
+    ]
+    *_, view = found
+    share = 1 - view[-1] / sum(count for *_, count in found)
     if as_json:
-        print_json({"system": prompt.system, "turn": prompt.turn, "tokens": tokens})
+        listed = [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in found]
+        print_json({**parts, "tokens": {**tokens, "sections": listed, "shared": share}})
         return
-    for part, text in (("system", prompt.system), ("turn", prompt.turn)):
+    for part, text in parts.items():
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
         print(text)  # noqa: T201  rich would wrap it
+    ERR.print(table("", ("text", "section", "tokens"), found))
+    ERR.print(Text(f"about {percent(share)} of the prompt is the same for all agents and turns"))
 
 
 @app.command("diff", context_settings=ENV, cls=NamesWorlds)

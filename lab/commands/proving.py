@@ -8,12 +8,15 @@ import typer
 
 from lab.commands import completion
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
-from lab.errors import LabError
+from lab.errors import HaltedRunError, LabError, UsageError
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
 
 app = typer.Typer()
+
+MOST_DIFFS = 10
+"""How many decisions that --reread changes are shown with their diffs."""
 
 
 @app.command(context_settings=ENV)
@@ -29,7 +32,9 @@ def replay(
 ) -> None:
     """Play a run again from its recorded answers.
 
-    A replay needs no network, and reports the first divergence.
+    A replay needs no network, and reports the first divergence. With --reread it tells instead which
+    decisions the current reading and rules would change, by turn and agent, each from the recorded state of
+    its turn; then it plays the run again with them.
 
     Example: hobbes replay last
     """
@@ -38,12 +43,22 @@ def replay(
     from lab.show.terminal import OUT, plain, print_json
 
     if run.endswith(".json.gz"):
+        if reread:
+            raise UsageError("--reread needs a run; a cassette is always read by the current code")
         result = _replay_cassette(Path(run))
     else:
         with opened(home) as store:
-            result = _replay_run(store, store.find(run), reread=reread)
+            found = store.find(run)
+            result = _reread_run(store, found) if reread else _replay_run(store, found)
     if as_json:
         print_json(result)
+        if not result["same"] and not reread:
+            sys.exit(1)
+        return
+    if reread:
+        _show_reread(result)
+    if result.get("halted"):
+        OUT.print(plain(result["halted"]))
     elif result["divergence"]:
         at = result["divergence"]
         place = f"turn {at['turn']}, {at['agent'] or 'all'}: {at['layer']}"
@@ -56,12 +71,49 @@ def replay(
         sys.exit(1)
 
 
-def _replay_run(store: "Store", run: "Run", *, reread: bool) -> dict[str, Any]:
+def _reread_run(store: "Store", run: "Run") -> dict[str, Any]:
+    """Return what today's reading and rules would change, and where the run would end with them."""
+    from lab.proof.rereading import reread
+
+    run.check_versions(rules=False)
+    found = reread(store, run)
+    try:
+        result = {**_replay_run(store, run, reread=True), "halted": None}
+    except HaltedRunError as error:
+        digests = {"recorded": run.digest, "digest": "", "divergence": None}
+        result = {"run": run.id, "turns": 0, "same": False, **digests, "halted": str(error)}
+    decisions = [{**one._asdict(), "changed": one.parts} for one in found.decisions]
+    return {**result, "decisions": decisions, "effects": found.effects}
+
+
+def _show_reread(result: dict[str, Any]) -> None:
+    """Print which decisions change, with the diffs of the first ones."""
+    from rich.text import Text
+
+    from lab.proof.replaying import diff_of, pretty
+    from lab.show.terminal import OUT, plain
+
+    decisions = result["decisions"]
+    if not decisions:
+        OUT.print(Text("no decision changes"))
+    for one in decisions:
+        OUT.print(Text(f"turn {one['turn']}, {one['agent']}: {', '.join(one['changed'])}", style="bold"))
+    for one in decisions[:MOST_DIFFS]:
+        diff = diff_of(pretty(one["then"]), pretty(one["now"]))
+        OUT.print(Text(f"\nturn {one['turn']}, {one['agent']}"), plain(diff), sep="\n")
+    if len(decisions) > MOST_DIFFS:
+        OUT.print(Text(f"and {len(decisions) - MOST_DIFFS} more diffs, which --json gives", style="dim"))
+    if result["effects"]:
+        shown = ", ".join(map(str, result["effects"]))
+        OUT.print(Text(f"the same decisions lead to something else in turn {shown}"))
+
+
+def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str, Any]:
     import asyncio
 
     from lab.proof.replaying import replay_run
 
-    run.check_versions()
+    run.check_versions(rules=not reread)
     try:
         replayed = asyncio.run(replay_run(store, run, reread=reread))
     except ValueError as error:
@@ -79,8 +131,9 @@ def _replay_run(store: "Store", run: "Run", *, reread: bool) -> dict[str, Any]:
 
 
 def _replay_cassette(path: Path) -> dict[str, Any]:
-    from lab.wire.cassettes import CassetteMissError, meta_of
+    from lab.wire.cassettes import CassetteMissError
     from lab.wire.recording import first_difference, play_cassette
+    from lab.wire.stored import meta_of
 
     result: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
     try:

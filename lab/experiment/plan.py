@@ -146,7 +146,7 @@ PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
     "agents": lambda one: one.setting.agents,
     "model": lambda one: one.models,
     "the models file": lambda one: one.model_settings,
-    "prompts": lambda one: replace(one.prompts, variant=""),
+    "prompts": lambda one: replace(one.prompts, variant="", hash=""),
 }
 """What a run starts with, by the words for it. Of the prompts, their texts count and not their name."""
 

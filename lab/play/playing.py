@@ -97,21 +97,36 @@ def checked(
     try:
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
-        if (observer := observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
-            parse_spec(world.policies, observer)
         variant = options.prompts or world.prompts(setting.config)
-        if is_path(variant):
-            variant = str(Path(variant).resolve())  # so that the run can be replayed from any folder
-        prompts = load_prompts(world, variant, options.lang, setting)
+        prompts = load_prompts(world, lasting(variant), options.lang, setting)
+        asked = checked_players(store, world, setting, models, named, caps)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
+    return Beginning(world, setting, models, asked, prompts)
+
+
+def lasting(variant: str) -> str:
+    """Return a variant of prompts by a name with which the run can be replayed from any folder."""
+    return str(Path(variant).resolve()) if is_path(variant) else variant
+
+
+def checked_players(  # noqa: PLR0913, PLR0917  what the players of a run depend on
+    store: Store, world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], named: Models, caps: Caps
+) -> dict[str, ModelSettings]:
+    """Return the settings of those `named` models that a run asks.
+
+    Raise ValueError if the observer is no player, UsageError if a model cannot be reached or a cap on money
+    cannot be kept.
+    """
+    if (observer := observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
+        parse_spec(world.policies, observer)
     asked = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
     chats = _chat_models(world, setting, models, asked)
     _check_the_models_can_be_reached(chats)
     _check_prices_are_known(store, chats, caps)
-    return Beginning(world, setting, models, asked, prompts)
+    return asked
 
 
 def _chat_models(
@@ -293,7 +308,8 @@ def as_logged(store: Store, run: Run) -> TurnState:
         return first_state(run.world, run.setting, run.models)
     last = logged(store, run, run.turns - 1)
     state = run.world.load(run.setting, last.record.state)
-    return state_at(run.world, run.setting, run.models, state, last.record.memories, last.digest)
+    digest = run.digest_before(run.turns, last.digest)
+    return state_at(run.world, run.setting, run.models, state, last.record.memories, digest)
 
 
 def _meet(players: RunPlayers, run: Run) -> None:

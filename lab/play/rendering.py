@@ -29,14 +29,15 @@ def render_in_run(
     `variant_and_lang` may have None for the run's own variant or language.
     """
     variant, lang = variant_and_lang
-    variant, lang = variant or run.prompts.variant, lang or run.prompts.lang
-    prompts = prompts_for(run.world, variant, lang, run.setting)
+    way = run.at(turn)
+    variant, lang = variant or way.prompts.variant, lang or way.prompts.lang
+    prompts = prompts_for(run.world, variant, lang, way.setting)
     state, memories = state_before(store, run, turn), memories_before(store, run, turn)
     if agent == OBSERVER:
         intents = logged(store, run, turn).record.intents
         said = {name: run.world.intent.from_json(intent) for name, intent in intents.items()}
         return _observer_prompt(run.world, prompts, state, said)
-    return _prompt(run.world, run.setting, prompts, (state, memories), agent)
+    return _prompt(run.world, way.setting, prompts, (state, memories), agent)
 
 
 def render_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> Prompt:

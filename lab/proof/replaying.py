@@ -16,13 +16,13 @@ from engine.record import canonical
 from engine.turn import Layer, TurnRecord
 from graphs.run import replay
 from graphs.turn import ring
-from lab.errors import LabError
+from lab.errors import HaltedRunError
 from lab.store.database import LoggedTurn, Run, Store
 from nodes.halted import HaltedError
 from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Prompt
 from nodes.players import RunPlayers
-from nodes.prompting import load_prompts
-from nodes.state import TurnState, first_state
+from nodes.prompting import PromptSet, load_prompts
+from nodes.state import TurnState, first_state, memories_from, state_at
 
 
 class DivergedError(Exception):
@@ -118,7 +118,7 @@ def first_differing_part(
             pairs = _by_agent(then, today)
             differing = (key for key, a, b in pairs if canonical(a) != canonical(b))
             agent = next((key for key in differing if key in agents), "")
-            return Difference(agent, part.layer, name, diff_of(_pretty(then), _pretty(today), sides))
+            return Difference(agent, part.layer, name, diff_of(pretty(then), pretty(today), sides))
     return None
 
 
@@ -140,19 +140,41 @@ def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     """Play a run again from its recorded answers, with the current prompts, reading and rules."""
     journal = ReplayJournal(store, run, reread=reread)
-    prompts = load_prompts(run.world, run.prompts.variant, run.prompts.lang, run.setting)
-    players = RunPlayers(run.world, run.setting, prompts, models=run.model_settings)
-    first = first_state(run.world, run.setting, run.models)
+    first = run.at(0)
+    state = first_state(first.world, first.setting, first.models)
     try:
-        nodes = ring(run.world, lambda _: nullcontext(players), journal)
-        state: TurnState = await replay(nodes, first, run.turns)
+        for until in (*(one.until for one in run.earlier), run.turns):
+            prompts = None if reread else _prompts_now(run.at(state["turn"]))
+            state = await _replay_on(run, prompts, journal, state, until)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
-        raise LabError(
+        raise HaltedRunError(
             f"run {run.id} halts when its answers are read by the current code: {error}"
         ) from error
     return Replayed(state["turn"], state["digest"], None)
+
+
+def _prompts_now(way: Run) -> PromptSet:
+    """Return the prompts of a run as their files are now."""
+    return load_prompts(way.world, way.prompts.variant, way.prompts.lang, way.setting)
+
+
+async def _replay_on(
+    run: Run, prompts: PromptSet | None, journal: ReplayJournal, state: TurnState, until: int
+) -> TurnState:
+    """Replay the turns before `until`, which were played like the turn of the state.
+
+    Without prompts, the recorded ones are used.
+    """
+    world, way = run.world, run.at(state["turn"])
+    players = RunPlayers(world, way.setting, prompts or way.prompts, models=way.model_settings)
+    nodes = ring(world, lambda _: nullcontext(players), journal)
+    here = world.load(way.setting, state["world"])
+    digest = run.digest_before(state["turn"], state["digest"])
+    memories = memories_from(state["memories"])
+    first = state_at(world, way.setting, way.models, here, memories, digest)
+    return await replay(nodes, first, until)
 
 
 def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now")) -> str:
@@ -161,5 +183,6 @@ def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now"))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _pretty(value: Any) -> str:  # noqa: ANN401  any JSON
+def pretty(value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return JSON on many lines, for a diff."""
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

@@ -14,7 +14,7 @@ from engine import turn as turns
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.memory import Memory
 from engine.record import canonical, sha256
-from engine.turn import TurnRecord, first_digest
+from engine.turn import TurnRecord
 from engine.world import OBSERVER
 from lab.errors import LabError
 from lab.play.ending import ending
@@ -26,8 +26,7 @@ from lab.store.database import (
     LoggedTurn,
     Run,
     Store,
-    later_if_set,
-    sealed,
+    seal_of,
     sealed_by_column,
 )
 from lab.store.history import first_of
@@ -82,19 +81,20 @@ class _Position(NamedTuple):
 
     def after(self, run: Run, turn: LoggedTurn) -> "_Position":
         """Go on from what was recorded, so that one fault does not become a fault of every later turn."""
-        state = run.world.load(run.setting, turn.record.state)
-        return _Position(state, turn.record.memories, turn.digest, self.turn + 1, self.sound)
+        state = run.world.load(run.at(self.turn + 1).setting, turn.record.state)
+        digest = run.digest_before(self.turn + 1, turn.digest)
+        return _Position(state, turn.record.memories, digest, self.turn + 1, self.sound)
 
 
 def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None]:
     """Yield the faults of each turn; return where the run stands after them, None if a record is damaged."""
-    at = _Position(first_of(run), {}, first_digest(run.world, run.setting))
+    at = _Position(first_of(run), {}, run.digest_before(0, ""))
     try:
         yield from (Fault(None, fault) for fault in _broken_seal(store, run))
         for turn in store.turns(run.id):
             if turn.turn != at.turn or at.turn == run.turns:
                 break
-            for fault in _of_turn(store, run, at, turn):
+            for fault in (*_of_turn(store, run, at, turn), *_not_of_parent(store, run, turn.turn)):
                 at = at._replace(sound=False)
                 yield Fault(turn.turn, fault)
             at = at.after(run, turn)
@@ -126,9 +126,22 @@ def _broken_seal(store: Store, run: Run) -> Iterator[str]:
     for column in {**seals, **now}:
         if seals.get(column) != now.get(column):
             yield f"the column runs.{column} was changed after the run had begun"
-    for column in TEMPLATES:
-        if sha256(store.text(row[column])) != row[column]:
-            yield f"the text of runs.{column} is not the one that the run began with"
+    for way in (row, *json.loads(row["earlier"] or "[]")):
+        for column in TEMPLATES:
+            if sha256(store.text(way[column])) != way[column]:
+                yield f"the text of runs.{column} is not the one that the run began with"
+
+
+def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
+    """Name what a turn before the fork does not have from the parent, if the parent is still there."""
+    if turn >= run.forked_at or not store.db.table("runs").count_where("id = ?", [run.parent]):
+        return
+    for table, columns in (("turns", ("record", "digest")), ("calls", CALL_COLUMNS)):
+        told = ", ".join(column for column in columns if column != "run")
+        sql = f"select {told} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
+        ours, theirs = (set(store.db.execute(sql, (one, turn))) for one in (run.id, run.parent))
+        if ours != theirs:
+            yield f"the table {table} differs from that of its parent, run {run.parent}"
 
 
 def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterator[str]:
@@ -141,12 +154,12 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
             yield f"there is no call of {agent}"
     for agent, calls in attempts.items():
         yield from _odd_attempts(agent, calls)
-    answers = {agent: _counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+    answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
     judged = turns.judge(run.world, at.state, answers)
     question, ruling = turns.question_of(run.world, at.state, judged.intents), None
     if question and run.world.observer and run.world.observer.asks(at.state):
         if OBSERVER in attempts:
-            ruling = _counting(OBSERVER, attempts[OBSERVER])
+            ruling = counting(OBSERVER, attempts[OBSERVER])
         else:
             yield f"there is no call of {OBSERVER}"
     asked_too = {*asked, *([OBSERVER] if ruling else [])}
@@ -172,7 +185,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     if run.status != "waiting":
         return
-    answers = {agent: _counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+    answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
     yield from (f"there is no call of {agent}" for agent in asked if agent not in attempts)
     question = turns.question_of(run.world, at.state, turns.judge(run.world, at.state, answers).intents)
     address = Address(at.turn, OBSERVER, len(attempts.get(OBSERVER, ())) + 1)
@@ -185,7 +198,7 @@ def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
     rows = store.db.table("calls").rows_where("run = ? and turn = ?", [run.id, turn])
     for row in rows:
         who = f"{row['agent']}, attempt {row['attempt']}"
-        if row["seal"] != sealed(later_if_set({column: row[column] for column in CALL_COLUMNS})):
+        if row["seal"] != seal_of(row):
             yield f"the call of {who}, was changed after it had been written"
         for column in ("system", "prompt"):
             if sha256(store.text(row[column])) != row[column]:
@@ -209,7 +222,7 @@ def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
                 yield f"{agent} was asked again, attempt {later.address.attempt}, after it had decided"
 
 
-def _counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
+def counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
     last: dict[int, Answer] = {}
     for call in calls:

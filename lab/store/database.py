@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 from engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
 from engine.measuring import parts, ratio
 from engine.record import canonical, sha256
-from engine.turn import RECORD_VERSION, TurnRecord, first_digest
+from engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
 from lab.errors import LabError, MissingError, UsageError
@@ -34,7 +34,7 @@ from lab.store.prices import Prices, prices_of, usd
 from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
 from lab.store.sqlite import Database, NotFoundError
 from nodes.caps import Caps, Spent
-from nodes.journal import Address, Call, PlayerKind, Prompt, Reply
+from nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply
 from nodes.models import Models, ModelSettings, Price
 from nodes.prompting import PromptSet
 from nodes.reading import deciding
@@ -123,11 +123,17 @@ RUN_COLUMNS = (
     "record_version",
     "rules_version",
     "hobbes",
+    "parent",
+    "turn",
+    "earlier",
+    "prompts_hash",
 )
 """The columns of a run that never change, and that its seal covers."""
 
+WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", *TEMPLATES, "observer_text")
+"""The columns of a run that say how its turns are played; a fork may change them from its turn on."""
 
-LATER = ("model_settings", "player")
+LATER = ("model_settings", "player", "parent", "turn", "earlier", "prompts_hash")
 """Columns that earlier rows were sealed without; they are empty there."""
 
 SEAL = 16
@@ -140,6 +146,11 @@ def sealed(row: Mapping[str, Any]) -> str:
     It detects a later change of any column, unless the seal was rewritten, too.
     """
     return sha256(canonical(list(row.values())))
+
+
+def seal_of(call: Mapping[str, Any]) -> str:
+    """Return the seal of the row of a call."""
+    return sealed(later_if_set({column: call[column] for column in CALL_COLUMNS}))
 
 
 def later_if_set(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,8 +191,22 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """How the turns before `until` were played, where a fork goes on in another way."""
+
+    until: int
+    setting: Setting[Any]
+    models: dict[str, str]
+    model_settings: dict[str, ModelSettings]
+    prompts: PromptSet
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """A run as it is stored in the database; `Store.find` reads it."""
+    """A run as it is stored in the database; `Store.find` reads it.
+
+    Setting, players and prompts are those of the turns that are still to be played. `at` has those of others.
+    """
 
     id: str
     name: str | None
@@ -199,16 +224,45 @@ class Run:
     question: dict[str, Any] | None
     """The question to a person, while the run waits for the answer."""
     versions: Versions
+    parent: str | None = None
+    """The run that this one was forked from."""
+    forked_at: int = 0
+    """The turn at which it was forked: the turns before it were played by the parent. 0 without a parent."""
+    earlier: tuple[Stretch, ...] = ()
+    """How the first turns were played, in their order, where not like the others."""
+
+    def at(self, turn: int) -> "Run":
+        """Return the run with the setting, players and prompts of a turn."""
+        for one in self.earlier:
+            if turn < one.until:
+                return replace(
+                    self,
+                    earlier=(),
+                    setting=one.setting,
+                    models=one.models,
+                    model_settings=one.model_settings,
+                    prompts=one.prompts,
+                )
+        return self
+
+    def digest_before(self, turn: int, last: str) -> str:
+        """Return the link of the chain with which a turn begins; `last` is the link of the turn before it."""
+        if not turn:
+            return first_digest(self.world, self.at(0).setting)
+        return settings_link(last, self.at(turn - 1).setting, self.at(turn).setting)
 
     def price(self, spec: str | None) -> Price | None:
         """Return the price that the models file gave for a player; None if it gave none."""
         settings = self.model_settings.get(spec or "")
         return settings.price if settings else None
 
-    def check_versions(self) -> None:
-        """Raise LabError if this hobbes can show the run, but not play, replay or verify it."""
+    def check_versions(self, *, rules: bool = True) -> None:
+        """Raise LabError if this hobbes can show the run, but not play, replay or verify it.
+
+        Without `rules`, those of the run may be of another version.
+        """
         here = Versions(RECORD_VERSION, self.world.rules_version, HOBBES)
-        if (self.versions.record, self.versions.rules) != (here.record, here.rules):
+        if self.versions.record != here.record or (rules and self.versions.rules != here.rules):
             raise LabError(
                 f"run {self.id} was recorded by hobbes {self.versions.hobbes} "
                 f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}); "
@@ -293,31 +347,44 @@ class Store:
         prompts: PromptSet,
         name: str | None,
         caps: Caps,
+        fork_of: tuple[Run, int] | None = None,
     ) -> str:
-        """Store a new run with the exact texts of its prompt templates, and return its id."""
+        """Store a new run with the exact texts of its prompt templates, and return its id.
+
+        A fork has the turns of its parent before the turn that stands beside it.
+        """
         run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
         with self.db.atomic():
             texts = [self.text_hash(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
             self._check_name(name)
-            fixed = {
-                "id": run,
-                "world": world.name,
+            way = {
                 "config": setting.config.model_dump_json(),
-                "agents": json.dumps(setting.agents),
-                "seed": setting.seed,
                 "models": json.dumps(models),
                 "model_settings": json.dumps({n: one.to_json() for n, one in model_settings.items()})
                 if model_settings
                 else None,
                 "prompts": prompts.variant,
+                "prompts_hash": prompts.hash or None,
                 "lang": prompts.lang,
                 **dict(zip(TEMPLATES, texts, strict=True)),
                 "observer_text": prompts.observer,
+            }
+            parent, turn = fork_of or (None, None)
+            earlier = self._earlier(parent.id, turn, way) if parent and turn is not None else []
+            fixed = {
+                "id": run,
+                "world": world.name,
+                "agents": json.dumps(setting.agents),
+                "seed": setting.seed,
+                **way,
                 "started": _now(),
                 "record_version": RECORD_VERSION,
                 "rules_version": world.rules_version,
                 "hobbes": HOBBES,
+                "parent": parent.id if parent else None,
+                "turn": turn,
+                "earlier": canonical(earlier) if earlier else None,
             }
             self.db.table("runs").insert(
                 {
@@ -329,7 +396,51 @@ class Store:
                     "seal": sealed_by_column(fixed),
                 }
             )
+            if parent and turn is not None:
+                self._copy_turns(parent.id, turn, run)
         return run
+
+    def _earlier(self, parent: str, turn: int, way: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return how the turns of a fork before its own were played, as JSON, in the order of turns.
+
+        Nothing is told of turns that were played as the fork goes on.
+        """
+        row = self.db.table("runs").get(parent)
+        earlier: list[dict[str, Any]] = json.loads(row["earlier"] or "[]")
+        if turn > (earlier[-1]["until"] if earlier else 0):
+            earlier.append({"until": turn, **_plain_way(row)})
+        if earlier and earlier[-1] == {"until": earlier[-1]["until"], **_plain_way(way)}:
+            earlier.pop()
+        return earlier
+
+    def _copy_turns(self, parent: str, turns: int, run: str) -> None:
+        """Copy the first turns of a run to its fork. Raise LabError for a call that was changed."""
+        copies = []
+        for row in self.db.table("calls").rows_where("run = ? and turn < ?", [parent, turns]):
+            if row["seal"] != seal_of(row):
+                raise LabError(
+                    f"run {parent}, turn {row['turn']}: the call of {row['agent']} was changed after it had "
+                    f"been written; `{self.command('verify', parent)}` lists what was changed"
+                )
+            copy = {**row, "run": run}
+            copies.append({**copy, "seal": seal_of(copy)})
+        names = ", ".join(f":{column}" for column in (*CALL_COLUMNS, "seal"))
+        self.db.conn.executemany(
+            f"insert into calls ({names.replace(':', '')}) values ({names})",  # noqa: S608  names are ours
+            copies,
+        )
+        for table in ("turns", *(table.name for table in TurnRecord.tables())):
+            columns = ", ".join(column for column in self.db.table(table).columns_dict if column != "run")
+            self.db.conn.execute(
+                f"insert into {table} (run, {columns}) select ?, {columns} from {table}"  # noqa: S608  names are ours
+                " where run = ? and turn < ? order by rowid",
+                [run, parent, turns],
+            )
+        last = self.db.conn.execute(
+            "select digest from turns where run = ? and turn = ?", [run, turns - 1]
+        ).fetchone()
+        digest = self.find(run).digest_before(turns, last[0] if last else "")
+        update_run(self.db.conn, run, {"turns": turns, "digest": digest})
 
     def _check_name(self, name: str | None) -> None:
         """Raise UsageError for a name by which the run could not be found."""
@@ -376,7 +487,7 @@ class Store:
         """Return the run of a row; raise LabError if the row cannot be read."""
         try:
             return self._read_run(row)
-        except (ValueError, TypeError, AttributeError, NotFoundError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, NotFoundError) as error:
             raise LabError(
                 f"run {row['id']} cannot be read by hobbes {HOBBES}: {error}; "
                 f"it was recorded by hobbes {row['hobbes']}"
@@ -385,24 +496,14 @@ class Store:
     def _read_run(self, row: Mapping[str, Any]) -> Run:
         """Return the run of a row; raise ValueError or NotFoundError if the row cannot be read."""
         world = world_named(row["world"])
-        system, turn, schema = (self.text(row[column]) for column in TEMPLATES)
-        former = world.former_settings
-        config = {former.get(name, name): value for name, value in json.loads(row["config"]).items()}
+        agents, seed = json.loads(row["agents"]), row["seed"]
         if type(row["turns"]) is not int:  # SQLite takes any type in any column
             raise ValueError(f"turns is {row['turns']!r}, not a whole number")
         return Run(
             row["id"],
             row["name"],
             world,
-            settle(world, json.loads(row["agents"]), row["seed"], config),
-            json.loads(row["models"]),
-            {
-                name: ModelSettings.model_validate(settings)
-                for name, settings in json.loads(row["model_settings"] or "{}").items()
-            },
-            PromptSet(
-                world.name, row["prompts"], row["lang"], system, turn, schema, row["observer_text"] or ""
-            ),
+            *self._way(world, agents, seed, _plain_way(row)),
             row["status"],
             row["turns"],
             row["digest"],
@@ -410,6 +511,38 @@ class Store:
             Caps(**json.loads(row["caps"] or "{}")),
             json.loads(row["question"]) if row["question"] else None,
             Versions(row["record_version"], row["rules_version"], row["hobbes"]),
+            row["parent"],
+            row["turn"] or 0,
+            tuple(
+                Stretch(one["until"], *self._way(world, agents, seed, one))
+                for one in json.loads(row["earlier"] or "[]")
+            ),
+        )
+
+    def _way(
+        self, world: AnyWorld, agents: list[str], seed: int, told: Mapping[str, Any]
+    ) -> tuple[Setting[Any], dict[str, str], dict[str, ModelSettings], PromptSet]:
+        """Return setting, models, their settings and prompts from the columns of WAY as plain JSON."""
+        former = world.former_settings
+        config = {former.get(name, name): value for name, value in told["config"].items()}
+        system, turn, schema = (self.text(told[column]) for column in TEMPLATES)
+        return (
+            settle(world, agents, seed, config),
+            told["models"],
+            {
+                name: ModelSettings.model_validate(settings)
+                for name, settings in (told["model_settings"] or {}).items()
+            },
+            PromptSet(
+                world.name,
+                told["prompts"],
+                told["lang"],
+                system,
+                turn,
+                schema,
+                told["observer_text"] or "",
+                told["prompts_hash"] or "",
+            ),
         )
 
     def turns(self, run: str, first: int = 0) -> Iterator[LoggedTurn]:
@@ -481,10 +614,15 @@ class Store:
             for row in self.db.table("runs").rows_where(select="id", order_by="rowid desc")
         ]
 
+    def prompts_of_runs(self) -> list[dict[str, Any]]:
+        """Return all runs, the newest first: id, name, world, prompts, lang and prompts_hash."""
+        columns = "id, name, world, prompts, lang, prompts_hash"
+        return list(self.db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
+
     def about(self, run: str) -> dict[str, Any]:
         """Return the columns of a run, without its prompt texts, and its failed calls."""
         row = self.db.table("runs").get(run)
-        columns = (column for column in row if column not in (*TEMPLATES, "observer_text"))
+        columns = (column for column in row if column not in (*TEMPLATES, "observer_text", "earlier"))
         return {c: _plain_value(c, row[c]) for c in columns} | {"failures": self.failures(run)}
 
     def result(self, run: Run) -> dict[str, Any]:
@@ -493,6 +631,7 @@ class Store:
         outcomes = self.counts(run.id, "calls", "outcome")
         return {
             "run": run.id,
+            **({"parent": run.parent, "turn": run.forked_at} if run.parent else {}),
             "world": run.world.name,
             "turns": run.turns,
             "digest": run.digest,
@@ -503,7 +642,7 @@ class Store:
             "failures": self.failures(run.id),
             "drops": self.counts(run.id, "drops", "code"),
             "mends": self.counts(run.id, "mends", "code"),
-            "tokens": self.tokens(run.id),
+            "tokens": self.tokens(run),
             "usd": self.spent(run, prices_of(self.home)).usd,
             "seconds": run.seconds,
             "tainted": bool(row["tainted"]),
@@ -565,22 +704,26 @@ class Store:
         sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours
         return dict(self.db.conn.execute(sql, [run]).fetchall())
 
-    def tokens(self, run: str) -> dict[str, int | None]:
-        """Return the sums of a run's tokens, None if no call has a count.
+    def tokens(self, run: Run) -> dict[str, int | None]:
+        """Return the sums of the tokens of a run's own calls, None if no call has a count.
 
-        `untold` is the number of answers without a token count.
+        `untold` is the number of answers without a token count. A fork did not pay for its parent's calls.
         """
-        sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ?"  # noqa: S608  our own
-        row = self.db.conn.execute(sql, [run]).fetchone()
+        sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
+        row = self.db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
         return {"in": row[0], "out": row[1], "untold": row[2] or 0}
 
     def spent(self, run: Run, prices: Prices) -> Spent:
-        """Return what a run has cost so far, without a person's answers; unknown counts stay unknown."""
+        """Return what a run has cost so far; unknown counts stay unknown.
+
+        Answers that people wrote do not count, nor do the turns that a fork has from its parent.
+        """
         sums = f"count(*), sum(tokens_in), sum(tokens_out), sum({SILENT})"
-        sql = f"select player, model, {sums} from calls where run = ? and model != ? group by 1, 2"  # noqa: S608  our own
+        asked = "run = ? and turn >= ? and model not in (?, ?)"
+        sql = f"select player, model, {sums} from calls where {asked} group by 1, 2"  # noqa: S608  our own
         spent = Spent(seconds=run.seconds)
         for player, model, calls, tokens_in, tokens_out, silent in self.db.conn.execute(
-            sql, [run.id, PlayerKind.HUMAN]
+            sql, [run.id, run.forked_at, *WRITTEN_BY_PEOPLE]
         ):
             spent.calls += calls
             into, out = (None, None) if silent else (tokens_in or 0, tokens_out or 0)
@@ -746,6 +889,11 @@ def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, st
     """Change columns of a run."""
     columns = ", ".join(f"{column} = :{column}" for column in values)
     connection.execute(f"update runs set {columns} where id = :run", {**values, "run": run})  # noqa: S608  names are ours
+
+
+def _plain_way(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a run that say how it is played, as plain JSON."""
+    return {column: _plain_value(column, row[column]) for column in WAY}
 
 
 def _plain_value(column: str, value: Any) -> Any:  # noqa: ANN401  a column's value

@@ -16,8 +16,15 @@ def history(store: Store, run: Run) -> list[Played[Any, Any]]:
     before = first_of(run)
     for turn in store.turns(run.id):
         played.append(played_turn(run, before, turn))
-        before = played[-1].after
+        before = _carried(run, turn.turn, played[-1].after)
     return played
+
+
+def _carried(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a world's own state
+    """Return the state after a turn as the next turn begins with it, under the setting of that turn."""
+    if not any(one.until == turn + 1 for one in run.earlier):
+        return after
+    return run.world.load(run.at(turn + 1).setting, run.world.state.to_json(after))
 
 
 def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state
@@ -26,7 +33,7 @@ def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  #
     return Played(
         before,
         intents={agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
-        after=world.load(run.setting, record.state),
+        after=world.load(run.at(turn.turn).setting, record.state),
         events=record.events,
         draws=record.draws,
     )
@@ -38,7 +45,7 @@ def scores(
     """Yield each stored turn's number with the scores after it; of all turns, or of those that are named."""
     found = store.turns(run.id) if turns is None else (logged(store, run, number) for number in turns)
     for turn in found:
-        yield turn.turn, run.world.scores(run.world.load(run.setting, turn.record.state))
+        yield turn.turn, run.world.scores(run.world.load(run.at(turn.turn).setting, turn.record.state))
 
 
 def logged(store: Store, run: Run, number: int) -> LoggedTurn:
@@ -52,14 +59,15 @@ def logged(store: Store, run: Run, number: int) -> LoggedTurn:
 
 def first_of(run: Run) -> Any:  # noqa: ANN401  a world's own state
     """Return the world's state before the first turn."""
-    return run.world.setup(run.setting.config, run.setting.agents, run.setting.seed)
+    setting = run.at(0).setting
+    return run.world.setup(setting.config, setting.agents, setting.seed)
 
 
 def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a world's own state
     """Return the world's state at the start of a turn."""
     if number == 0:
         return first_of(run)
-    return run.world.load(run.setting, logged(store, run, number - 1).record.state)
+    return run.world.load(run.at(number).setting, logged(store, run, number - 1).record.state)
 
 
 def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:

@@ -9,7 +9,7 @@ from typing import Any
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical, sha256
 from engine.turn import Row, Table, TurnRecord
-from lab.store.database import CALL_COLUMNS, Run, Store, later_if_set, sealed, update_run
+from lab.store.database import CALL_COLUMNS, Run, Store, seal_of, update_run
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
 
@@ -68,6 +68,11 @@ class RunJournal:
             self._insert(connection, call)
             update_run(connection, self._run, {"status": "unfinished", "question": None})
 
+    def give(self, calls: Iterable[Call]) -> None:
+        """Store answers that were given with a fork, in the transaction that stores the fork."""
+        for call in calls:
+            self._insert(self._store.db.conn, call)
+
     def _insert(self, connection: sqlite3.Connection, call: Call) -> None:
         """Insert the row of a call."""
         reply, address = call.reply, call.address
@@ -92,7 +97,7 @@ class RunJournal:
             "milliseconds": reply.milliseconds,
             "arrived": _now(),
         }
-        values = (*row.values(), sealed(later_if_set(row)))
+        values = (*row.values(), seal_of(row))
         _insert(connection, "calls", (*CALL_COLUMNS, "seal"), [values])
         self._attempts[address.turn, address.agent] = address.attempt
 

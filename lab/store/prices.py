@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from lab.errors import UsageError
 from lab.files import read_toml
-from nodes.journal import POLICY_MODEL, PlayerKind
+from nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE
 from nodes.models import Price
 
 SHIPPED = Path(__file__).with_name("prices.toml")
@@ -53,7 +53,7 @@ def usd(
     `own` is the price that a models file gives. Without it, scripted policies and people cost nothing, and a
     date at the end of a model's name is ignored.
     """
-    if own is None and (model.startswith(POLICY_MODEL) or model == PlayerKind.HUMAN):
+    if own is None and (model.startswith(POLICY_MODEL) or model in WRITTEN_BY_PEOPLE):
         return 0.0
     price = (own.input, own.output) if own else prices.get(model) or prices.get(_DATED.sub("", model))
     if price is None or tokens_in is None or tokens_out is None:

@@ -155,7 +155,21 @@ def m007_models_of_a_file(db: Database) -> None:
 
 
 @migrations()
-def m009_experiments(db: Database) -> None:
+def m008_forks(db: Database) -> None:
+    """Add the run that a run was forked from, the turn, and how the turns before it were played."""
+    db.conn.execute("alter table runs add column parent text references runs(id)")
+    db.table("runs").add_column("turn", int)
+    db.table("runs").add_column("earlier", str)
+
+
+@migrations()
+def m009_content_of_prompts(db: Database) -> None:
+    """Add the content hash of the variant of prompts; that of earlier runs is unknown."""
+    db.table("runs").add_column("prompts_hash", str)
+
+
+@migrations()
+def m010_experiments(db: Database) -> None:
     """Add experiments, and their cells: which run played which arm with which seed."""
     db.table("experiments").create({"name": str, "world": str, "file": str, "started": str}, pk="name")
     db.table("cells").create(

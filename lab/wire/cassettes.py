@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import re
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,15 +19,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 from vcr.cassette import Cassette
 from vcr.persisters.filesystem import CassetteNotFoundError
 from vcr.record_mode import RecordMode
 from vcr.request import Request
 
-from engine.world import in_one_line
-from lab.errors import UsageError
+from lab.wire.stored import FORMAT, content_of
 from nodes import calling
 from nodes.chat import ADDRESS_HEADER
 from nodes.secrecy import without_secrets
@@ -37,68 +33,9 @@ ENDPOINT = "/chat/completions"
 NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"
 KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
 """The only headers of requests and responses that are stored; a list of secret headers would have holes."""
-FORMAT = 1
 LONGEST_DIFF = 8_000
 SKIPPED_PATCHERS = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado", "httpx")
 """vcrpy's patches of HTTP clients that do not call chat models."""
-
-
-class JsonBody(TypedDict):
-    """A body of JSON."""
-
-    json: Any
-
-
-class TextBody(TypedDict):
-    """Any other body."""
-
-    text: str
-
-
-class StoredRequest(TypedDict):
-    """A request as it is stored."""
-
-    method: str
-    uri: str
-    headers: dict[str, Any]
-    body: JsonBody | TextBody
-
-
-class StoredResponse(TypedDict):
-    """A response as it is stored."""
-
-    status: dict[str, Any]
-    headers: dict[str, Any]
-    body: JsonBody | TextBody
-
-
-class Exchange(TypedDict):
-    """A request and its response, as they are stored."""
-
-    request: StoredRequest
-    response: StoredResponse
-
-
-class Meta(TypedDict):
-    """The description of the recorded run: where its answers came from, its options and its results."""
-
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as pydantic asks for it
-
-    source: str
-    run: dict[str, Any]
-    digest: str
-    digests: list[str]
-
-
-class File(TypedDict):
-    """The contents of a cassette file."""
-
-    format: int
-    meta: Meta
-    interactions: list[Exchange]
-
-
-FILE = TypeAdapter(File)
 
 
 class CassetteMissError(Exception):
@@ -190,7 +127,7 @@ class JsonGzip:
         del serializer  # vcrpy's argument; the format is our own
         if not cassette_path.is_file():
             raise CassetteNotFoundError(cassette_path)
-        content = _content(cassette_path)
+        content = content_of(cassette_path)
         stored = content["interactions"]
         requests = [
             Request(**{**one["request"], "body": body_from_stored(one["request"]["body"])}) for one in stored
@@ -233,31 +170,6 @@ class JsonGzip:
         partial = cassette_path.with_name(f"{cassette_path.name}.partial")
         partial.write_bytes(packed.getvalue())
         partial.replace(cassette_path)
-
-
-def _content(path: Path) -> dict[str, Any]:
-    """Return the contents of a cassette file; raise UsageError if it is not a cassette of this format."""
-    try:
-        content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-        FILE.validate_python(content)
-    except ValidationError as error:
-        raise UsageError(f"{path} is not a valid cassette: {in_one_line(error)}; record it again") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not a valid cassette: {error}; record it again") from error
-    except OSError as error:
-        raise UsageError(f"cannot read the cassette {path}: {error.strerror}; check the path") from error
-    if content["format"] != FORMAT:
-        raise UsageError(
-            f"{path} has format {content['format']}; this version of hobbes reads format {FORMAT}: "
-            "record it again"
-        )
-    return content
-
-
-def meta_of(path: Path) -> dict[str, Any]:
-    """Return the description of the run that a cassette holds."""
-    meta: dict[str, Any] = _content(path)["meta"]
-    return meta
 
 
 @contextmanager

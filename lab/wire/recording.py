@@ -21,12 +21,12 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.applications import Starlette
 
-from lab.errors import UsageError
 from lab.play.playing import RunOptions, begin, go_on
 from lab.play.runfile import read_run_file
 from lab.store.database import Store, open_store
-from lab.wire.cassettes import meta_of, playing, recording
+from lab.wire.cassettes import playing, recording
 from lab.wire.serving import server, stand_in
+from lab.wire.stored import meta_of, options_of
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
 
@@ -95,13 +95,7 @@ def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     then = meta_of(path)
     # Nothing is sent, but the client needs a URL and a key.
     no_server = environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none")
-    try:
-        request = RunOptions(**then["run"])
-    except TypeError as error:
-        raise UsageError(
-            f"{path} holds a run with options that this version of hobbes does not have: {error}; "
-            "record it again"
-        ) from error
+    request = options_of(path)
     with no_server, playing(path), _fresh() as home:
         return then, _played(home, request)
 

@@ -1,5 +1,6 @@
-"""Four ways to play a turn give the same record: pure steps, `hobbes step`, the ring, and `hobbes verify`."""
+"""Several ways to play a turn give one record: pure steps, `hobbes step`, the ring, `verify`, a fork."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -8,10 +9,13 @@ import pytest
 from engine.turn import TurnRecord, first_digest, link
 from engine.world import OBSERVER
 from engine.worlds import WORLDS
+from lab.play.forking import ForkOptions, fork
 from lab.play.playing import RunOptions, begin
 from lab.play.stepping import step
+from lab.proof.replaying import replay_run
 from lab.proof.verifying import faults
 from lab.store.database import Run, Store
+from nodes.caps import NO_CAPS
 from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
 from tests.lab.play import go
 
@@ -23,6 +27,11 @@ def recorded(store: Store, case: Case) -> Run:
     """Play a case as a run; where a person is asked, it says what the stand-in of the case's game says."""
     values = {"rounds": case.setting.config.rounds, **case.values}
     run = begin(store, RunOptions(case.world.name, AGENTS, case.setting.seed, case.models, values=values))
+    return ended(store, run, case)
+
+
+def ended(store: Store, run: Run, case: Case) -> Run:
+    """Play a run of a case to its end."""
     said = None
     while run.status not in {"finished", "halted"}:
         run = go(store, run, said)
@@ -44,6 +53,18 @@ def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case:
         told = {call.address.agent: call.reply.text for call in calls}
         ruled = {} if moment.ruled is None else {OBSERVER: moment.ruled}
         assert told == {**moment.texts, **ruled}
+
+
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_a_fork_in_which_nothing_changes_is_the_run_again(case: Case, opened: Store) -> None:
+    run = recorded(opened, case)
+    for turn in sorted({0, run.turns // 2, run.turns - 1}):
+        again = ended(opened, fork(opened, run, ForkOptions(turn), NO_CAPS), case)
+        assert (again.digest, again.status, again.turns) == (run.digest, run.status, run.turns)
+        assert list(faults(opened, again)) == []
+        replayed = asyncio.run(replay_run(opened, again, reread=False))
+        assert (replayed.digest, replayed.divergence) == (run.digest, None)
+        assert opened.measures(again.id) == opened.measures(run.id)
 
 
 @pytest.mark.parametrize("case", FEW, ids=str)

@@ -114,7 +114,7 @@ def test_what_a_model_thought_is_kept_under_either_name(opened: Store) -> None:
 
 
 def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opened: Store) -> None:
-    assert opened.tokens(asked_of(opened, lambda _: completion()).id) == {
+    assert opened.tokens(asked_of(opened, lambda _: completion())) == {
         "in": None,
         "out": None,
         "untold": 1,

@@ -23,7 +23,17 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
         connection.execute("alter table memories rename to minds")
         connection.execute("alter table minds rename column memory to mind")
         connection.execute("alter table calls rename column found_as to stage")
-        for column in ("record_version", "rules_version", "hobbes", "seal", "model_settings"):
+        for column in (
+            "record_version",
+            "rules_version",
+            "hobbes",
+            "seal",
+            "model_settings",
+            "turn",
+            "earlier",
+            "parent",
+            "prompts_hash",
+        ):
             connection.execute(f"alter table runs drop column {column}")
         connection.execute("alter table calls drop column seal")
         for column in ("tries", "question", "player"):

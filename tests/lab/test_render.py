@@ -24,6 +24,8 @@ from tests.lab.play import played
 
 SEED = 3
 
+ASKING_AN_OBSERVER = ("--observer", "openai:m", "--model", "policy:beggar")
+
 
 def like_the_default_policy() -> Starlette:
     """A model that answers as the world's default policy does, with the same random draws."""
@@ -115,6 +117,31 @@ def test_the_command_takes_the_options_of_run(hobbes: Hobbes) -> None:
     )
     told = json.loads(rendered.stdout)
     assert (told["system"], told["turn"]) == (prompt.system, prompt.turn)
+
+
+@pytest.mark.parametrize(
+    ("asked", "of_turn"),
+    [
+        (("nations", "--turn", "2"), ["words", "view"]),
+        (("trust", *ASKING_AN_OBSERVER, "--agent", OBSERVER), ["view"]),
+    ],
+)
+def test_tokens_are_counted_by_section_and_the_share_that_all_prompts_have(
+    cli: Cli, asked: tuple[str, ...], of_turn: list[str]
+) -> None:
+    told = json.loads(cli("prompts", "render", *asked, "--json").stdout)
+    tokens = told["tokens"]
+    titles = [line.lstrip("# ") for line in told["system"].splitlines() if line.startswith("#")]
+    assert [one["section"] for one in tokens["sections"]] == ["beginning", *titles, *of_turn]
+    for text in ("system", "turn"):
+        counted = sum(one["tokens"] for one in tokens["sections"] if one["text"] == text)
+        assert counted == pytest.approx(tokens[text], abs=len(tokens["sections"]) + 4)
+    view = told["turn"].splitlines()[-1]
+    characters = len(told["system"]) + len(told["turn"])
+    assert tokens["shared"] == pytest.approx(1 - len(view) / characters, abs=0.01)
+    shown = cli("prompts", "render", *asked)
+    assert shown.stdout == f"{told['system']}\n{told['turn']}\n", "the prompt alone"
+    assert f"{tokens['shared']:.1%} of the prompt is the same for all agents and turns" in shown.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,26 @@
 import asyncio
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.mining.world import MINING
+from engine.worlds import WORLDS
+from lab.commands import proving
 from lab.errors import LabError
 from lab.play.playing import RunOptions, begin
 from lab.proof.replaying import DivergedError, replay_run
+from lab.proof.rereading import Reread, reread
 from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import prompting
+from tests.conftest import Cli
 from tests.lab.play import mining
+from tests.lab.test_observer import game, granting_all, to_the_end
 
 
 def divergence(store: Store, run: Run, *, reread: bool = False) -> DivergedError | None:
@@ -134,8 +141,10 @@ def test_an_edited_prompt_is_reported_with_its_line_and_reread_ignores_it(
     assert (found.turn, found.agent, found.layer) == (0, "miner-03", "prompt")
     assert "-A new round begins." in found.diff
     assert "+Another round begins." in found.diff
-    reread = asyncio.run(replay_run(opened, run, reread=True))
-    assert (reread.divergence, reread.digest) == (None, run.digest)
+    for _ in range(2):
+        again = asyncio.run(replay_run(opened, run, reread=True))
+        assert (again.divergence, again.digest) == (None, run.digest)
+        shutil.rmtree(tmp_path / "prompts", ignore_errors=True)
 
 
 def test_reread_applies_the_current_reading_to_recorded_answers(opened: Store) -> None:
@@ -153,6 +162,88 @@ def test_reread_reports_where_a_run_halts_with_the_current_code(opened: Store) -
         LabError, match="halts when its answers are read by the current code: turn 1, miner-02: unreadable"
     ):
         divergence(opened, run, reread=True)
+
+
+def test_reread_tells_each_decision_that_changes_by_turn_and_agent(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened, models="policy:guided*2,policy:random*1")
+    assert reread(opened, run) == Reread([], [])
+    change_call(opened, run, 1, "miner-02", answer="I pass.")
+    change_call(opened, run, 2, "miner-01", answer='{"claim": [[9, 9]]}')
+    found = {(one.turn, one.agent): one for one in reread(opened, run).decisions}
+    assert found.keys() == {(1, "miner-02"), (2, "miner-01")}, "no turn is blamed for an earlier one"
+    unread = found[1, "miner-02"]
+    assert (unread.then["outcome"], unread.now["outcome"]) == ("answered", "unreadable")
+    assert unread.parts == ["outcome", "intent", "drops"]
+    refused = found[2, "miner-01"]
+    assert refused.parts == ["intent", "drops"]
+    assert [drop["code"] for drop in refused.now["drops"]] == ["mining/off-grid"]
+    told = json.loads(cli("replay", run.id, "--reread", "--json").stdout)
+    assert [(one["turn"], one["agent"], one["changed"]) for one in told["decisions"]] == [
+        (1, "miner-02", ["outcome", "intent", "drops"]),
+        (2, "miner-01", ["intent", "drops"]),
+    ]
+    assert (told["same"], told["recorded"]) == (False, run.digest)
+    shown = cli("replay", run.id, "--reread").stdout
+    assert "turn 1, miner-02: outcome, intent, drops" in shown
+    assert '+ "outcome": "unreadable"' in shown
+    assert '+  "reflection"' not in shown, "only what differs"
+    monkeypatch.setattr(proving, "MOST_DIFFS", 1)
+    shortened = cli("replay", run.id, "--reread").stdout
+    assert "mining/off-grid" not in shortened
+    assert "and 1 more diffs, which --json gives" in shortened
+
+
+def test_reread_tells_the_turns_in_which_rules_make_something_else_of_the_same_decisions(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened)
+
+    def generous(state: Any, intents: Any) -> Any:
+        resolved = MINING.resolve(state, intents)
+        more = {**resolved.state.gold, "miner-01": resolved.state.gold["miner-01"] + 1}
+        return replace(resolved, state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
+
+    monkeypatch.setitem(WORLDS, "mining", replace(MINING, resolve=generous, rules_version=99))
+    changed = opened.find(run.id)
+    assert reread(opened, changed) == Reread([], [2])
+    assert "lead to something else in turn 2" in cli("replay", run.id, "--reread").stdout
+    assert isinstance(cli("replay", run.id).exception, LabError), "the rules are of another version"
+
+
+def test_reread_tells_the_decisions_of_a_run_that_would_halt_now(opened: Store, cli: Cli) -> None:
+    run = mining(opened, values={"rounds": 4, "rows": 4, "cols": 4, "on_failure": "halt"})
+    change_call(opened, run, 1, "miner-02", answer="I pass.")
+    told = json.loads(cli("replay", run.id, "--reread", "--json").stdout)
+    assert [(one["turn"], one["agent"]) for one in told["decisions"]] == [(1, "miner-02")]
+    assert "turn 1, miner-02: unreadable" in told["halted"]
+    shown = cli("replay", run.id, "--reread").stdout
+    assert "turn 1, miner-02: outcome, intent, drops" in shown
+    assert "halts when its answers are read by the current code" in shown
+
+
+def test_reread_tells_the_rulings_that_change(opened: Store) -> None:
+    run = to_the_end(opened, begin(opened, game("human")), granting_all)
+    assert reread(opened, run) == Reread([], [])
+    turn = next(turn for turn in range(run.turns) if "observer" in opened.attempts(run.id, turn))
+    change_call(opened, run, turn, "observer", answer='{"grants": {"unit-b": "much"}}')
+    agents = {(one.turn, one.agent) for one in reread(opened, run).decisions}
+    assert (turn, "observer") in agents
+    assert {one for one, _ in agents} == {turn}
+
+
+def test_reread_says_in_one_line_what_it_cannot_do(opened: Store, cli: Cli) -> None:
+    run = mining(opened)
+    opened.db.table("calls").delete((run.id, 2, "miner-03", 1))
+    for words, wrong in (
+        ((run.id, "--reread"), "turn 2 cannot be read by the current code"),
+        (("cassettes/mining-zh.json.gz", "--reread"), "--reread needs a run"),
+    ):
+        error = cli("replay", *words).exception
+        assert isinstance(error, LabError)
+        assert wrong in str(error)
+        assert "\n" not in str(error)
 
 
 def test_a_run_that_was_killed_before_its_first_turn_replays(opened: Store) -> None:

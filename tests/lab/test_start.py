@@ -27,9 +27,10 @@ def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:
-    """The first module that the command needs sends the signal of Ctrl-C, and waits for it."""
+    """The first module that the command needs sends the signal of Ctrl-C, which a shell may have ignored."""
     (tmp_path / "typer.py").write_text(
-        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nsignal.pause()"
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.raise_signal(signal.SIGINT)"
     )
     done = started("--help", path=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")

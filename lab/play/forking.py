@@ -1,0 +1,167 @@
+"""Fork a run: what `hobbes fork` does.
+
+A fork is a run whose first turns are those of another run, its parent. They are copied, with their calls, so
+that a fork is resumed, replayed, verified and exported like any run, even where the parent is gone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.answer import DECISIONS
+from engine.memory import Memory
+from engine.record import Json, canonical
+from engine.turn import view_of
+from engine.world import AnyWorld, Setting, settle
+from lab.errors import UsageError
+from lab.play.modelsfile import read_models
+from lab.play.playing import checked_players, lasting
+from lab.store.database import Run, Store
+from lab.store.history import logged
+from lab.store.journal import RunJournal
+from nodes.agent_reason import made_call
+from nodes.caps import Caps
+from nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply
+from nodes.models import Models
+from nodes.players import deal, parse_spec
+from nodes.prompting import PromptSet, fitted, follow_up_text, load_prompts, system_text, turn_text
+from nodes.reading import read
+
+
+@dataclass(frozen=True, slots=True)
+class ForkOptions:
+    """The options of a fork. What is not given stays as the parent played it."""
+
+    turn: int
+    models: str | None = None
+    prompts: str | None = None
+    lang: str | None = None
+    values: dict[str, Json] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    """The answers that agents are given in this turn, in place of their players' own."""
+    name: str | None = None
+
+
+def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None) -> Run:
+    """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
+    parent.check_versions()
+    _check_turn(store, parent, options.turn)
+    world = parent.world
+    try:
+        setting = _setting(parent, options)
+        state, memories = _beginning(store, parent, options.turn, setting)
+        models, named = parent.models, parent.model_settings
+        if options.models is not None:
+            named = read_models(store.home, models_file)
+            models = deal(world, options.models, setting.agents, named)
+        prompts = _prompts(parent, setting, options)
+        asked = checked_players(store, world, setting, models, named, caps)
+        if setting.config.reask:
+            follow_up_text(prompts.lang, "", (), "")
+        prompt_of = _Prompting(world, setting, prompts, models, asked)
+        calls = list(_given(prompt_of, state, memories, options.answers))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    with store.db.atomic():
+        forked = (parent, options.turn)
+        run = store.find(store.new_run(world, setting, models, asked, prompts, options.name, caps, forked))
+        RunJournal(store, run).give(calls)
+    return run
+
+
+def _check_turn(store: Store, parent: Run, turn: int) -> None:
+    """Raise UsageError for a turn at which a run cannot be forked."""
+    last = parent.turns - (parent.status == "finished")
+    if not 0 <= turn <= parent.turns:
+        raise UsageError(f"--turn {turn}: run {parent.id} can be forked at turns 0 to {last}")
+    changed = parent.earlier[-1].until if parent.earlier else 0
+    if turn < changed:
+        where = f"`{store.command('fork', parent.parent, '--turn', turn)}` forks its parent"
+        raise UsageError(
+            f"--turn {turn}: run {parent.id} goes on in another way from turn {changed}; "
+            f"fork it at turn {changed} or later, or {where}"
+        )
+
+
+def _setting(parent: Run, options: ForkOptions) -> Setting[Any]:
+    """Return the setting of a fork. Raise UsageError for settings that only a new run can have."""
+    world, before = parent.world, parent.setting
+    values = {**before.config.model_dump(mode="json"), **options.values}
+    setting = settle(world, before.agents, before.seed, values)
+    first, theirs = (
+        world.state.to_json(world.setup(one.config, one.agents, one.seed)) for one in (setting, before)
+    )
+    if options.turn and first != theirs:
+        raise UsageError(
+            f"--set {' '.join(options.values)}: this changes how the game begins; "
+            "fork at turn 0, or begin a new run"
+        )
+    return setting
+
+
+def _beginning(
+    store: Store, parent: Run, turn: int, setting: Setting[Any]
+) -> tuple[Any, Mapping[str, Memory]]:
+    """Return the state and the memories with which a fork begins. Raise UsageError if the game is over."""
+    world = parent.world
+    if turn == 0:
+        return world.setup(setting.config, setting.agents, setting.seed), {}
+    last = logged(store, parent, turn - 1).record
+    state = world.load(setting, last.state)
+    if world.over(state):
+        raise UsageError(
+            f"--turn {turn}: the game is over by then; run {parent.id} ended after turn {turn - 1}"
+        )
+    return state, last.memories
+
+
+def _prompts(parent: Run, setting: Setting[Any], options: ForkOptions) -> PromptSet:
+    """Return the prompts of a fork: the very texts of the parent unless others are asked for."""
+    world, before = parent.world, parent.prompts
+    variant = options.prompts or before.variant
+    if not options.prompts and variant == world.prompts(parent.setting.config):
+        variant = world.prompts(setting.config)  # a setting may choose the variant
+    if options.prompts or options.lang or variant != before.variant:
+        return load_prompts(world, lasting(variant), options.lang or before.lang, setting)
+    return before if setting == parent.setting else fitted(world, before, setting)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompting:
+    """What the prompts of a turn are made from."""
+
+    world: AnyWorld
+    setting: Setting[Any]
+    prompts: PromptSet
+    models: Mapping[str, str]
+    named: Models
+
+    def prompt(self, state: Any, memories: Mapping[str, Memory], agent: str) -> Prompt:  # noqa: ANN401
+        """Return the prompt that the player of an agent would get."""
+        view = view_of(self.world, state, memories, agent)
+        spec = parse_spec(self.world.policies, self.models[self.world.owner(state, agent)], self.named)
+        if spec.kind is PlayerKind.POLICY:
+            return Prompt("", canonical(view))
+        return Prompt(system_text(self.prompts, self.setting), turn_text(self.prompts, view))
+
+
+def _given(
+    prompting: _Prompting,
+    state: Any,  # noqa: ANN401  a world's own state
+    memories: Mapping[str, Memory],
+    answers: Mapping[str, str],
+) -> Iterator[Call]:
+    """Yield the calls of the answers that agents are given. Raise UsageError for one that cannot be used."""
+    actors = prompting.world.actors(state)
+    for agent, text in answers.items():
+        if agent not in actors:
+            raise UsageError(
+                f"--answer {agent}: no such agent acts in turn {state.turn}; agents: {', '.join(actors)}"
+            )
+        reply = Reply(text, PlayerKind.GIVEN, tokens_in=0, tokens_out=0, player=PlayerKind.GIVEN)
+        parsed = read(agent, reply)
+        if parsed.outcome not in DECISIONS:
+            raise UsageError(f"--answer {agent}: there is no JSON object in {text[:60]!r}")
+        prompt = prompting.prompt(state, memories, agent)
+        yield made_call(Address(state.turn, agent), prompt, TURN_QUESTION, reply, parsed)

@@ -1,0 +1,102 @@
+"""`hobbes prompts list`: which runs and cassettes a variant was recorded with, and whether it has changed."""
+
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from engine.world import AnyWorld, Setting
+from engine.worlds import WORLDS
+from lab.play.playing import settle_options
+from lab.wire.stored import content_of, options_of
+from nodes.prompting import (
+    ROOT,
+    PromptError,
+    about,
+    languages,
+    load_prompts,
+    system_text,
+    turn_text,
+    variants,
+)
+
+CASSETTES = ROOT.parent / "cassettes"
+"""The cassettes of this checkout."""
+
+Listed = dict[str, dict[str, dict[str, Any]]]
+"""World to variant to what is known of it."""
+
+
+def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Listed:
+    """Return the variants of these worlds: those of this checkout, and those that runs or cassettes name.
+
+    `runs` are rows of `Store.prompts_of_runs`. Each run and each cassette says whether the texts of the
+    variant are others now (`changed`), or null if that is unknown. Raise UsageError for a broken cassette.
+    """
+    found: Listed = {
+        world.name: {variant: _variant(world.name, variant) for variant in variants(world)}
+        for world in worlds
+    }
+    for world, variant, kind, recorded in (*_runs(found, runs), *_cassettes(found)):
+        of_world = found[world]
+        of_world.setdefault(variant, _variant(world, variant))[kind].append(recorded)
+    return found
+
+
+def _variant(world: str, variant: str) -> dict[str, Any]:
+    """Return what a variant says of itself."""
+    known = {"languages": languages(world, variant), "advice": None, "about": None}
+    return {**known, **about(world, variant), "runs": [], "cassettes": []}
+
+
+Recorded = tuple[str, str, str, dict[str, Any]]
+"""World, variant, `runs` or `cassettes`, and one of these."""
+
+
+def _runs(worlds: Container[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[Recorded]:
+    """Yield the runs of these worlds."""
+    hash_now = cache(_hash_now)
+    for row in rows:
+        if row["world"] not in worlds:
+            continue
+        then = row["prompts_hash"]
+        now = hash_now(row["world"], row["prompts"], row["lang"])
+        told = {"run": row["id"], "name": row["name"], "lang": row["lang"]}
+        yield row["world"], row["prompts"], "runs", {**told, "changed": then and then != now}
+
+
+def _hash_now(world: str, variant: str, lang: str) -> str | None:
+    """Return the content hash of a variant now; None if it cannot be loaded any more."""
+    try:
+        return load_prompts(WORLDS[world], variant, lang).hash
+    except PromptError:
+        return None
+
+
+def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
+    """Yield the cassettes of this checkout that hold runs of these worlds."""
+    for path in sorted(CASSETTES.glob("*.json.gz")):
+        options = options_of(path)
+        if options.world not in worlds:
+            continue
+        world, setting = settle_options(options)
+        variant = options.prompts or world.prompts(setting.config)
+        told = {"cassette": path.name.removesuffix(".json.gz"), "lang": options.lang}
+        changed = _has_changed(path, world, variant, options.lang, setting)
+        yield world.name, variant, "cassettes", {**told, "changed": changed}
+
+
+def _has_changed(path: Path, world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> bool:
+    """Return whether a variant says something else now than what was sent when a cassette was recorded."""
+    try:
+        prompts = load_prompts(world, variant, lang, setting)
+    except PromptError:
+        return True
+    system = system_text(prompts, setting)
+    asked = [one["request"]["body"]["json"]["messages"] for one in content_of(path)["interactions"]]
+    sent = [(messages[0]["content"], messages[-1]["content"]) for messages in asked]
+    if not {said for said, _ in sent} <= {system, prompts.observer}:
+        return True
+    turns = (turn for said, turn in sent if said == system)  # the first of an agent is no follow-up question
+    return any(turn_text(prompts, json.loads(turn.splitlines()[-1])) != turn for turn in [*turns][:1])

@@ -1,0 +1,91 @@
+"""`hobbes replay --reread`: what today's reading and rules make of each recorded answer.
+
+Each turn starts from its recorded state, so a change of one turn is not reported again in all later ones.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from engine import turn as turns
+from engine.record import canonical
+from engine.turn import TurnRecord
+from engine.world import OBSERVER
+from lab.errors import LabError
+from lab.proof.verifying import counting
+from lab.store.database import LoggedTurn, Run, Store
+from lab.store.history import memories_before, state_before
+
+EFFECTS = ("state", "events", "draws")
+"""The parts of a record that say what a turn led to."""
+
+
+class Changed(NamedTuple):
+    """A decision that today's reading and rules change: both of its forms, as `_decision` gives them."""
+
+    turn: int
+    agent: str
+    then: dict[str, Any]
+    now: dict[str, Any]
+
+    @property
+    def parts(self) -> list[str]:
+        """What of it changes: `outcome`, `intent`, `drops`, `mends`."""
+        return [part for part in self.then if canonical(self.then[part]) != canonical(self.now[part])]
+
+
+class Reread(NamedTuple):
+    """What today's code makes of the recorded answers of a run."""
+
+    decisions: list[Changed]
+    effects: list[int]
+    """The turns in which no decision changes, but what the decisions lead to."""
+
+
+def reread(store: Store, run: Run) -> Reread:
+    """Read, validate and resolve all recorded answers with today's code.
+
+    Raise LabError where that is impossible: the state of an earlier version cannot be read, or an answer is
+    missing.
+    """
+    decisions: list[Changed] = []
+    effects: list[int] = []
+    for turn in store.turns(run.id):
+        try:
+            now = _record_now(store, run, turn)
+        except (ValueError, LookupError) as error:
+            raise LabError(
+                f"run {run.id}, turn {turn.turn} cannot be read by the current code: "
+                f"{type(error).__name__} {error}"
+            ) from error
+        changed = list(_changed(turn, now))
+        decisions += changed
+        then, today = turn.record.to_json(), now.to_json()
+        if not changed and any(canonical(then[part]) != canonical(today[part]) for part in EFFECTS):
+            effects.append(turn.turn)
+    return Reread(decisions, effects)
+
+
+def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
+    """Return the record that the answers of a turn have with today's code."""
+    world, number = run.world, turn.turn
+    state, memories = state_before(store, run, number), memories_before(store, run, number)
+    attempts = store.attempts(run.id, number)
+    answers = {agent: counting(agent, attempts[agent]) for agent in world.actors(state)}
+    judged = turns.judge(world, state, answers)
+    ruling = counting(OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
+    return turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling)).record
+
+
+def _changed(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:
+    """Yield the decisions of a turn that change."""
+    for agent in sorted({*turn.record.intents, *now.intents, OBSERVER}):
+        one = Changed(turn.turn, agent, _decision(turn.record, agent), _decision(now, agent))
+        if one.parts:
+            yield one
+
+
+def _decision(record: TurnRecord, agent: str) -> dict[str, Any]:
+    """Return the decision of an agent in a turn, as plain JSON."""
+    told: Mapping[str, Any] = record.to_json()
+    of_agent = {part: [one for one in told[part] if one["agent"] == agent] for part in ("drops", "mends")}
+    return {"outcome": told["outcomes"].get(agent), "intent": told["intents"].get(agent), **of_agent}

@@ -1,0 +1,110 @@
+"""The file of a cassette: gzipped JSON with the description of a run and its exchanges."""
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
+
+from engine.world import in_one_line
+from lab.errors import UsageError
+from lab.play.playing import RunOptions
+
+FORMAT = 1
+
+
+class JsonBody(TypedDict):
+    """A body of JSON."""
+
+    json: Any
+
+
+class TextBody(TypedDict):
+    """Any other body."""
+
+    text: str
+
+
+class StoredRequest(TypedDict):
+    """A request as it is stored."""
+
+    method: str
+    uri: str
+    headers: dict[str, Any]
+    body: JsonBody | TextBody
+
+
+class StoredResponse(TypedDict):
+    """A response as it is stored."""
+
+    status: dict[str, Any]
+    headers: dict[str, Any]
+    body: JsonBody | TextBody
+
+
+class Exchange(TypedDict):
+    """A request and its response, as they are stored."""
+
+    request: StoredRequest
+    response: StoredResponse
+
+
+class Meta(TypedDict):
+    """The description of the recorded run: where its answers came from, its options and its results."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as pydantic asks for it
+
+    source: str
+    run: dict[str, Any]
+    digest: str
+    digests: list[str]
+
+
+class File(TypedDict):
+    """The contents of a cassette file."""
+
+    format: int
+    meta: Meta
+    interactions: list[Exchange]
+
+
+FILE = TypeAdapter(File)
+
+
+def content_of(path: Path) -> dict[str, Any]:
+    """Return the contents of a cassette file; raise UsageError if it is not a cassette of this format."""
+    try:
+        content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+        FILE.validate_python(content)
+    except ValidationError as error:
+        raise UsageError(f"{path} is not a valid cassette: {in_one_line(error)}; record it again") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not a valid cassette: {error}; record it again") from error
+    except OSError as error:
+        raise UsageError(f"cannot read the cassette {path}: {error.strerror}; check the path") from error
+    if content["format"] != FORMAT:
+        raise UsageError(
+            f"{path} has format {content['format']}; this version of hobbes reads format {FORMAT}: "
+            "record it again"
+        )
+    return content
+
+
+def meta_of(path: Path) -> dict[str, Any]:
+    """Return the description of the run that a cassette holds."""
+    meta: dict[str, Any] = content_of(path)["meta"]
+    return meta
+
+
+def options_of(path: Path) -> RunOptions:
+    """Return the options of the run that a cassette holds."""
+    try:
+        return RunOptions(**meta_of(path)["run"])
+    except TypeError as error:
+        raise UsageError(
+            f"{path} holds a run with options that this version of hobbes does not have: {error}; "
+            "record it again"
+        ) from error
