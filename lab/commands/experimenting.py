@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
 from lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
 from lab.errors import LabError, UsageError
-from lab.show.terminal import ERR, OUT, plain, print_json, table
 
 if TYPE_CHECKING:
     from lab.experiment.estimate import Estimate
@@ -44,10 +42,13 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
+    from rich.text import Text
+
     from lab.experiment.estimate import estimate
     from lab.experiment.file import read_experiment_file
     from lab.experiment.plan import plan
     from lab.experiment.playing import missing, play
+    from lab.show.terminal import ERR, OUT, print_json
     from lab.show.watching import watched_cells
 
     asked, content = read_experiment_file(file)
@@ -88,6 +89,8 @@ def _cost(cost: "Estimate") -> list[tuple[str, str]]:
 
 def _ask(cost: "Estimate") -> None:
     """Ask whether to play an experiment that costs money. Raise LabError if the answer is no."""
+    from lab.show.terminal import ERR, table
+
     ERR.print(table("", ("", ""), _cost(cost)))
     try:
         agreed = typer.confirm("Play it?", err=True)
@@ -100,6 +103,7 @@ def _ask(cost: "Estimate") -> None:
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
     """Print what an experiment would cost, and the smallest difference that it could detect."""
     from lab.experiment.report import detectable_from_runs
+    from lab.show.terminal import OUT, plain, print_json, table
 
     seeds = len(made.file.seeds)
     effect, sizes = detectable_from_runs(store, made.file)
@@ -138,7 +142,10 @@ def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes experiments
     """
+    from rich.text import Text
+
     from lab.experiment.report import overview
+    from lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store:
         found = overview(store)
@@ -174,6 +181,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from lab.experiment.report import report as reported
     from lab.show.reports import html, markdown, terminal
+    from lab.show.terminal import OUT, print_json
 
     if form is not None and as_json:
         raise UsageError("write --json or --format, not both")
