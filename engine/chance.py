@@ -43,12 +43,14 @@ class Luck:
     """The draws of one agent in one turn: the subject is the agent, and each has its own event.
 
     Scripted policies draw with it. Their draws are not recorded, since only the engine's draws decide a turn.
+    With a `name`, the draws are independent of those without one and of those with another name.
     """
 
-    def __init__(self, seed: int, turn: int, agent: str) -> None:
+    def __init__(self, seed: int, turn: int, agent: str, name: str = "") -> None:
         self.agent = agent
-        # The canonical text of a name up to its event, written once.
-        self._stem = _text([seed, turn, agent])[:-1] + ","
+        key = [seed, turn, agent, name] if name else [seed, turn, agent]
+        # The canonical text of a key up to its event, written once.
+        self._stem = _text(key)[:-1] + ","
 
     def _key(self, event: str) -> bytes:
         return f"{self._stem}{_text(event)}]".encode()

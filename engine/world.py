@@ -247,6 +247,7 @@ class World(Generic[C, S, I]):
     measures(history)                the figures of a whole run
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
+    headline                         the measures that an experiment compares unless it names others
     arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
     load(setting, data)              the state of its JSON; raises ValueError for data of another shape
     state, intent                    convert states and intents to JSON and back
@@ -287,6 +288,7 @@ class World(Generic[C, S, I]):
     scores: Callable[[S], Mapping[str, int]]
     measures: Callable[[Sequence[Played[S, I]]], tuple[Measure, ...]]
     formulas: Mapping[str, Callable[..., object]]
+    headline: tuple[str, ...]
     arithmetic: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
     load: Callable[[Setting[C], JsonObject], S]
     state: Codec[S]

@@ -17,7 +17,7 @@ from engine.record import Drop, canonical
 from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
 from nodes.human import HumanPlayer
-from nodes.journal import Address, PlayerKind, Prompt, Reply, policy_model
+from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
 from nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from nodes.prompting import PromptSet, system_text
 
@@ -29,7 +29,7 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 SPEC = re.compile(
     r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
-    r"|policy:(?P<policy>[^?\s]+)(\?noise=(?P<noise>[0-9.]+))?"
+    r"|policy:(?P<policy>[^?\s]+)([?]noise=(?P<noise>[0-9.]+))?([?&]luck=(?P<luck>[\w-]+))?"
 )
 """How people name a player."""
 
@@ -67,12 +67,15 @@ class Players(Protocol):
 class Spec:
     """A parsed player spec.
 
-    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1`, or a name of a models file.
+    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&luck=NAME`, or a name of a
+    models file.
     """
 
     kind: PlayerKind
     name: str
     noise: float = 0.0
+    luck: str = ""
+    """The name of a scripted policy's own random draws; empty for those that all runs of a seed share."""
     settings: ModelSettings | None = None
     """The settings of a chat model, None for a scripted policy."""
 
@@ -96,7 +99,19 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         noise = -1.0
     if not 0 <= noise <= 1:
         raise ValueError(f"noise in {spec!r} must be a number from 0 to 1")
-    return Spec(PlayerKind.POLICY, found["policy"], noise)
+    return Spec(PlayerKind.POLICY, found["policy"], noise, found["luck"] or "")
+
+
+def with_luck(spec: str, name: str) -> str:
+    """Return a spec whose scripted policy draws random numbers of its own, under this name.
+
+    The stand-in server's models are policies as well. Any other model is returned as it is: it samples anew.
+    """
+    if not spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
+        return spec
+    policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
+    policy = re.sub(r"[?&]luck=[\w-]+", "", policy)
+    return f"{policy}{'&' if '?' in policy else '?'}luck={name}{''.join(parameters)}"
 
 
 def _with_parameters(model: str, said: str) -> ModelSettings:
@@ -146,7 +161,7 @@ class PolicyPlayer:
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return what the policy answers. The view is read back from the prompt, as a model would read it."""
-        luck = Luck(self.seed, address.turn, address.agent)
+        luck = Luck(self.seed, address.turn, address.agent, self.spec.luck)
         text = speak(self.world.policies, self.spec.name, self.spec.noise, orjson.loads(prompt.turn), luck)
         return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
 

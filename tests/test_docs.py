@@ -144,7 +144,7 @@ def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -
     rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
     everything = [table_of(trust, trust.find("last"), name) for name in TABLES]
     found = {table.name: list(table.columns) for table in everything}
-    assert set(found) == {*described(), *rows} - {"run.json", "runs", "texts"}
+    assert set(found) == {*described(), *rows} - {"run.json", "runs", "texts", "experiments", "cells"}
     for name, columns in found.items():
         of_page = [column for column, _, _ in described().get(name, [])]
         said, added = rows.get(name, ("", []))
@@ -185,6 +185,16 @@ def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> Non
     played(trust, RunOptions("trust", 2, values={"rounds": 2}))
     other = trust.runs()[1]["id"]
     assert set(keys("hobbes compare A B --json")) == told(home, "compare", other, "last").keys()
+
+
+def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text('name = "one"\nworld = "trust"\nrounds = 2\nseeds = 1\n[arms.a]\n', encoding="utf-8")
+    of_dry_run = told(home, "experiment", str(path), "--dry-run")
+    assert keys("hobbes experiment FILE --json", 1) == list(of_dry_run)
+    assert keys("hobbes experiment FILE --json") == list(told(home, "experiment", str(path)))
+    assert keys("hobbes experiments --json") == list(told(home, "experiments")[0])
+    assert keys("hobbes report EXPERIMENT --json") == list(told(home, "report", "one"))
 
 
 def test_the_page_describes_what_replay_prints(trust: Store, home: Path) -> None:

@@ -28,6 +28,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     scores=lambda state: state.gold,
     measures=measures,
     formulas=BY_NAME,
+    headline=("efficiency", "raid_rate", "turnover", "gold_gini"),
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,

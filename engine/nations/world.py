@@ -57,6 +57,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     scores=scores,
     measures=measures,
     formulas=BY_NAME,
+    headline=("welfare", "attacks", "trade_share", "welfare_gini"),
     arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
     load=state.load,
     state=state.CODEC,

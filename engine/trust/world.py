@@ -39,6 +39,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     scores=state.scores,
     measures=measures,
     formulas=BY_NAME,
+    headline=("cooperation", "aggression", "gain", "survival"),
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,

@@ -27,7 +27,7 @@ from nodes.halted import HaltedError
 from nodes.journal import TURN_QUESTION, PlayerKind, Prompt, Reply
 from nodes.models import Models, ModelSettings
 from nodes.players import RunPlayers, deal, parse_spec
-from nodes.prompting import follow_up_text, is_path, load_prompts
+from nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from nodes.reading import read
 from nodes.state import TurnState, first_state, state_at
 
@@ -65,8 +65,34 @@ def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
     return world, setting
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a new run starts with: the options, checked and with nothing left open."""
+
+    world: AnyWorld
+    setting: Setting[Any]
+    models: dict[str, str]
+    """Each agent's player spec."""
+    model_settings: Models
+    """The settings of the models that the run takes from a models file, by name."""
+    prompts: PromptSet
+
+
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
     """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
+    return write(store, checked(store, options, caps, models_file), options.name, caps)
+
+
+def write(store: Store, new: Beginning, name: str | None, caps: Caps = NO_CAPS) -> Run:
+    """Write a new run to the store, ready to be played."""
+    run = store.new_run(new.world, new.setting, new.models, new.model_settings, new.prompts, name, caps)
+    return store.find(run)
+
+
+def checked(
+    store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None
+) -> Beginning:
+    """Return what a run with these options starts with. Raise UsageError if the options are wrong."""
     named = read_models(store.home, models_file)
     try:
         world, setting = settle_options(options)
@@ -78,7 +104,7 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: 
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return store.find(store.new_run(world, setting, models, asked, prompts, options.name, caps))
+    return Beginning(world, setting, models, asked, prompts)
 
 
 def lasting(variant: str) -> str:
@@ -94,7 +120,7 @@ def checked_players(  # noqa: PLR0913, PLR0917  what the players of a run depend
     Raise ValueError if the observer is no player, UsageError if a model cannot be reached or a cap on money
     cannot be kept.
     """
-    if (observer := _observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
+    if (observer := observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
         parse_spec(world.policies, observer)
     asked = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
     chats = _chat_models(world, setting, models, asked)
@@ -107,7 +133,7 @@ def _chat_models(
     world: AnyWorld, setting: Setting[Any], specs: Mapping[str, str], named: Models
 ) -> dict[str, ModelSettings]:
     """Return the settings of each chat model that a run asks, by spec."""
-    found = {*specs.values(), _observer_asked(world, setting)} - {"", PlayerKind.HUMAN}
+    found = {*specs.values(), observer_asked(world, setting)} - {"", PlayerKind.HUMAN}
     parsed = {spec: parse_spec(world.policies, spec, named) for spec in sorted(found)}
     return {spec: one.settings for spec, one in parsed.items() if one.settings}
 
@@ -125,7 +151,7 @@ def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
             )
 
 
-def _observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
+def observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
     """Return the spec of the observer, empty if a rule of the world observes."""
     state = world.setup(setting.config, setting.agents, setting.seed)
     return world.observer.asks(state) if world.observer else ""
@@ -291,7 +317,7 @@ def _meet(players: RunPlayers, run: Run) -> None:
     try:
         for spec in run.models.values():
             players.named(spec)
-        if spec := _observer_asked(run.world, run.setting):
+        if spec := observer_asked(run.world, run.setting):
             players.observing(spec)
     except ValueError as error:
         raise LabError(f"run {run.id} cannot be played now: {error}") from error

@@ -139,6 +139,6 @@ def _scripted(
 ) -> ParsedAnswer:
     """Return the parsed answer of the policy that a spec names, or of the default one for other players."""
     parsed = parse_spec(policies, spec) if spec.startswith(PlayerKind.POLICY) else None
-    name, noise = (parsed.name, parsed.noise) if parsed else (policies.default, 0.0)
-    text = speak(policies, name, noise, view, Luck(setting.seed, int(str(view["turn"])), agent))
+    name, noise, own = (parsed.name, parsed.noise, parsed.luck) if parsed else (policies.default, 0.0, "")
+    text = speak(policies, name, noise, view, Luck(setting.seed, int(str(view["turn"])), agent, own))
     return read(agent, Reply(text, spec))

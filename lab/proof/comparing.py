@@ -6,9 +6,10 @@ their turns are equal. For this reason turns are compared by their records.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
 from itertools import groupby, islice, zip_longest
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from engine.record import JsonObject, canonical, sha256
 from engine.turn import Layer
@@ -34,6 +35,11 @@ CALL_LAYERS: tuple[tuple[Layer, Callable[[Call], str]], ...] = (
     ("reading", lambda call: f"{call.outcome}, found as {call.found_as}"),
 )
 """The layers of a call that are compared, in the order in which they arise."""
+
+CHANGE = Literal[" ", "-", "+"]
+"""What became of a piece of text from A to B: kept, only in A, only in B."""
+
+_WORD = re.compile(r"\s+|\w+|.")
 
 _BETWEEN = re.compile(r', ?(?=["{\[])')
 """Where to break a line of JSON for a diff; it also works for JSON that was cut off."""
@@ -177,9 +183,66 @@ def _first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
         for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
             intents = [record.intents[agent] for record in records]
             if canonical(moves(intents[0])) != canonical(moves(intents[1])):
-                outcomes = [record.outcomes.get(agent) for record in records]
-                return {"turn": one.turn, "agent": agent, "intents": intents, "outcomes": outcomes}
+                return {
+                    "turn": one.turn,
+                    "agent": agent,
+                    "intents": intents,
+                    "outcomes": [record.outcomes.get(agent) for record in records],
+                    **_words_of_call(store, (a, b), one.turn, agent),
+                }
     return None
+
+
+def _words_of_call(
+    store: Store, runs: tuple[Run, Run], turn: int, agent: str
+) -> dict[str, list[tuple[CHANGE, str]]]:
+    """Return the word diffs of prompt and answer of an agent's calls that count; empty if a run has none."""
+    calls = [store.calls(run.id, turn, agent) for run in runs]
+    return {
+        layer: word_diff(*(text_of(call) for (call,) in calls)) if all(calls) else []
+        for layer, text_of in CALL_LAYERS
+        if layer in {"prompt", "answer"}
+    }
+
+
+def word_diff(one: str, other: str) -> list[tuple[CHANGE, str]]:
+    """Return the lines that differ, word by word: pieces of text, each with what became of it.
+
+    Lines that are equal are left out; lines of JSON are broken into several lines.
+    """
+    a, b = (_lines(text) for text in (one, other))
+    pieces: list[tuple[CHANGE, str]] = []
+    for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if kind != "equal":
+            pieces += _pieces("\n".join(a[a_from:a_to]), "\n".join(b[b_from:b_to]))
+            pieces.append((" ", "\n"))
+    return pieces
+
+
+def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
+    """Yield two texts as pieces of words that were kept, only in the first, or only in the second.
+
+    A space between two words that changed is taken to have changed with them, so that phrases stay whole.
+    """
+    a, b = (_WORD.findall(text) for text in (one, other))
+    only_a = only_b = ""
+    for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        in_a, in_b = "".join(a[a_from:a_to]), "".join(b[b_from:b_to])
+        if kind != "equal" or (in_a == " " and (only_a or only_b)):
+            only_a, only_b = only_a + in_a, only_b + in_b
+            continue
+        yield from _changed(only_a, only_b)
+        only_a = only_b = ""
+        yield " ", in_a
+    yield from _changed(only_a, only_b)
+
+
+def _changed(only_a: str, only_b: str) -> Iterator[tuple[CHANGE, str]]:
+    """Yield the pieces of a change, without those that are empty."""
+    if only_a:
+        yield "-", only_a
+    if only_b:
+        yield "+", only_b
 
 
 def moves(intent: JsonObject) -> JsonObject:
@@ -229,8 +292,11 @@ def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Cal
 
 def _diff(one: str, other: str) -> str:
     """Return the diff of two texts, with lines of JSON broken into several lines."""
-    a, b = (
-        "\n".join(_BETWEEN.sub(",\n", line) if line.startswith("{") else line for line in text.splitlines())
-        for text in (one, other)
-    )
+    a, b = ("\n".join(_lines(text)) for text in (one, other))
     return diff_of(a, b, SIDES) or "only spaces or line ends differ\n"
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text, with lines of JSON broken into several lines."""
+    broken = (_BETWEEN.sub(",\n", line) if line.startswith("{") else line for line in text.splitlines())
+    return "\n".join(broken).split("\n")

@@ -10,7 +10,7 @@ from rich.text import Text
 from engine.answer import DECISIONS
 from lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
 from lab.show.looks import Looks
-from lab.show.terminal import matrix, named, percent, plain, table, tokens_text
+from lab.show.terminal import matrix, named, percent, plain, spelled_out, table, tokens_text
 
 MOST_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
@@ -23,6 +23,9 @@ LONGEST_LINE = 400
 
 FAILED_CALLS_HINT = "Differences may come from the provider, not from the agents."
 """What a comparison says if calls failed."""
+
+MARKS = {" ": ("", "", ""), "-": ("[-", "-]", "red"), "+": ("{+", "+}", "green")}
+"""How the pieces of a word diff are marked: before, after, and the style."""
 
 TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
 """Titles of tables, and of their first columns, that differ from the JSON keys."""
@@ -138,6 +141,22 @@ def _decision(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
         failed = "" if outcome in DECISIONS else f"✗ {outcome}, default action: "
         intended = json.dumps(moves(intent), ensure_ascii=False)
         yield Text.assemble(f"{side}: ", (failed, "bold red"), plain(_cut(intended)))
+    for layer in ("prompt", "answer"):
+        if found[layer]:
+            yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")
+            yield from _words(found[layer])
+
+
+def _words(pieces: Sequence[tuple[str, str]]) -> Iterator[Text]:
+    """Yield the beginning of a word diff, line by line. Its marks can be read without colours."""
+    text = Text()
+    for change, words in pieces:
+        before, after, style = MARKS[change]
+        text.append(f"{before}{spelled_out(_cut(words))}{after}", style=style)
+    lines = text.split(allow_blank=False)
+    yield from lines[:MOST_LINES]
+    if len(lines) > MOST_LINES:
+        yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
 
 
 def _cut(line: str) -> str:

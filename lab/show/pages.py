@@ -121,9 +121,9 @@ def control(field: Field) -> tuple[dict[str, object], str, tuple[str, ...]]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Return the environment of the templates, which escapes every value."""
-    environment = Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -131,7 +131,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {
+    made.globals |= {
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
@@ -149,12 +149,12 @@ def _environment() -> Environment:
         "title_of": title_of,
         "failed_calls_hint": FAILED_CALLS_HINT,
     }
-    return environment
+    return made
 
 
 def part(name: str, *values: object) -> str:
     """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
-    parts = _environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
+    parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
     return str(getattr(parts, name)(*values))
 
 
@@ -191,7 +191,7 @@ class Pages:
             "damage": self.store.damage_lines(),
             **values,
         }
-        return _environment().get_template(name).render(**shown)
+        return environment().get_template(name).render(**shown)
 
     def runs(self) -> str:
         """Return the list of runs."""

@@ -31,13 +31,7 @@ class Watch:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=ERR,
-        )
+        self._bar = _progress()
         self._task = self._bar.add_task(run.world.name, total=run.setting.config.rounds)
         self._meter: Meter | None = None
         self._world: dict[str, Any] | None = None
@@ -100,6 +94,46 @@ def duration(seconds: float) -> str:
         return f"{seconds / MINUTE:.0f} min"
     minutes = round(seconds / MINUTE)
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+class CellsWatch:
+    """Follows an experiment while it is played: a bar of its runs, and one of the present run's turns."""
+
+    def __init__(self, bar: Progress, runs: int, played: int) -> None:
+        self._bar = bar
+        self._runs = bar.add_task("runs", total=runs, completed=played)
+        self._turns = bar.add_task("", total=None)
+
+    def on_cell(self, run: Run) -> None:
+        """Take the run that is played next."""
+        self._bar.reset(self._turns, description=run.name or run.id, total=run.setting.config.rounds)
+
+    def on_turn(self, state: TurnState) -> None:
+        """Take the state that the present run starts from, and then the state after each turn."""
+        self._bar.update(self._turns, completed=state["turn"])
+
+    def on_ended(self) -> None:
+        """Take that the present run has ended."""
+        self._bar.advance(self._runs)
+
+
+@contextmanager
+def watched_cells(runs: int, missing: int) -> Iterator[CellsWatch]:
+    """Show the progress of an experiment on stderr; yield what has to be told about it."""
+    with _progress() as bar:
+        yield CellsWatch(bar, runs, runs - missing)
+
+
+def _progress() -> Progress:
+    """Return a progress bar on stderr."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=ERR,
+        transient=True,
+    )
 
 
 @contextmanager

@@ -33,7 +33,8 @@ def about(world: AnyWorld) -> dict[str, Any]:
             for variant in variants(world)
         ],
         "measures": [
-            {"name": name, "meaning": meaning_of(formula)} for name, formula in world.formulas.items()
+            {"name": name, "meaning": meaning_of(formula), "headline": name in world.headline}
+            for name, formula in world.formulas.items()
         ],
         "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.events.items()],
     }
@@ -130,10 +131,12 @@ def show_one(world: dict[str, Any]) -> RenderableType:
             policies,
         ),
         table("\nprompts: --prompts VARIANT --lang LANGUAGE", ("variant", "languages"), prompts),
-        *(
-            table(f"\n{part}", columns, [tuple(one.values()) for one in world[part]])
-            for part, columns in (("measures", ("name", "meaning")), ("events", ("type", "fields: meaning")))
+        table(
+            "\nmeasures; an experiment compares those marked * unless it names others",
+            ("name", "meaning"),
+            [(one["name"] + " *" * one["headline"], one["meaning"]) for one in world["measures"]],
         ),
+        table("\nevents", ("type", "fields: meaning"), [tuple(one.values()) for one in world["events"]]),
     )
 
 

@@ -168,6 +168,17 @@ def m009_content_of_prompts(db: Database) -> None:
     db.table("runs").add_column("prompts_hash", str)
 
 
+@migrations()
+def m010_experiments(db: Database) -> None:
+    """Add experiments, and their cells: which run played which arm with which seed."""
+    db.table("experiments").create({"name": str, "world": str, "file": str, "started": str}, pk="name")
+    db.table("cells").create(
+        {"experiment": str, "arm": str, "seed": int, "run": str},
+        pk=("experiment", "arm", "seed"),
+        foreign_keys=[("experiment", "experiments", "name"), ("run", "runs", "id")],
+    )
+
+
 def make_tables_of_the_record(db: Database) -> None:
     """Create the tables of a turn's record that are missing."""
     present = set(db.table_names())

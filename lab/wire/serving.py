@@ -127,7 +127,7 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     try:
         # A model has no seed, so its random draws depend on the call and the view, not on the prompt's text.
         seed = int(sha256(address + canonical(view))[:12], 16)
-        return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent))
+        return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent, spec.luck))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise BadRequestError(f"{NO_VIEW}: {type(error).__name__} {error}") from error
 

@@ -415,6 +415,12 @@ def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
     assert {re.sub("/.*", "/AGENT", name) for name in found} == world.formulas.keys()
 
 
+@each_world
+def test_the_headline_measures_are_figures_of_the_whole_run(world: AnyWorld) -> None:
+    assert world.headline
+    assert set(world.headline) <= {name for name in world.formulas if not name.endswith("/AGENT")}
+
+
 # Nothing that is said raises.
 
 

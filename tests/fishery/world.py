@@ -32,6 +32,7 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     scores=lambda state: state.landed,
     measures=measures,
     formulas=BY_NAME,
+    headline=("landed", "restraint"),
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,

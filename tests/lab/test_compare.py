@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from lab.cli import app
 from lab.errors import HaltedRunError, UsageError
 from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.comparing import Comparison, compare
+from lab.proof.comparing import Comparison, compare, word_diff
 from lab.show.comparison_table import LONGEST_LINE, MOST_LINES
 from lab.show.looks import MARKS
 from lab.store.database import Run, Store
@@ -264,6 +264,40 @@ def test_after_a_prompt_the_first_decision_that_differs_is_said(
     assert said[0] == 'A: {"actions": [], "message": ""}'
     assert said[1].startswith('B: {"actions": [{')
     assert "[1, 2]" in said[1]
+
+
+def test_where_decisions_first_differ_prompt_and_answer_are_compared_word_by_word(
+    opened: Store, shown: Callable[..., Result]
+) -> None:
+    others = {"1/miner-02/1": '{"claim": [[3, 1]]}'}
+    a = mining_as(opened, lambda at: '{"claim": [[0, 1]]}' if at == "1/miner-02/1" else "{}")
+    b = mining_as(opened, lambda at: others.get(at, "{}"), prompts="unguided")
+    decision = compare(opened, a, b)["decision"]
+    same, only_a, only_b = " ", "-", "+"
+    assert decision["answer"] == [
+        (same, '{"claim": [['),
+        (only_a, "0"),
+        (only_b, "3"),
+        (same, ", 1]]}"),
+        (same, "\n"),
+    ]
+    advice = "".join(text for change, text in decision["prompt"] if change == only_a)
+    systems = [call.prompt.system for run in (a, b) for call in opened.calls(run.id, 1, "miner-02")]
+    assert advice.strip() in systems[0]
+    assert advice.strip() not in systems[1]
+    assert '{"claim": [[[-0-]{+3+}, 1]]}' in shown(a.id, b.id).stdout
+
+
+def test_phrases_that_changed_stay_whole_in_a_word_diff() -> None:
+    found = word_diff("same\nwait for the next round, then raid", "same\nwait until you can, then raid")
+    assert found == [
+        (" ", "wait "),
+        ("-", "for the next round"),
+        ("+", "until you can"),
+        (" ", ", then raid"),
+        (" ", "\n"),
+    ]
+    assert word_diff("a\nb", "a\nb") == []
 
 
 def test_runs_in_which_all_decide_alike_have_no_decision_that_differs(

@@ -42,6 +42,8 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
             connection.execute(f"alter table runs drop column {column}")
         for column in ("decisions", "failures"):
             connection.execute(f"alter table measures drop column {column}")
+        connection.execute("drop table cells")
+        connection.execute("drop table experiments")
         connection.execute("delete from _sqlite_migrations where name != 'm001_runs_turns_and_their_rows'")
     with open_store(home) as opened:
         assert opened.attempts(run.id, 1) == without_players

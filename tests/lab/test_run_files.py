@@ -1,16 +1,21 @@
 """The run files in experiments/ load and play, and in each of them something still happens late."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from engine.worlds import WORLDS
+from lab.errors import UsageError
 from lab.play.runfile import read_run_file
 from lab.store.database import Store
+from tests.conftest import Cli
 from tests.lab.play import played
 
-FILES = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+FILES = sorted(path for path in EXPERIMENTS.glob("*.toml") if "\n[arms." not in path.read_text("utf-8"))
 
 CONTESTS = {
     "mining": {"raid"},
@@ -22,6 +27,14 @@ CONTESTS = {
 
 def test_each_world_has_a_run_file() -> None:
     assert {read_run_file(file).world for file in FILES} == set(WORLDS)
+
+
+def test_an_experiment_is_not_a_run_file_and_is_ready_to_be_played(cli: Cli) -> None:
+    (path,) = set(EXPERIMENTS.glob("*.toml")) - set(FILES)
+    with pytest.raises(UsageError, match=f"{path.name} is an experiment; play it with `hobbes experiment "):
+        read_run_file(path)
+    told = cli("experiment", str(path), "--dry-run", "--json")
+    assert json.loads(told.stdout)["runs"] == 60
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

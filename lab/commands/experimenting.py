@@ -1,0 +1,209 @@
+"""The commands about experiments: `experiment`, `experiments`, `report`."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
+from lab.errors import LabError, UsageError
+
+if TYPE_CHECKING:
+    from lab.experiment.estimate import Estimate
+    from lab.experiment.plan import Plan
+    from lab.store.database import Store
+
+app = typer.Typer()
+
+
+class ReportForm(StrEnum):
+    """The formats of `hobbes report`."""
+
+    html = "html"
+    md = "md"
+
+
+@app.command(context_settings=ENV)
+def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
+    file: Annotated[Path, typer.Argument(help="a TOML file (docs/experiments.md)")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="say what would be played and what it would cost; play nothing")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
+    models: ModelsFile = None,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Play an experiment: each of its arms with each of its seeds.
+
+    Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
+
+    Example: hobbes experiment experiments/mining-protection.toml --dry-run
+    """
+    from rich.text import Text
+
+    from lab.experiment.estimate import estimate
+    from lab.experiment.file import read_experiment_file
+    from lab.experiment.plan import plan
+    from lab.experiment.playing import missing, play
+    from lab.show.terminal import ERR, OUT, print_json
+    from lab.show.watching import watched_cells
+
+    asked, content = read_experiment_file(file)
+    with opened(home, writes=not dry_run) as store:
+        made = plan(store, file, asked, models)
+        cells = missing(store, made)
+        cost = estimate(store, cells)
+        if dry_run:
+            _tell_cost(store, made, cost, as_json=as_json)
+            return
+        if cost.may_cost and not yes:
+            _ask(cost)
+        try:
+            with watched_cells(len(made.cells), len(cells)) as watch:
+                play(store, made, content, watch)
+        except KeyboardInterrupt:
+            ERR.print(
+                Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True
+            )
+            sys.exit(130)
+        if as_json:
+            print_json({"experiment": asked.name, "runs": len(made.cells), "played": len(cells)})
+        else:
+            OUT.print(Text(f"{asked.name}: {len(made.cells)} runs, {len(cells)} of them played now"))
+            OUT.print(Text(f"\nnext: {store.command('report', asked.name)}", style="dim"), soft_wrap=True)
+
+
+def _cost(cost: "Estimate") -> list[tuple[str, str]]:
+    """Return what an experiment will cost, as rows of two cells."""
+    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
+    return [
+        ("runs to play", f"{cost.runs:,}"),
+        ("calls to models", f"about {cost.calls:,}" if cost.calls else "none"),
+        ("tokens", f"about {cost.tokens_in:,} in, {out} out" if cost.calls else "none"),
+        ("dollars", "unknown" if cost.usd is None else f"{cost.usd:,.2f}"),
+    ]
+
+
+def _ask(cost: "Estimate") -> None:
+    """Ask whether to play an experiment that costs money. Raise LabError if the answer is no."""
+    from lab.show.terminal import ERR, table
+
+    ERR.print(table("", ("", ""), _cost(cost)))
+    try:
+        agreed = typer.confirm("Play it?", err=True)
+    except typer.Abort as error:
+        raise UsageError("this costs money, or an unknown sum; --yes plays it without asking") from error
+    if not agreed:
+        raise LabError("nothing was played")
+
+
+def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
+    """Print what an experiment would cost, and the smallest difference that it could detect."""
+    from lab.experiment.report import detectable_from_runs
+    from lab.show.terminal import OUT, plain, print_json, table
+
+    seeds = len(made.file.seeds)
+    effect, sizes = detectable_from_runs(store, made.file)
+    if as_json:
+        print_json(
+            {
+                "experiment": made.file.name,
+                "runs": cost.runs,
+                "played": len(made.cells) - cost.runs,
+                "calls": cost.calls,
+                "tokens": {"in": cost.tokens_in, "out": cost.tokens_out},
+                "usd": cost.usd,
+                "detectable_effect": effect,
+                "detectable": sizes,
+            }
+        )
+        return
+    OUT.print(table(f"{made.file.name}: {len(made.cells)} runs", ("", ""), _cost(cost)))
+    if effect is None:
+        OUT.print(plain(f"\nnothing can be concluded from {seeds} seeds; play 6 or more"))
+        return
+    OUT.print(
+        plain(
+            f"\n{seeds} seeds find a difference of {effect:.2f} standard deviations of the paired differences"
+            " in 80% of experiments"
+        )
+    )
+    known: list[tuple[str, Any]] = [(m, size) for m, size in sizes.items() if size is not None]
+    if known:
+        OUT.print(table("by the runs played so far, that is", ("measure", "difference"), known))
+
+
+@app.command(context_settings=ENV)
+def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
+    """List the experiments, the newest first.
+
+    Example: hobbes experiments
+    """
+    from rich.text import Text
+
+    from lab.experiment.report import overview
+    from lab.show.terminal import OUT, print_json, table
+
+    with opened(home) as store:
+        found = overview(store)
+    if as_json:
+        print_json(found)
+    elif found:
+        columns = ("experiment", "world", "arms", "seeds", "played", "of")
+        rows = [
+            (one["experiment"], one["world"], " ".join(one["arms"]), one["seeds"], one["played"], one["runs"])
+            for one in found
+        ]
+        OUT.print(table("", columns, rows))
+    else:
+        OUT.print(Text("no experiments yet; docs/experiments.md shows one"))
+
+
+@app.command(context_settings=ENV)
+def report(  # noqa: PLR0913, PLR0917  a parameter per option
+    experiment: Annotated[str, typer.Argument(help="the name of an experiment")],
+    form: Annotated[
+        ReportForm | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="the file to write; by default stdout")] = None,
+    without_tainted: Annotated[
+        bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
+    ] = False,
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Report what an experiment found: each arm against the baseline, with intervals and tests.
+
+    Example: hobbes report protection --format html --to report.html
+    """
+    from lab.experiment.report import report as reported
+    from lab.show.reports import html, markdown, terminal
+    from lab.show.terminal import OUT, print_json
+
+    if form is not None and as_json:
+        raise UsageError("write --json or --format, not both")
+    if to is not None and form is None:
+        raise UsageError("--to needs --format html or --format md")
+    with opened(home) as store, store.as_of_now():
+        found = reported(store, experiment, with_tainted=not without_tainted)
+        if as_json:
+            print_json(found.to_json())
+        elif form is None:
+            OUT.print(terminal(store, found))
+        else:
+            text = html(store, found) if form is ReportForm.html else markdown(store, found)
+            _write(text, to)
+
+
+def _write(text: str, to: Path | None) -> None:
+    """Write a report to a file, or to stdout."""
+    if to is None:
+        print(text)  # noqa: T201  rich would wrap it
+        return
+    try:
+        to.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise LabError(f"cannot write {to}: {error.strerror}; choose another file with --to") from error

@@ -1,0 +1,1 @@
+"""Experiments: arms times seeds, played as ordinary runs, and their statistics."""

@@ -1,0 +1,127 @@
+"""Experiment files: arms, seeds and what to compare, in TOML."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+
+from engine.world import LARGEST_SEED
+from lab.errors import UsageError
+from lab.files import read_toml
+
+NULL = "null"
+"""The name of the null arm: the baseline, played a second time with answers of its own."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def _name(given: object) -> object:
+    """Refuse names that could not be a part of a run's name."""
+    if isinstance(given, str) and _NAME.fullmatch(given) is None:
+        raise ValueError(f"{given!r} is not a name; use letters, digits, hyphens and underscores")
+    return given
+
+
+def _seeds(given: object) -> tuple[int, ...]:
+    """Return the seeds: as many as a number says, from 1 on, or those of a list."""
+    if type(given) is int and given > 0:
+        return tuple(range(1, given + 1))
+    if isinstance(given, list) and given and all(type(s) is int and abs(s) <= LARGEST_SEED for s in given):
+        if len(set(given)) == len(given):
+            return tuple(given)
+        raise ValueError("a seed is listed twice")
+    raise ValueError("write the number of seeds, at least 1, or a list of whole numbers")
+
+
+Name = Annotated[str, BeforeValidator(_name)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Options(_Table):
+    """What an arm may have different from the others."""
+
+    model: str | None = None
+    prompts: str | None = None
+    lang: str | None = None
+    agents: int | None = Field(None, ge=1)
+    settings: dict[str, JsonValue] = Field(default={}, alias="set")
+
+
+class Compare(_Table):
+    """What is compared: each arm with the baseline, by these measures."""
+
+    baseline: str | None = None
+    """The first arm if there is none."""
+    measures: list[str] | None = None
+    """The headline measures of the world if there are none."""
+    null: bool = True
+    """Whether the null arm is played."""
+
+
+class ExperimentFile(Options):
+    """An experiment file."""
+
+    name: Name
+    world: str
+    rounds: int | None = Field(None, ge=1)
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)]
+    """`seeds = 20` stands for the seeds 1 to 20."""
+    arms: dict[Name, Options] = Field(min_length=1)
+    compare: Compare = Compare()
+
+    @property
+    def baseline(self) -> str:
+        """The arm that the others are compared with."""
+        return self.compare.baseline or next(iter(self.arms))
+
+
+def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
+    """Return an experiment file, and its content as plain JSON. Raise UsageError, in one line."""
+    content = read_toml(path)
+    try:
+        return parse(content), content
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def parse(content: Mapping[str, Any]) -> ExperimentFile:
+    """Return the experiment of a file's content. Raise ValueError, in one line, if it is wrong."""
+    try:
+        file = ExperimentFile.model_validate(content)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ValueError(_in_words(problem["type"], problem["msg"], problem["loc"])) from error
+    if NULL in file.arms:
+        raise ValueError(f"[arms.{NULL}]: this name stands for the null arm; choose another one")
+    if file.baseline not in file.arms:
+        raise ValueError(
+            f"[compare] baseline: there is no arm {file.baseline!r}; arms: {', '.join(file.arms)}"
+        )
+    if len(file.arms) == 1 and not file.compare.null:
+        raise ValueError("[arms]: there is one arm and no null arm, so nothing can be compared")
+    if file.compare.measures is not None and not file.compare.measures:
+        raise ValueError("[compare] measures: name at least one, or leave it out")
+    return file
+
+
+def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
+    """Return what pydantic finds wrong, with table and key."""
+    names = [str(name) for name in place if name != "[key]"]
+    table = {"arms": 2, "compare": 1, "set": 1}.get(names[0], 0)
+    where = f"[{'.'.join(names[:table])}]" if table else ""
+    key = ".".join(names[table:])
+    message = message.removeprefix("Value error, ")
+    if kind == "extra_forbidden":
+        tables: dict[str, type[BaseModel]] = {"arms": Options, "compare": Compare}
+        fields = tables.get(names[0], ExperimentFile).model_fields
+        keys = sorted(field.alias or name for name, field in fields.items())
+        message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
+    elif kind == "missing":
+        message = "is missing"
+    at = " ".join(part for part in (where, key) if part)
+    return f"{at}: {message}" if at else message

@@ -1,0 +1,156 @@
+"""The plan of an experiment: its cells, each an arm played with a seed, checked before the first call."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.world import AnyWorld
+from lab.errors import UsageError
+from lab.experiment.file import NULL, ExperimentFile, Options
+from lab.play.playing import Beginning, RunOptions, checked, observer_asked
+from lab.store.database import Run, Store
+from lab.store.experiments import runs_of_cells, world_of_experiment
+from nodes.journal import PlayerKind
+from nodes.players import with_luck
+from nodes.prompting import check_prompts
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run of an experiment: an arm with a seed."""
+
+    experiment: str
+    arm: str
+    seed: int
+    new: Beginning
+
+    @property
+    def name(self) -> str:
+        """The name of its run."""
+        return f"{self.experiment}.{self.arm}.{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The cells of an experiment in the order of play: all arms of a seed, then those of the next."""
+
+    file: ExperimentFile
+    world: AnyWorld
+    cells: tuple[Cell, ...]
+
+
+def plan(store: Store, path: Path, file: ExperimentFile, models_file: Path | None = None) -> Plan:
+    """Return the plan of an experiment, whose file was read from a path.
+
+    Raise UsageError, in one line, for whatever is wrong with an arm, a measure or a prompt, or if cells that
+    were played before do not fit the file.
+    """
+    try:
+        made = _plan(store, file, models_file)
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+    _check_played(store, made)
+    return made
+
+
+def _plan(store: Store, file: ExperimentFile, models_file: Path | None) -> Plan:
+    """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
+    arms = {name: _arm(store, file, name, models_file) for name in file.arms}
+    baseline = arms[file.baseline]
+    _check_measures(file, list(arms.values()))
+    if file.compare.null:
+        models = {agent: with_luck(spec, NULL) for agent, spec in baseline.models.items()}
+        arms[NULL] = replace(baseline, models=models)
+    cells = tuple(
+        Cell(file.name, name, seed, _seated(new, seed, place))
+        for place, seed in enumerate(file.seeds)
+        for name, new in arms.items()
+    )
+    return Plan(file, baseline.world, cells)
+
+
+def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None) -> Beginning:
+    """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
+    try:
+        new = checked(store, _options(file, file.arms[name]), models_file=models_file)
+    except UsageError as error:
+        raise ValueError(f"[arms.{name}]: {error}") from error
+    if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
+        raise ValueError(f"[arms.{name}] set.observer: an experiment cannot ask a person; name another one")
+    if problems := check_prompts(new.world, new.prompts):
+        raise ValueError(f"[arms.{name}] prompts: {problems[0]}")
+    return new
+
+
+def _options(file: ExperimentFile, arm: Options) -> RunOptions:
+    """Return the options of an arm's first run."""
+    rounds = {} if file.rounds is None else {"rounds": file.rounds}
+    return RunOptions(
+        file.world,
+        arm.agents or file.agents,
+        file.seeds[0],
+        arm.model or file.model,
+        arm.prompts or file.prompts,
+        arm.lang or file.lang or "en",
+        {**rounds, **file.settings, **arm.settings},
+    )
+
+
+def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
+    """Raise ValueError for a measure that the world has not."""
+    world = arms[0].world
+    agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
+    for measure in file.compare.measures or ():
+        name, _, agent = measure.partition("/")
+        if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
+            raise ValueError(
+                f"[compare] measures: {world.name} has no measure {measure!r}; "
+                f"measures: {' '.join(world.formulas)}"
+            )
+
+
+def _seated(new: Beginning, seed: int, place: int) -> Beginning:
+    """Return what a run of an arm with a seed starts with.
+
+    Where agents differ in model, the models move on by one seat with each seed, so that none of them has
+    the better seats. All arms of a seed are seated alike.
+    """
+    specs = list(new.models.values())
+    first = place % len(specs)
+    models = dict(zip(new.models, specs[first:] + specs[:first], strict=True))
+    return replace(new, setting=replace(new.setting, seed=seed), models=models)
+
+
+def _check_played(store: Store, made: Plan) -> None:
+    """Raise UsageError if runs that were played for the experiment are not those that the file asks for."""
+    name = made.file.name
+    world = world_of_experiment(store, name)
+    if world not in {None, made.world.name}:
+        raise UsageError(
+            f"the experiment {name!r} in {store.home} is one of {world}; give this one another name"
+        )
+    runs = runs_of_cells(store, name)
+    for cell in made.cells:
+        if (cell.arm, cell.seed) in runs:
+            found = store.find(runs[cell.arm, cell.seed][0])
+            if different := list(_differences(cell.new, found)):
+                raise UsageError(
+                    f"the experiment {name!r} was begun with other values of {', '.join(different)} "
+                    f"(arm {cell.arm}, seed {cell.seed}); give the changed experiment another name"
+                )
+            found.check_versions()
+
+
+PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
+    "set": lambda one: one.setting.config,
+    "agents": lambda one: one.setting.agents,
+    "model": lambda one: one.models,
+    "the models file": lambda one: one.model_settings,
+    "prompts": lambda one: replace(one.prompts, variant="", hash=""),
+}
+"""What a run starts with, by the words for it. Of the prompts, their texts count and not their name."""
+
+
+def _differences(new: Beginning, run: Run) -> Iterator[str]:
+    """Yield the words for what a run did not start with."""
+    return (words for words, part in PARTS.items() if part(new) != part(run))

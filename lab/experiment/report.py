@@ -1,0 +1,359 @@
+"""The report of an experiment: its figures, and what can be concluded from them in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.worlds import world_named
+from lab.experiment.file import NULL, ExperimentFile, parse
+from lab.experiment.statistics import (
+    ALPHA,
+    Difference,
+    Mean,
+    detectable_effect,
+    difference_of,
+    fewest_pairs,
+    holm,
+    mean_of,
+    needed,
+    pairs_needed,
+    spread_of,
+)
+from lab.store.database import Store
+from lab.store.experiments import (
+    PlayedCell,
+    experiment_file,
+    experiment_files,
+    played_cells,
+    runs_of_cells,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """The figures of an arm by itself."""
+
+    runs: int
+    tainted: int
+    measures: dict[str, Mean]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An arm minus the baseline, by one measure; or the second half of its runs minus the first."""
+
+    arm: str
+    measure: str
+    difference: Difference
+    p_holm: float | None
+    """Corrected for the number of measures."""
+    pairs: Mapping[int, float]
+    """The difference of each pair, by seed."""
+
+    def nearest(self) -> int | None:
+        """Return the seed whose pair is nearest the mean difference, None without pairs."""
+        return min(self.pairs, key=self._distance, default=None)
+
+    def farthest(self) -> int | None:
+        """Return the seed whose pair is farthest from the mean difference, None without pairs."""
+        return max(self.pairs, key=self._distance, default=None)
+
+    def _distance(self, seed: int) -> float:
+        return abs(self.pairs[seed] - (self.difference.mean.mean or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report of an experiment."""
+
+    experiment: str
+    world: str
+    baseline: str
+    planned: int
+    """The number of cells."""
+    with_tainted: bool
+    """Whether the figures rest on tainted runs as well."""
+    measures: tuple[str, ...]
+    arms: dict[str, Arm]
+    differences: tuple[Compared, ...]
+    halves: tuple[Compared, ...]
+    detectable: dict[str, float | None]
+    cells: tuple[PlayedCell, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as `hobbes report --json` prints it."""
+        return {
+            "experiment": self.experiment,
+            "arms": {name: asdict(arm) for name, arm in self.arms.items()},
+            "differences": [
+                {
+                    "arm": one.arm,
+                    "baseline": self.baseline,
+                    "measure": one.measure,
+                    **asdict(one.difference.mean),
+                    "p": one.difference.p,
+                    "p_holm": one.p_holm,
+                    "effect": one.difference.effect,
+                }
+                for one in self.differences
+            ],
+            "detectable": self.detectable,
+            "cells": [
+                {
+                    "arm": cell.arm,
+                    "seed": cell.seed,
+                    "run": cell.run,
+                    "digest": cell.digest,
+                    "tainted": cell.tainted,
+                }
+                for cell in self.cells
+            ],
+        }
+
+    def null_difference(self, measure: str) -> Difference | None:
+        """Return how much the null arm differs from the baseline, None without a null arm."""
+        found = (one.difference for one in self.differences if (one.arm, one.measure) == (NULL, measure))
+        return next(found, None)
+
+
+def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
+    """Return the report of the cells of an experiment that have been played.
+
+    Raise MissingError if there is no such experiment, LabError if the libraries of statistics are missing.
+    """
+    needed()
+    file = parse(experiment_file(store, experiment))
+    measures = measures_of(file)
+    names = arms_of(file)
+    planned = [(name, seed) for seed in file.seeds for name in names]
+    found = {(cell.arm, cell.seed): cell for cell in played_cells(store, experiment)}
+    cells = tuple(found[key] for key in planned if key in found)
+    used = {key: cell for key, cell in found.items() if with_tainted or not cell.tainted}
+    differences = tuple(
+        one
+        for name in names
+        if name != file.baseline
+        for one in _compared(name, [(m, _against_baseline(used, file, name, m)) for m in measures])
+    )
+    return Report(
+        experiment,
+        file.world,
+        file.baseline,
+        len(planned),
+        with_tainted,
+        measures,
+        {name: _arm([cell for cell in cells if cell.arm == name], used, name, measures) for name in names},
+        differences,
+        tuple(
+            one
+            for name in names
+            for one in _compared(name, [(m, _half_against_half(used, file, name, m)) for m in measures])
+        ),
+        {measure: _detectable(used, file, measure) for measure in measures},
+        cells,
+    )
+
+
+def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | None, dict[str, float | None]]:
+    """Return the smallest effect that all seeds of an experiment detect, and the smallest differences.
+
+    The differences, by measure, follow from the pairs that have been played. None stands for what is unknown.
+    Raise LabError if the libraries of statistics are missing.
+    """
+    needed()
+    seeds = len(file.seeds)
+    found = {(cell.arm, cell.seed): cell for cell in played_cells(store, file.name)}
+    return detectable_effect(seeds), {m: _detectable(found, file, m, seeds) for m in measures_of(file)}
+
+
+def overview(store: Store) -> list[dict[str, Any]]:
+    """Return the experiments of a home, the newest first, each with how much of it has been played."""
+    listed = []
+    for name, content in experiment_files(store).items():
+        file = parse(content)
+        arms = arms_of(file)
+        runs = runs_of_cells(store, name)
+        planned = [(arm, seed) for arm in arms for seed in file.seeds]
+        listed.append(
+            {
+                "experiment": name,
+                "world": file.world,
+                "arms": list(arms),
+                "seeds": len(file.seeds),
+                "runs": len(planned),
+                "played": sum(runs.get(cell, ("", ""))[1] == "finished" for cell in planned),
+            }
+        )
+    return listed
+
+
+def measures_of(file: ExperimentFile) -> tuple[str, ...]:
+    """Return the measures that an experiment compares."""
+    asked = file.compare.measures
+    return tuple(dict.fromkeys(asked)) if asked else world_named(file.world).headline
+
+
+def arms_of(file: ExperimentFile) -> tuple[str, ...]:
+    """Return the arms of an experiment, the null arm last."""
+    return (*file.arms, *([NULL] if file.compare.null else ()))
+
+
+Cells = dict[tuple[str, int], PlayedCell]
+"""Cells by arm and seed."""
+
+BySeed = dict[int, float]
+"""A figure of each seed that has one."""
+
+
+def _arm(cells: Sequence[PlayedCell], used: Cells, name: str, measures: Sequence[str]) -> Arm:
+    """Return the figures of an arm. Its runs are counted whether the figures rest on them or not."""
+    return Arm(
+        len(cells),
+        sum(cell.tainted for cell in cells),
+        {
+            measure: mean_of(
+                [
+                    value
+                    for cell in cells
+                    if (name, cell.seed) in used and (value := _value(cell, "run", measure)) is not None
+                ]
+            )
+            for measure in measures
+        },
+    )
+
+
+def _value(cell: PlayedCell | None, scope: str, measure: str) -> float | None:
+    """Return a measure of a run, None if it is undefined or the run is missing."""
+    return cell.measures.get(scope, {}).get(measure) if cell else None
+
+
+def _against_baseline(used: Cells, file: ExperimentFile, name: str, measure: str) -> BySeed:
+    """Return the arm minus the baseline, for each seed where both have a value."""
+    return {
+        seed: one - other
+        for seed in file.seeds
+        if (one := _value(used.get((name, seed)), "run", measure)) is not None
+        and (other := _value(used.get((file.baseline, seed)), "run", measure)) is not None
+    }
+
+
+def _half_against_half(used: Cells, file: ExperimentFile, name: str, measure: str) -> BySeed:
+    """Return the second half minus the first, for each run that has a value in both."""
+    return {
+        seed: second - first
+        for seed in file.seeds
+        if (second := _value(used.get((name, seed)), "second-half", measure)) is not None
+        and (first := _value(used.get((name, seed)), "first-half", measure)) is not None
+    }
+
+
+def _compared(arm: str, by_measure: Sequence[tuple[str, BySeed]]) -> Iterator[Compared]:
+    """Yield the tested differences of an arm. Holm's correction is over its measures."""
+    found = [difference_of(list(pairs.values())) for _, pairs in by_measure]
+    corrected = holm([one.p for one in found])
+    for (measure, pairs), one, p_holm in zip(by_measure, found, corrected, strict=True):
+        yield Compared(arm, measure, one, p_holm, pairs)
+
+
+def _detectable(used: Cells, file: ExperimentFile, measure: str, seeds: int | None = None) -> float | None:
+    """Return the smallest difference that is found with a probability of 80%, None if it is unknown.
+
+    It is found with so many seeds, or else with as many pairs as there are. It follows from the standard
+    deviation of the pairs' differences: that of the arm where it is largest, or of the null arm where no
+    other arm differs from the baseline.
+    """
+    for arms in ([name for name in file.arms if name != file.baseline], [NULL]):
+        pairs = [list(_against_baseline(used, file, name, measure).values()) for name in arms]
+        sizes = [
+            effect * spread
+            for differences in pairs
+            if (spread := spread_of(differences))
+            and (effect := detectable_effect(seeds or len(differences))) is not None
+        ]
+        if sizes:
+            return max(sizes)
+    return None
+
+
+def conclusions(found: Report) -> Iterator[str]:
+    """Yield what can be concluded, one sentence or more for each arm and measure."""
+    if len(found.cells) < found.planned:
+        yield (
+            f"{len(found.cells)} of {found.planned} runs have been played. "
+            "These figures are not the last ones; do not stop early because of them."
+        )
+    changed = [arm for arm in found.arms if arm not in {found.baseline, NULL}]
+    same = {arm: pairs for arm in changed if (pairs := _same(found, arm))}
+    for arm, pairs in same.items():
+        yield f"{arm}: the same as {found.baseline}. All {pairs} pairs have equal digests: no turn differs."
+    for one in found.differences:
+        if one.arm != NULL and one.arm not in same:
+            yield f"{one.arm}, {one.measure}: {_conclusion(found, one)}"
+    for one in found.differences:
+        if one.arm == NULL and one.p_holm is not None and one.p_holm < ALPHA:
+            yield (
+                f"The null arm differs from the baseline by {one.measure}, although nothing was changed. "
+                "Of many experiments, some show this by chance; read the other differences with care."
+            )
+
+
+def _same(found: Report, arm: str) -> int:
+    """Return the number of pairs if the runs of each pair have the same digest, otherwise 0."""
+    digests = {(cell.arm, cell.seed): cell.digest for cell in found.cells}
+    pairs = [(digests[arm, s], digests.get((found.baseline, s))) for a, s in digests if a == arm]
+    return len(pairs) if all(one == other for one, other in pairs) else 0
+
+
+def _conclusion(found: Report, one: Compared) -> str:
+    """Return what can be concluded about one difference."""
+    difference, n = one.difference, one.difference.mean.n
+    fewest = fewest_pairs(1)
+    if difference.mean.mean is None or difference.p is None or one.p_holm is None:
+        return "there are no pairs to compare." if not n else "there is only one pair to compare."
+    if difference.spread == 0 and difference.mean.mean == 0:
+        return f"no difference at all: {found.baseline} and {one.arm} have the same value in all {n} pairs."
+    if n < fewest:
+        return f"nothing can be concluded from {n} pairs. The test needs {fewest} or more."
+    if one.p_holm < ALPHA:
+        word = "higher" if difference.mean.mean > 0 else "lower"
+        return (
+            f"{word} than {found.baseline} by {short(abs(difference.mean.mean))} "
+            f"({_interval(difference.mean)}), p {short(one.p_holm)}.{_beside_null(found, one)}"
+        )
+    return f"no difference can be concluded (p {short(one.p_holm)}). {_what_would_do(found, one)}"
+
+
+def _beside_null(found: Report, one: Compared) -> str:
+    """Return a warning if the null arm may differ by as much."""
+    null, mean = found.null_difference(one.measure), one.difference.mean.mean
+    if null is None or null.mean.low is None or null.mean.high is None or mean is None:
+        return ""
+    reach = max(abs(null.mean.low), abs(null.mean.high))
+    if abs(mean) > reach:
+        return ""
+    return f" But the null arm may differ by as much ({_interval(null.mean)}), so this may mean nothing."
+
+
+def _what_would_do(found: Report, one: Compared) -> str:
+    """Return what so many seeds can show, and how many would be needed for the difference that was seen."""
+    n, mean = one.difference.mean.n, one.difference.mean.mean
+    least = found.detectable[one.measure]
+    can = f"{n} seeds find a difference of {short(least)} in 80% of experiments. " if least else ""
+    seen = pairs_needed(one.difference.effect or 0.0)
+    if seen is None:
+        return f"{can}The difference that was seen is so small that no number of seeds would do."
+    if seen <= n:
+        return f"{can}The difference that was seen is about as large; a few more seeds may tell."
+    size = short(abs(mean or 0.0))
+    return f"{can}If the difference that was seen, {size}, is the true one, {seen} seeds would do."
+
+
+def short(value: float | None) -> str:
+    """Return a figure with three digits; a hyphen if it is undefined."""
+    return "-" if value is None else f"{value:.3g}"
+
+
+def _interval(mean: Mean) -> str:
+    """Return an interval in words."""
+    return f"95% interval {short(mean.low)} to {short(mean.high)}"

@@ -1,0 +1,199 @@
+"""The report of an experiment for people: in the terminal, as Markdown, and as one page of HTML."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from lab.experiment.file import NULL
+from lab.experiment.report import Compared, Report, conclusions, short
+from lab.experiment.statistics import RESAMPLES, Mean
+from lab.show.terminal import plain, table
+from lab.store.database import Store
+
+NUMBERS = ("n", "mean", "95% interval")
+TESTS = ("p", "p (Holm)", "effect")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report: texts, and a table if it has columns."""
+
+    title: str
+    texts: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    charts: bool = False
+    """Whether the charts stand here, in a form that has them."""
+
+
+def title_of(found: Report) -> str:
+    """Return the title of a report."""
+    return f"{found.experiment}, an experiment in {found.world}"
+
+
+def sections(store: Store, found: Report) -> Iterator[Section]:
+    """Yield the parts of a report."""
+    yield Section("What was found", list(conclusions(found)))
+    yield Section(
+        f"Differences from {found.baseline}",
+        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * _has_null(found))),
+        rows=[_difference(one) + _null(found, one) for one in found.differences],
+        charts=True,
+    )
+    yield Section(
+        "Each arm",
+        columns=("arm", "runs", "tainted", "measure", *NUMBERS),
+        rows=[
+            (name, str(arm.runs), str(arm.tainted), measure, *_numbers(mean))
+            for name, arm in found.arms.items()
+            for measure, mean in arm.measures.items()
+        ],
+    )
+    yield Section(
+        "Second half of a run minus first half",
+        columns=("arm", "measure", *NUMBERS, *TESTS),
+        rows=[_difference(one) for one in found.halves],
+    )
+    yield Section(
+        "Smallest difference that would be found in 80% of experiments",
+        columns=("measure", "difference"),
+        rows=[(measure, short(size)) for measure, size in found.detectable.items()],
+    )
+    yield Section(
+        "Pairs to look at",
+        ["These commands show where two runs of a pair begin to differ."],
+        ("arm", "measure", "pair", "command"),
+        list(_pairs(store, found)),
+    )
+    yield Section("How it was computed", list(_rules(found)))
+
+
+def _has_null(found: Report) -> bool:
+    return NULL in found.arms
+
+
+def _numbers(mean: Mean) -> tuple[str, ...]:
+    return (str(mean.n), short(mean.mean), _interval(mean))
+
+
+def _interval(mean: Mean) -> str:
+    """Return the ends of an interval, a hyphen if there is none."""
+    return "-" if mean.low is None else f"{short(mean.low)} to {short(mean.high)}"
+
+
+def _difference(one: Compared) -> tuple[str, ...]:
+    """Return the cells of a tested difference."""
+    difference = one.difference
+    tests = (short(difference.p), short(one.p_holm), short(difference.effect))
+    return (one.arm, one.measure, *_numbers(difference.mean), *tests)
+
+
+def _null(found: Report, one: Compared) -> tuple[str, ...]:
+    """Return the interval of the null arm's difference, to stand beside that of another arm."""
+    if not _has_null(found):
+        return ()
+    null = found.null_difference(one.measure)
+    return (_interval(null.mean) if null and one.arm != NULL else "",)
+
+
+def _pairs(store: Store, found: Report) -> Iterator[tuple[str, ...]]:
+    """Yield the pair nearest the mean difference and the farthest, with the command that compares them."""
+    runs = {(cell.arm, cell.seed): cell.run for cell in found.cells}
+    for one in found.differences:
+        for words, seed in (("nearest the mean", one.nearest()), ("farthest from it", one.farthest())):
+            if seed is not None and one.difference.spread:
+                command = store.command("compare", runs[found.baseline, seed], runs[one.arm, seed])
+                yield one.arm, one.measure, f"{words}: seed {seed}", command
+
+
+def _rules(found: Report) -> Iterator[str]:
+    """Yield how the figures were computed, and on which runs they rest."""
+    tainted = sum(arm.tainted for arm in found.arms.values())
+    if not tainted:
+        yield "No run is tainted: in none did too many calls fail."
+    elif found.with_tainted:
+        yield (
+            f"{tainted} of {len(found.cells)} runs are tainted: too many of their calls failed. All figures "
+            "rest on them as well; --without-tainted leaves them out."
+        )
+    else:
+        yield (
+            f"{tainted} of {len(found.cells)} runs are tainted: too many of their calls failed. They are not "
+            "in any figure, and neither is a pair with one of them."
+        )
+    yield (
+        "A game is one value. A run is paired with the baseline's run of the same seed; a pair in which a "
+        "measure is undefined is left out, so n may be smaller than the number of seeds."
+    )
+    yield (
+        f"Intervals are bootstrap intervals (BCa, {RESAMPLES} resamples), widened for few values by the t "
+        "distribution. p is that of a paired permutation test, which is exact up to 13 pairs. Holm's method "
+        "corrects it for the number of measures of an arm, but not for the number of arms. The effect is the "
+        "mean difference divided by the standard deviation of the differences."
+    )
+    if _has_null(found):
+        yield (
+            "The null arm is the baseline played a second time with answers of its own: a model is asked "
+            "again, and a scripted policy has other random draws. The world's random draws are the same."
+        )
+
+
+def terminal(store: Store, found: Report) -> RenderableType:
+    """Return a report as it is printed."""
+    parts: list[RenderableType] = [Text(title_of(found), style="bold")]
+    for section in sections(store, found):
+        parts.append(Text(f"\n{section.title}", style="bold"))
+        parts.extend(plain(text) for text in section.texts)
+        if section.columns:
+            parts.append(table("", section.columns, section.rows))
+    return Group(*parts)
+
+
+def markdown(store: Store, found: Report) -> str:
+    """Return a report as Markdown."""
+    lines = [f"# {title_of(found)}", ""]
+    for section in sections(store, found):
+        lines += [f"## {section.title}", ""]
+        for text in section.texts:
+            lines += [text, ""]
+        if section.columns:
+            rules = ["---"] * len(section.columns)
+            lines += [f"| {' | '.join(row)} |" for row in (section.columns, rules, *section.rows)]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def html(store: Store, found: Report) -> str:
+    """Return a report as one page of HTML with its charts, which loads nothing."""
+    from lab.show.pages import environment  # noqa: PLC0415  slow to import, because of matplotlib
+
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            title=title_of(found),
+            sections=list(sections(store, found)),
+            charts=list(_charts(found)),
+            reload=None,
+            live=False,
+            link=None,
+            looks={},
+        )
+    )
+
+
+def _charts(found: Report) -> Iterator[tuple[str, str]]:
+    """Yield a chart of the differences by each measure, with its label."""
+    from lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
+
+    for measure in found.measures:
+        rows = [
+            (one.arm, list(one.pairs.values()), one.difference.mean.low, one.difference.mean.high)
+            for one in found.differences
+            if one.measure == measure and one.pairs
+        ]
+        if rows:
+            label = f"{measure}: difference from {found.baseline}, each pair and the mean with its interval"
+            yield label, differences(label, rows)

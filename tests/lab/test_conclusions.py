@@ -1,0 +1,128 @@
+"""What a report concludes, from experiments whose values are written by hand."""
+
+import pytest
+
+from lab.experiment.report import conclusions, report
+from lab.store.database import Store
+from lab.store.experiments import add_cell, keep_experiment
+from tests.conftest import Cli
+from tests.lab.test_reports import told
+
+
+def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[str, ...] = ()) -> None:
+    """Store an experiment with these values of one measure by arm and seed, as if it had been played.
+
+    `tainted` has the names of tainted runs. The first arm is the baseline.
+    """
+    arms = [arm for arm in values if arm != "null"]
+    seeds = len(next(iter(values.values())))
+    file = {
+        "name": "made",
+        "world": "mining",
+        "seeds": seeds,
+        "arms": {arm: {} for arm in arms},
+        "compare": {"measures": ["output"], "null": "null" in values},
+    }
+    keep_experiment(store, "made", "mining", file)
+    for arm, of_arm in values.items():
+        for seed, value in enumerate(of_arm, start=1):
+            name = f"made.{arm}.{seed}"
+            row = {"id": name, "name": name, "world": "mining", "seed": seed, "digest": name}
+            more = {"status": "finished", "tainted": name in tainted}
+            store.db.table("runs").insert(row | more)
+            store.db.table("measures").insert({"run": name, "name": "output", "scope": "run", "value": value})
+            with store.db.conn:
+                add_cell(store, "made", arm, seed, name)
+
+
+def said(store: Store) -> str:
+    """Return what is concluded from the experiment."""
+    return "\n".join(conclusions(report(store, "made")))
+
+
+def test_a_clear_difference_is_said_with_its_direction(opened: Store) -> None:
+    base: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    made_up(opened, {"one": base, "two": [(v or 0) + 10 + k / 10 for k, v in enumerate(base)]})
+    assert said(opened).startswith("two, output: higher than one by 10.2 (95% interval ")
+    assert "p 0.0312." in said(opened)
+
+
+def test_too_few_seeds_conclude_nothing_and_the_report_says_how_many_would_do(opened: Store) -> None:
+    made_up(opened, {"one": [1.0, 2.0, 3.0, 4.0, 5.0], "two": [11.0, 12.5, 13.0, 14.0, 15.0]})
+    assert said(opened) == "two, output: nothing can be concluded from 5 pairs. The test needs 6 or more."
+
+
+def test_where_nothing_can_be_concluded_the_report_says_how_many_seeds_would_do(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]})
+    assert said(opened) == (
+        "two, output: no difference can be concluded (p 0.672). 8 seeds find a difference of 2.83 in 80% of "
+        "experiments. If the difference that was seen, 0.5, is the true one, 191 seeds would do."
+    )
+
+
+def test_arms_that_are_equal_in_every_pair_are_called_so(opened: Store) -> None:
+    made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
+    assert (
+        said(opened) == "two, output: no difference at all: one and two have the same value in all 8 pairs."
+    )
+    assert report(opened, "made").detectable == {"output": None}
+
+
+def test_an_arm_whose_runs_have_the_digests_of_the_baseline_is_called_the_same(opened: Store) -> None:
+    made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
+    with opened.db.conn:
+        opened.db.conn.execute("update runs set digest = seed")
+    assert said(opened) == "two: the same as one. All 8 pairs have equal digests: no turn differs."
+
+
+def test_a_difference_that_the_null_arm_may_show_as_well_is_doubted(opened: Store) -> None:
+    zero: list[float | None] = [0.0] * 6
+    made_up(opened, {"one": zero, "two": [1.0, 1.1, 0.9, 1.0, 1.2, 0.8], "null": [3.0, -3, 2, -2, 1, -1]})
+    assert "But the null arm may differ by as much" in said(opened)
+
+
+def test_a_null_arm_that_differs_is_a_warning(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 6, "two": [0.0] * 6, "null": [1.0, 1.1, 0.9, 1.0, 1.2, 0.8]})
+    assert "The null arm differs from the baseline by output, although nothing was changed." in said(opened)
+
+
+def test_tainted_runs_are_counted_and_left_out_only_if_asked(opened: Store, cli: Cli) -> None:
+    values: dict[str, list[float | None]] = {"one": [0.0] * 7, "two": [1.0, 2, 3, 4, 5, 6, 70]}
+    made_up(opened, values, tainted=("made.two.7",))
+    found = told(cli, "report", "made")
+    assert found["arms"]["two"]["tainted"] == 1
+    assert found["arms"]["two"]["measures"]["output"]["n"] == 7
+    without = told(cli, "report", "made", "--without-tainted")
+    assert without["arms"]["two"]["runs"] == 7
+    assert [without["arms"][arm]["measures"]["output"]["n"] for arm in ("one", "two")] == [7, 6]
+    assert without["differences"][0]["n"] == 6
+    assert without["differences"][0]["mean"] == 3.5
+    for options, rule in (((), "All figures rest on them"), (("--without-tainted",), "not in any figure")):
+        text = cli("report", "made", "--format", "md", *options).stdout
+        assert "1 of 14 runs are tainted" in text
+        assert rule in text
+
+
+def test_a_pair_without_a_value_is_left_out(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 7, "two": [1.0, 2, 3, None, 5, 6, 7]})
+    (difference,) = report(opened, "made").differences
+    assert difference.difference.mean.n == 6
+    assert difference.difference.mean.mean == 4.0
+
+
+def test_an_experiment_that_is_not_finished_says_so(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 7, "two": [1.0, 2, 3, 4, 5, 6, 7]})
+    opened.update("made.two.7", status="unfinished")
+    assert said(opened).startswith("13 of 14 runs have been played. ")
+
+
+def test_halves_of_a_run_are_compared_as_pairs(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 6, "two": [0.0] * 6})
+    for seed in range(1, 7):
+        for scope, value in (("first-half", 1.0), ("second-half", 2.0 + seed / 10)):
+            row = {"run": f"made.one.{seed}", "name": "output", "scope": scope, "value": value}
+            opened.db.table("measures").insert(row)
+    one, two = report(opened, "made").halves
+    assert one.difference.mean.mean == pytest.approx(1.35)
+    assert one.difference.p == pytest.approx(2 / 2**6)
+    assert two.difference.mean.n == 0

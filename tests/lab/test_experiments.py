@@ -1,0 +1,409 @@
+"""An experiment is planned, checked before the first call, played, and goes on after any stop."""
+
+import json
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.errors import HaltedRunError, LabError, UsageError
+from lab.experiment.file import read_experiment_file
+from lab.experiment.plan import Cell, Plan, plan
+from lab.experiment.playing import play
+from lab.play.playing import RunOptions
+from lab.store.database import Run, Store, open_store
+from lab.store.journal import RunJournal
+from nodes.players import with_luck
+from tests.conftest import Cli
+from tests.lab.play import played
+from tests.lab.test_kills import INTERRUPTED, Start, answers, kill_at, watch
+
+FILE = """
+name = "small"
+world = "mining"
+rounds = 4
+agents = 3
+seeds = 3
+model = "policy:guided?noise=0.3*2,policy:random*1"
+set = { rows = 4, cols = 4 }
+
+[arms.open]
+
+[arms.immune]
+set = { immunity = 3 }
+
+[compare]
+baseline = "open"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A small experiment."""
+    return written(tmp_path)
+
+
+def written(folder: Path, text: str = FILE) -> Path:
+    """Write an experiment file and return its path."""
+    path = folder / "small.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+class Quiet:
+    """Is told about the cells, and notes which runs were played."""
+
+    def __init__(self) -> None:
+        self.runs: list[str | None] = []
+
+    def on_cell(self, run: Run) -> None:
+        self.runs.append(run.name)
+
+    def on_turn(self, _: Any) -> None:
+        pass
+
+    def on_ended(self) -> None:
+        pass
+
+
+def planned(store: Store, path: Path) -> Plan:
+    """Return the plan of a file."""
+    return plan(store, path, read_experiment_file(path)[0])
+
+
+def play_all(store: Store, path: Path, progress: Quiet | None = None) -> list[str | None]:
+    """Play an experiment; return the names of the runs that were played."""
+    file, content = read_experiment_file(path)
+    watched = progress or Quiet()
+    play(store, plan(store, path, file), content, watched)
+    return watched.runs
+
+
+def cell(made: Plan, arm: str, seed: int) -> Cell:
+    """Return the cell of an arm and a seed."""
+    return next(one for one in made.cells if (one.arm, one.seed) == (arm, seed))
+
+
+def test_a_number_of_seeds_stands_for_the_seeds_from_1_on(opened: Store, file: Path) -> None:
+    made = planned(opened, file)
+    assert [(one.seed, one.arm) for one in made.cells] == [
+        (seed, arm) for seed in (1, 2, 3) for arm in ("open", "immune", "null")
+    ]
+    assert planned(opened, written(file.parent, FILE.replace("seeds = 3", "seeds = [7, -2]"))).file.seeds == (
+        7,
+        -2,
+    )
+
+
+def test_an_arm_plays_what_it_says_and_otherwise_what_the_file_says(opened: Store, file: Path) -> None:
+    made = planned(opened, file)
+    configs = {arm: cell(made, arm, 1).new.setting.config for arm in ("open", "immune", "null")}
+    assert {arm: (c.rounds, c.rows, c.immunity) for arm, c in configs.items()} == {
+        "open": (4, 4, 1),
+        "immune": (4, 4, 3),
+        "null": (4, 4, 1),
+    }
+
+
+def test_models_move_on_by_one_seat_with_each_seed_alike_in_all_arms(opened: Store, file: Path) -> None:
+    made = planned(opened, file)
+    seats = {
+        arm: ["random" in spec for seed in (1, 2, 3) for spec in cell(made, arm, seed).new.models.values()]
+        for arm in ("open", "immune", "null")
+    }
+    assert seats["open"] == [False, False, True, False, True, False, True, False, False]
+    assert seats["open"] == seats["immune"] == seats["null"]
+
+
+def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world(
+    opened: Store, file: Path
+) -> None:
+    play_all(opened, file)
+    drawn = {
+        arm: {
+            (turn.turn, draw.event, str(draw.subject)): draw.digest
+            for turn in opened.turns(opened.find(f"small.{arm}.2").id)
+            for draw in turn.record.draws
+        }
+        for arm in ("open", "null")
+    }
+    shared = drawn["open"].keys() & drawn["null"].keys()
+    assert shared
+    assert all(drawn["open"][key] == drawn["null"][key] for key in shared)
+    answers = [opened.answers(opened.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")]
+    assert answers[0] != answers[1]
+    spoken = [[answer for _, answer, _ in of_arm] for of_arm in answers]
+    assert spoken[0] == spoken[2]
+
+
+def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(opened: Store, file: Path) -> None:
+    play_all(opened, file)
+    alone = played(
+        opened,
+        RunOptions(
+            "mining",
+            3,
+            1,
+            "policy:guided?noise=0.3*2,policy:random*1",
+            values={"rounds": 4, "rows": 4, "cols": 4},
+        ),
+    )
+    assert opened.find("small.open.1").digest == alone.digest
+
+
+def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> None:
+    assert with_luck("policy:guided", "null") == "policy:guided?luck=null"
+    assert with_luck("policy:guided?noise=0.1", "null") == "policy:guided?noise=0.1&luck=null"
+    assert with_luck("policy:guided?luck=a", "b") == "policy:guided?luck=b"
+    stand_in = with_luck("openai:policy/guided?noise=0.1&temperature=0.5", "null")
+    assert stand_in == "openai:policy/guided?noise=0.1&luck=null&temperature=0.5"
+    assert with_luck("openai:gpt-5-mini", "null") == "openai:gpt-5-mini"
+
+
+def test_a_second_call_plays_only_what_is_missing(opened: Store, file: Path) -> None:
+    assert len(play_all(opened, file)) == 9
+    assert play_all(opened, file) == []
+    more = written(file.parent, FILE.replace("seeds = 3", "seeds = 4"))
+    assert play_all(opened, more) == ["small.open.4", "small.immune.4", "small.null.4"]
+
+
+def test_changed_settings_need_another_name(opened: Store, file: Path) -> None:
+    play_all(opened, file)
+    changed = written(file.parent, FILE.replace("immunity = 3", "immunity = 4"))
+    with pytest.raises(
+        UsageError, match=r"begun with other values of set \(arm immune, seed 1\); give the .* another name"
+    ):
+        planned(opened, changed)
+
+
+def test_a_prompt_that_changed_since_the_first_runs_needs_another_name(opened: Store, tmp_path: Path) -> None:
+    variant = tmp_path / "mine"
+    variant.mkdir()
+    for part in ("system", "turn"):
+        text = (Path("prompts/mining/guided") / f"{part}.en.md").read_text(encoding="utf-8")
+        (variant / f"{part}.en.md").write_text(text, encoding="utf-8")
+    path = written(tmp_path, FILE.replace("set = { immunity = 3 }", f'prompts = "{variant}"'))
+    play_all(opened, path)
+    with (variant / "system.en.md").open("a", encoding="utf-8") as system:
+        system.write("\nBe bold.\n")
+    with pytest.raises(UsageError, match=r"begun with other values of prompts \(arm immune, seed 1\)"):
+        planned(opened, path)
+
+
+WRONG = {
+    "an arm named twice": ("[arms.immune]", "[arms.open]", r"small.toml is not valid TOML: .*arms.*open"),
+    "an unknown key": ("agents = 3", "agent = 3", r"small.toml: unknown key 'agent'; the keys are agents, "),
+    "an unknown key of an arm": (
+        "set = { immunity = 3 }",
+        "immunity = 3",
+        r"small.toml: \[arms.immune\]: unknown key 'immunity'; the keys are agents, lang, model, ",
+    ),
+    "a key of a wrong type": ("rounds = 4", 'rounds = "4"', r"small.toml: rounds: .*valid integer"),
+    "a missing key": ('world = "mining"', "", r"small.toml: world: is missing$"),
+    "no seeds": ("seeds = 3", "seeds = 0", r"small.toml: seeds: write the number of seeds, at least 1"),
+    "a seed twice": ("seeds = 3", "seeds = [1, 1]", r"small.toml: seeds: a seed is listed twice"),
+    "an unknown baseline": (
+        'baseline = "open"',
+        'baseline = "shut"',
+        r"small.toml: \[compare\] baseline: there is no arm 'shut'; arms: open, immune$",
+    ),
+    "an unknown measure": (
+        'baseline = "open"',
+        'measures = ["raids"]',
+        r"small.toml: \[compare\] measures: mining has no measure 'raids'; measures: output ",
+    ),
+    "an unknown setting": (
+        "{ immunity = 3 }",
+        "{ immune = 3 }",
+        r"small.toml: \[arms.immune\]: mining has no setting named immune; settings: ",
+    ),
+    "an unknown world": ('"mining"', '"mine"', r"small.toml: \[arms.open\]: .*mine"),
+    "an unknown variant": (
+        "set = { immunity = 3 }",
+        'prompts = "none"',
+        r"small.toml: \[arms.immune\]: prompts/mining has no variant 'none'",
+    ),
+    "the name of the null arm": ("[arms.immune]", "[arms.null]", r"small.toml: \[arms.null\]: this name "),
+    "a name with a dot": ('"small"', '"small.er"', r"small.toml: name: 'small.er' is not a name"),
+    "nothing to compare": (
+        "[arms.immune]\nset = { immunity = 3 }\n\n[compare]",
+        "[compare]\nnull = false",
+        r"small.toml: \[arms\]: there is one arm and no null arm",
+    ),
+    "a person": (
+        FILE.partition("[arms.open]")[0],
+        'name = "small"\nworld = "trust"\nseeds = 3\nset = { observer = "human" }\n',
+        r"small.toml: \[arms.open\] set.observer: an experiment cannot ask a person",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_wrong_file_is_refused_in_one_line_before_the_first_call(
+    wrong: tuple[str, str, str], cli: Cli, tmp_path: Path, home: Path
+) -> None:
+    before, after, message = wrong
+    assert FILE.count(before) == 1
+    result = cli("experiment", str(written(tmp_path, FILE.replace(before, after))))
+    with pytest.raises(UsageError, match=message) as refused:
+        raise result.exception or AssertionError(result.output)
+    assert "\n" not in str(refused.value)
+    with open_store(home) as store:
+        assert store.runs() == []
+
+
+def test_a_prompt_that_prompts_check_refuses_is_refused(cli: Cli, tmp_path: Path, home: Path) -> None:
+    variant = tmp_path / "mine"
+    variant.mkdir()
+    (variant / "turn.en.md").write_text("{{ view }}", encoding="utf-8")
+    (variant / "system.en.md").write_text("{% if communication %}{{ 1 / 0 }}{% endif %}", encoding="utf-8")
+    path = written(tmp_path, FILE.replace("set = { immunity = 3 }", f'prompts = "{variant}"'))
+    assert cli("prompts", "check", "mining", str(variant)).exit_code == 1
+    result = cli("experiment", str(path))
+    with pytest.raises(UsageError, match=r"small.toml: \[arms.immune\] prompts: .*division by zero"):
+        raise result.exception or AssertionError(result.output)
+    with open_store(home) as store:
+        assert store.runs() == []
+
+
+# What it will cost.
+
+
+def priced(folder: Path) -> Path:
+    """Write an experiment of 3 agents, 4 rounds and 9 runs that asks a model with a price."""
+    model = 'model = "policy:guided?noise=0.3*2,policy:random*1"'
+    assert model in FILE
+    return written(folder, FILE.replace(model, 'model = "openai:gpt-5-mini"'))
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key, so that an experiment may ask a model."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+@pytest.mark.usefixtures("key")
+def test_a_dry_run_says_what_is_known_about_the_cost(cli: Cli, tmp_path: Path, home: Path) -> None:
+    path = priced(tmp_path)
+    told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
+    assert (told["runs"], told["played"], told["calls"]) == (9, 0, 9 * 3 * 4)
+    assert told["tokens"]["in"] > 108 * 500
+    assert (told["tokens"]["out"], told["usd"]) == (None, None)
+    assert told["detectable_effect"] is None
+    assert not home.exists()
+
+
+@pytest.mark.usefixtures("key")
+def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
+    cli: Cli, tmp_path: Path, opened: Store
+) -> None:
+    run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
+    with opened.db.conn as connection:
+        connection.execute(
+            "update calls set player = 'openai:gpt-5-mini', tokens_in = 1000, tokens_out = 100 where run = ?",
+            [run.id],
+        )
+    told = json.loads(cli("experiment", str(priced(tmp_path)), "--dry-run", "--json").stdout)
+    assert told["tokens"] == {"in": 108_000, "out": 10_800}
+    assert told["usd"] == pytest.approx((108_000 * 0.25 + 10_800 * 2.0) / 1_000_000)
+
+
+@pytest.mark.usefixtures("key")
+def test_an_experiment_that_costs_an_unknown_sum_asks_first(cli: Cli, tmp_path: Path, home: Path) -> None:
+    path = str(priced(tmp_path))
+    refused = cli("experiment", path, input="n\n").exception
+    assert isinstance(refused, LabError)
+    assert str(refused) == "nothing was played"
+    unanswered = cli("experiment", path).exception
+    assert isinstance(unanswered, UsageError)
+    assert "--yes" in str(unanswered)
+    with open_store(home) as store:
+        assert store.runs() == []
+
+
+def test_the_smallest_difference_follows_from_the_runs_that_were_played(cli: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 6"))
+    cli("experiment", str(path))
+    told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
+    reported = json.loads(cli("report", "small", "--json").stdout)
+    assert told["detectable_effect"] == pytest.approx(1.435, abs=0.001)
+    assert told["detectable"] == reported["detectable"]
+    assert (told["runs"], told["played"], told["usd"]) == (0, 18, 0)
+
+
+# Stops.
+
+
+class StopError(Exception):
+    """Stands for a kill."""
+
+
+def stopping(monkeypatch: pytest.MonkeyPatch, moments: list[int]) -> None:
+    """Stop a run in the middle of a turn, at these moments, counted in answers."""
+    keep = RunJournal.keep
+    count = 0
+
+    async def keep_or_stop(journal: Any, call: Any) -> None:
+        nonlocal count
+        count += 1
+        if count in moments:
+            raise StopError
+        await keep(journal, call)
+
+    monkeypatch.setattr(RunJournal, "keep", keep_or_stop)
+
+
+def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_stopped(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    def documents(home: Path) -> list[str]:
+        forms = (("--json",), ("--format", "html"))
+        return [cli("report", "small", *form, env={"HOBBES_HOME": str(home)}).stdout for form in forms]
+
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    with open_store(whole) as store:
+        play_all(store, file)
+    calls = 3 * 3 * 3 * 4
+    moments = sorted(random.Random(5).sample(range(1, calls, 3), 10))  # noqa: S311  no secret
+    stopping(monkeypatch, moments)
+    stops = 0
+    while True:
+        try:
+            with open_store(stopped) as store:
+                play_all(store, file)
+            break
+        except StopError:
+            stops += 1
+    assert stops == 10
+    one, other = documents(whole), documents(stopped)
+    assert all(one)
+    assert one == other
+
+
+def test_an_experiment_that_is_interrupted_or_killed_goes_on(
+    file: Path, home: Path, process: Start, cli: Cli
+) -> None:
+    interrupted = process("experiment", str(file))
+    watch(interrupted, home, 13)
+    interrupted.send_signal(signal.SIGINT)
+    assert interrupted.wait() == INTERRUPTED
+    assert 0 < len(answers(home)) < 108
+    kill_at(process("experiment", str(file)), home, 60)
+    assert cli("experiment", str(file)).exit_code == 0
+    assert len(answers(home)) == 108
+    (told,) = json.loads(cli("experiments", "--json").stdout)
+    assert (told["played"], told["runs"]) == (9, 9)
+
+
+def test_a_run_that_halts_stops_the_experiment_which_says_how_to_go_on(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
+    spoiled = FILE.replace("{ immunity = 3 }", '{ on_failure = "halt" }').replace("noise=0.3", "noise=1.0")
+    halted = cli("experiment", str(written(tmp_path, spoiled))).exception
+    assert isinstance(halted, HaltedRunError)
+    assert str(halted).startswith("small.immune.3: run ")
+    assert str(halted).endswith("goes on; then play the experiment again")
+    statuses = [run["status"] for run in opened.runs()]
+    assert statuses == ["halted"] + ["finished"] * 7

@@ -1,0 +1,128 @@
+"""The report of an experiment: its figures, its words, and the pairs that it names."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.errors import LabError, MissingError, UsageError
+from lab.experiment.report import report
+from lab.store.database import open_store
+from tests.conftest import Cli
+from tests.lab.report_by_hand import recomputed
+from tests.lab.test_experiments import FILE, play_all, written
+
+MEASURES = ["efficiency", "raid_rate", "share_claim"]
+
+EIGHT = FILE.replace("seeds = 3", "seeds = 8").replace(
+    'baseline = "open"', f'baseline = "open"\nmeasures = {json.dumps(MEASURES)}'
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a played experiment of eight seeds; no test changes it."""
+    folder = tmp_path_factory.mktemp("experiment")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder, EIGHT))
+    return folder / "home"
+
+
+def told(cli: Cli, *arguments: str) -> Any:
+    """Return the JSON document that a command prints."""
+    result = cli(*arguments, "--json")
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def test_a_script_of_its_own_finds_the_same_figures_in_exported_parquet(cli: Cli, tmp_path: Path) -> None:
+    found = told(cli, "report", "small")
+    for cell in found["cells"]:
+        cli("export", cell["run"], "--format", "parquet", "--to", str(tmp_path / "exports" / cell["run"]))
+    again = recomputed(tmp_path / "exports", "open", MEASURES)
+    assert found["arms"].keys() == again["arms"].keys() == {"open", "immune", "null"}
+    for name, arm in found["arms"].items():
+        assert arm["runs"] == 8
+        assert arm["tainted"] == again["arms"][name]["tainted"]
+        for measure in MEASURES:
+            assert_same(arm["measures"][measure], again["arms"][name]["measures"][measure])
+    rows = {(row["arm"], row["measure"]): row for row in again["differences"]}
+    assert len(found["differences"]) == len(rows) == 6
+    for row in found["differences"]:
+        assert_same(row, rows[row["arm"], row["measure"]])
+        assert row["baseline"] == "open"
+    assert found["detectable"] == pytest.approx(again["detectable"], rel=1e-6)
+
+
+def assert_same(row: Any, again: Any) -> None:
+    """Check figures. The ends of intervals come from random resamples, so they agree only roughly."""
+    width = again["high"] - again["low"]
+    for key, value in again.items():
+        if key in {"low", "high"}:
+            assert row[key] == pytest.approx(value, abs=0.1 * width)
+        elif isinstance(value, str):
+            assert row[key] == value
+        else:
+            assert row[key] == pytest.approx(value, rel=1e-9), key
+
+
+def test_a_report_has_these_keys(cli: Cli) -> None:
+    found = told(cli, "report", "small")
+    assert list(found) == ["experiment", "arms", "differences", "detectable", "cells"]
+    assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
+    assert list(found["arms"]["open"]["measures"]["raid_rate"]) == ["n", "mean", "low", "high"]
+    assert " ".join(found["differences"][0]) == "arm baseline measure n mean low high p p_holm effect"
+    assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
+    assert found["cells"][0]["run"] == "small.open.1"
+    assert len(found["cells"]) == 24
+
+
+def test_a_report_in_words_says_its_rules_and_names_two_pairs(cli: Cli) -> None:
+    text = cli("report", "small", "--format", "md").stdout
+    assert text.startswith("# small, an experiment in mining\n")
+    assert "immune, raid_rate: lower than open by " in text
+    assert "All figures rest on them as well" in text
+    assert "Holm's method" in text
+    assert "The null arm is the baseline played a second time" in text
+    (line,) = [line for line in text.splitlines() if "| immune | raid_rate | nearest the mean" in line]
+    command = line.split("|")[4].strip().split()
+    assert command[:2] == ["hobbes", "compare"]
+    assert told(cli, "compare", *command[2:4])["world"] == "mining"
+
+
+def test_the_pairs_are_the_nearest_to_the_mean_difference_and_the_farthest(home: Path) -> None:
+    with open_store(home) as store:
+        for one in report(store, "small").differences:
+            off = {seed: abs(value - (one.difference.mean.mean or 0)) for seed, value in one.pairs.items()}
+            near, far = one.nearest(), one.farthest()
+            assert near is not None
+            assert far is not None
+            assert off[near] == min(off.values())
+            assert off[far] == max(off.values())
+
+
+def test_a_page_has_its_charts_inside_and_loads_nothing(cli: Cli, tmp_path: Path) -> None:
+    to = tmp_path / "report.html"
+    assert cli("report", "small", "--format", "html", "--to", str(to)).exit_code == 0
+    page = to.read_text(encoding="utf-8")
+    assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES)
+    assert 'src="http' not in page
+    assert "<script" not in page
+    assert "immune, raid_rate: lower than open by " in page
+
+
+def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:
+    for options in (("--json", "--format", "md"), ("--to", "report.md")):
+        assert isinstance(cli("report", "small", *options).exception, UsageError)
+    nowhere = str(tmp_path / "none" / "report.md")
+    assert isinstance(cli("report", "small", "--format", "md", "--to", nowhere).exception, LabError)
+    assert isinstance(cli("report", "big").exception, MissingError)
+
+
+def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    error = cli("report", "small").exception
+    assert isinstance(error, LabError)
+    assert str(error) == "statistics need scipy and statsmodels; install them: pip install 'hobbes[stats]'"
