@@ -1,4 +1,4 @@
-"""Decisions per second of a whole run, with every answer and turn recorded and one checkpoint per turn.
+"""Decisions per second of whole runs, with every answer and turn recorded and one checkpoint per turn.
 
 A profile follows: which part of the program takes the time. Scripted policies answer at once, so this is what
 the laboratory itself costs.
@@ -13,16 +13,28 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from benchmarks._floors import langgraph_decisions_per_second
 from lab.play.playing import RunOptions, begin, go_on
 from lab.store.database import open_store
 
-AGENTS, ROUNDS, REPEATS = 20, 200, 3
-TARGET = 1_000
-"""Decisions per second."""
+REPEATS = 3
+
+LOADS = (
+    ("mining", 10, 50, "policy:guided"),
+    ("mining", 20, 200, "policy:guided"),
+    ("nations", 4, 100, None),
+    ("trust", 2, 100, "policy:copykitten"),
+)
+"""World, agents, turns and players of each run."""
+
+PROFILED = LOADS[1]
+
+REACH = {("mining", 10): 0.45, ("mining", 20): 0.60}
+"""The share of the floor's speed that is aimed at."""
 
 PARTS = (
     ("SQLite: answers, turns, checkpoints", ("sqlite",)),
-    ("waiting for the checkpoint's thread", ("select.",)),
+    ("waiting", ("select.",)),
     ("JSON", ("json",)),
     ("LangGraph and the event loop", ("langgraph", "langchain", "asyncio", "contextvars")),
     ("policies and their draws", ("polic", "engine/chance")),
@@ -38,33 +50,45 @@ A function belongs to the first part that matches.
 IN_C = "~"
 """The file that the profiler names for a function written in C."""
 
+Load: TypeAlias = tuple[str, int, int, str | None]
 Function: TypeAlias = tuple[str, int, str]
 """A function as the profiler names it: file, line, name."""
 
 
 def measure() -> list[tuple[str, str, str]]:
-    """Return the rows of the table: decisions per second, and each part's share of the time."""
-    _play(3)  # a warm-up, so that imports are not measured
-    seconds = min(_play(ROUNDS) for _ in range(REPEATS))
-    what = f"decisions per second, all recorded: {AGENTS} agents x {ROUNDS} rounds, policy:guided"
-    rate = (what, f"{AGENTS * ROUNDS / seconds:,.0f}", f">= {TARGET:,}")
-    return [rate, *((f"  {part}", f"{share:.0%}", "") for part, share in _shares())]
+    """Return the rows of the table: decisions per second of each load, and each part's share of the time."""
+    rows = [("decisions per second, all recorded", "", "")]
+    for load in LOADS:
+        world, agents, turns, _ = load
+        speed = max(_play(load) for _ in range(REPEATS))
+        rows.append((f"  {world}, {agents} agents x {turns} turns", f"{speed:,.0f}", ""))
+        if reach := REACH.get((world, agents)):
+            floor = max(_floor(agents, turns) for _ in range(REPEATS))
+            rows.append(("    floor: one LangGraph node, a checkpoint per turn", f"{floor:,.0f}", ""))
+            rows.append(("    share of the floor", f"{speed / floor:.2f}", f">= {reach:.2f}"))
+    return [*rows, *((f"  {part}", f"{share:.0%}", "") for part, share in _shares())]
 
 
-def _play(rounds: int) -> float:
-    """Play a run in a new home. Return the seconds that it took, without opening the database."""
+def _floor(agents: int, turns: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        return langgraph_decisions_per_second(agents, turns, Path(folder))
+
+
+def _play(load: Load) -> float:
+    """Play a run in a new home. Return its decisions per second, without the opening of the database."""
+    world, agents, turns, models = load
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as home:
-        request = RunOptions("mining", agents=AGENTS, models="policy:guided", values={"rounds": rounds})
-        run = begin(home, request)
+        run = begin(home, RunOptions(world, agents=agents, models=models, values={"rounds": turns}))
         began = time.perf_counter()
         asyncio.run(go_on(home, run, lambda _: None))
-        return time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        return len(home.decisions(run.id)) / seconds
 
 
 def _shares() -> list[tuple[str, float]]:
     """Return each part's share of the time of a profiled run, the largest first."""
     profile = cProfile.Profile()
-    profile.runcall(_play, ROUNDS)
+    profile.runcall(_play, PROFILED)
     spent: Counter[str] = Counter()
     functions: dict[Function, Any] = pstats.Stats(profile).stats  # type: ignore[attr-defined]  # typeshed lacks it
     for function, (_, _, own, _, callers) in functions.items():

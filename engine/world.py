@@ -4,6 +4,7 @@ A world is one value that holds plain functions over frozen dataclasses; there i
 All code outside `engine` uses a world through this value only.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVa
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from engine.policy import Policies
-from engine.record import Draw, Drop, Event, Json, JsonObject, Mend, canonical
+from engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from engine.reflection import Reflection
 
 NOT_HASHED = "not hashed"
@@ -344,7 +345,7 @@ def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[st
         raise ValueError(f"seed: give a whole number from {-LARGEST_SEED} to {LARGEST_SEED}")
     try:
         # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
-        config = world.config.model_validate_json(canonical(values), strict=True)
+        config = world.config.model_validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
         raise ValueError(f"{world.name} config: {in_one_line(error)}") from error
     return Setting(config, tuple(sorted(agents)), seed)

@@ -30,7 +30,7 @@ def terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """The command, as it prints in a terminal that shows all colours."""
 
     def run(*arguments: str) -> str:
-        for module in ("lab.commands.looking", "lab.show.cards"):
+        for module in ("lab.show.terminal", "lab.show.cards"):
             shown = Console(force_terminal=True, color_system="truecolor", width=200, highlight=False)
             monkeypatch.setattr(f"{module}.OUT", shown)
         return cli(*arguments).stdout

@@ -10,6 +10,31 @@ ROOT = Path(__file__).parents[2]
 
 INTERRUPTED = 130
 
+SLOW = {
+    "aiohttp",
+    "engine",
+    "graphs",
+    "jinja2",
+    "langchain_core",
+    "langchain_openai",
+    "langgraph",
+    "langsmith",
+    "matplotlib",
+    "nodes",
+    "numpy",
+    "openai",
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "sqlite_utils",
+    "starlette",
+    "tenacity",
+    "uvicorn",
+    "vcr",
+}
+"""Packages that take long to import, or import others that do."""
+
 
 def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
     """Start the installed command's function, with a folder of modules that come before all others."""
@@ -27,22 +52,21 @@ def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:
-    """The first module that the command needs sends the signal of Ctrl-C, and waits for it."""
+    """The first module that the command needs sends the signal of Ctrl-C, which a shell may have ignored."""
     (tmp_path / "typer.py").write_text(
-        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nsignal.pause()"
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.raise_signal(signal.SIGINT)"
     )
     done = started("--help", path=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
 
 
-def test_help_waits_for_no_library_but_typer(tmp_path: Path) -> None:
-    """A module counts as what it belongs to; what Python itself brings does not."""
+def test_help_waits_for_no_package_that_is_slow_to_import(tmp_path: Path) -> None:
     report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     (tmp_path / "usercustomize.py").write_text(report)
     (tmp_path / "sitecustomize.py").write_text(report)
     done = started("--help", path=tmp_path)
     assert done.returncode == 0
-    imported = {module.partition(".")[0] for module in done.stderr.split()} - sys.stdlib_module_names
-    customize = {"usercustomize", "sitecustomize"}
-    assert imported - customize <= {"__main__", "annotated_doc", "hobbes", "lab", "shellingham", "typer"}
+    imported = {module.partition(".")[0] for module in done.stderr.split()}
+    assert not imported & SLOW
     assert "run " in done.stdout
