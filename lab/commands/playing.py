@@ -146,7 +146,10 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
             help="what an agent answers in this turn in place of its player; may be repeated",
         ),
     ] = None,
-    times: Annotated[int | None, typer.Option(min=1, help="play this many forks, one after another")] = None,
+    times: Annotated[
+        int | None,
+        typer.Option(min=1, help="play this many forks; models answer anew in each, scripted policies alike"),
+    ] = None,
     name: Annotated[
         str | None, typer.Option(help="a name for the fork; with --times, NAME-1, NAME-2 and so on")
     ] = None,
