@@ -83,10 +83,13 @@ class Meter:
         self.spent.seconds = time.monotonic() - self._began
         for name in Caps.__dataclass_fields__:
             cap, spent = getattr(self._caps, name), getattr(self.spent, name)
-            if cap is not None and spent is None:
-                return f"--max-{name} {cap} cannot be enforced: the server reported no tokens for an answer"
-            if cap is not None and spent >= cap:
-                return f"--max-{name} {cap} is reached"
+            if cap is None:
+                continue
+            option = f"--max-{name} {cap:.15g}"
+            if spent is None:
+                return f"{option} cannot be enforced: the server reported no tokens for an answer"
+            if spent >= cap:
+                return f"{option} is reached"
         return ""
 
     def ended(self, reply: Reply) -> None:

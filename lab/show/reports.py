@@ -180,6 +180,7 @@ def html(store: Store, found: Report) -> str:
             live=False,
             link=None,
             looks={},
+            damage=store.damage_lines(),
         )
     )
 

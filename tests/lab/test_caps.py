@@ -62,7 +62,7 @@ def test_a_cap_on_calls_is_exact_and_a_higher_one_leads_to_the_same_end(opened: 
 
 def test_a_cap_on_time_stops_before_the_next_call(opened: Store) -> None:
     run = begin(opened, MINING, Caps(seconds=0.0))
-    assert "--max-seconds 0.0 is reached" in stopped(opened, run)
+    assert "--max-seconds 0 is reached" in stopped(opened, run)
     assert opened.result(run)["calls"] == 0
     run = recap(opened, opened.find(run.id), {"seconds": 1000.0})
     asyncio.run(go_on(opened, run, lambda _: None))
