@@ -71,6 +71,11 @@ def runs_of_cells(store: Store, experiment: str) -> dict[tuple[str, int], tuple[
     return {(arm, seed): (run, status) for arm, seed, run, status in rows}
 
 
+def run_names(store: Store) -> set[str]:
+    """Return the names of all runs."""
+    return {name for (name,) in store.db.conn.execute("select name from runs where name is not null")}
+
+
 def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
     """Yield the cells of an experiment whose runs have finished."""
     rows = store.db.conn.execute(

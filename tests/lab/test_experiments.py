@@ -204,6 +204,18 @@ WRONG = {
     "a missing key": ('world = "mining"', "", r"small.toml: world: is missing$"),
     "no seeds": ("seeds = 3", "seeds = 0", r"small.toml: seeds: write the number of seeds, at least 1"),
     "a seed twice": ("seeds = 3", "seeds = [1, 1]", r"small.toml: seeds: a seed is listed twice"),
+    "too many seeds": ("seeds = 3", "seeds = 3000000000", r"small.toml: seeds: 3000000000 are too many"),
+    "rounds twice": ("{ rows = 4,", "{ rounds = 5, rows = 4,", r"small.toml: rounds is set twice, by itself"),
+    "an empty text": (
+        "set = { immunity = 3 }",
+        'model = ""',
+        r"small.toml: \[arms.immune\] model: is empty; give it a value",
+    ),
+    "an arm that is no table": (
+        "[arms.immune]\nset = { immunity = 3 }",
+        "[arms]\nimmune = 3",
+        r"small.toml: \[arms.immune\]: write a table here",
+    ),
     "an unknown baseline": (
         'baseline = "open"',
         'baseline = "shut"',
@@ -252,6 +264,14 @@ def test_a_wrong_file_is_refused_in_one_line_before_the_first_call(
     assert "\n" not in str(refused.value)
     with open_store(home) as store:
         assert store.runs() == []
+
+
+def test_a_name_that_another_run_has_is_refused_before_the_first_call(opened: Store, file: Path) -> None:
+    played(opened, RunOptions("mining", agents=2, values={"rounds": 1}, name="small.immune.3"))
+    with pytest.raises(
+        UsageError, match=r"a run that is not of the experiment 'small' has the name 'small\."
+    ):
+        planned(opened, file)
 
 
 def test_a_prompt_that_prompts_check_refuses_is_refused(cli: Cli, tmp_path: Path, home: Path) -> None:
