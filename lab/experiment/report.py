@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from engine.worlds import world_named
@@ -23,8 +24,9 @@ from lab.experiment.statistics import (
 from lab.store.database import Store
 from lab.store.experiments import (
     PlayedCell,
+    damaged_file,
     experiment_file,
-    experiment_files,
+    experiment_names,
     played_cells,
     runs_of_cells,
 )
@@ -120,10 +122,11 @@ class Report:
 def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
     """Return the report of the cells of an experiment that have been played.
 
-    Raise MissingError if there is no such experiment, LabError if the libraries of statistics are missing.
+    Raise MissingError if there is no such experiment, DamagedError if its file is damaged, LabError if the
+    libraries of statistics are missing. Damaged values are noted and left out.
     """
     needed()
-    file = parse(experiment_file(store, experiment))
+    file = _file(store, experiment)
     measures = measures_of(file)
     names = arms_of(file)
     planned = [(name, seed) for seed in file.seeds for name in names]
@@ -169,10 +172,15 @@ def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | No
 
 
 def overview(store: Store) -> list[dict[str, Any]]:
-    """Return the experiments of a home, the newest first, each with how much of it has been played."""
+    """Return the experiments of a home, the newest first, each with how much of it has been played.
+
+    What is damaged is noted and left out.
+    """
     listed = []
-    for name, content in experiment_files(store).items():
-        file = parse(content)
+    for name in experiment_names(store):
+        file = store.if_readable(partial(_file, store, name), None)
+        if file is None:
+            continue
         arms = arms_of(file)
         runs = runs_of_cells(store, name)
         planned = [(arm, seed) for arm in arms for seed in file.seeds]
@@ -187,6 +195,16 @@ def overview(store: Store) -> list[dict[str, Any]]:
             }
         )
     return listed
+
+
+def _file(store: Store, name: str) -> ExperimentFile:
+    """Return the stored file of an experiment; raise MissingError or DamagedError if there is none."""
+    try:
+        file = parse(experiment_file(store, name))
+        world_named(file.world)
+    except ValueError as error:
+        raise damaged_file(name, str(error)) from error
+    return file
 
 
 def measures_of(file: ExperimentFile) -> tuple[str, ...]:

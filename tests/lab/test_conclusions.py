@@ -2,6 +2,7 @@
 
 import pytest
 
+from lab.errors import DamagedError
 from lab.experiment.report import conclusions, report
 from lab.show.reports import markdown
 from lab.store.database import Store
@@ -178,3 +179,24 @@ def test_halves_of_a_run_are_compared_as_pairs(opened: Store) -> None:
     assert one.difference.mean.mean == pytest.approx(1.35)
     assert one.difference.p == pytest.approx(2 / 2**6)
     assert two.difference.mean.n == 0
+
+
+@pytest.mark.parametrize("stored", ["{", "[]", "{}", None, '{"name": "made", "world": "moon"}'])
+def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: Store, cli: Cli) -> None:
+    made_up(opened, {"one": [0.0] * 7, "two": [1.0] * 7})
+    with opened.db.conn:
+        opened.db.conn.execute("update experiments set file = ?", [stored])
+    with pytest.raises(DamagedError, match=r"^experiment 'made': the column experiments.file is damaged: "):
+        report(opened, "made")
+    listed = cli("experiments")
+    assert listed.exit_code == 0
+    assert "the column experiments.file is damaged" in listed.stderr
+
+
+@pytest.mark.parametrize("value", ["abc", float("inf"), b"\xff"])
+def test_a_damaged_measure_is_left_out_and_named(value: object, opened: Store, cli: Cli) -> None:
+    made_up(opened, {"one": [0.0] * 7, "two": [1.0] * 7})
+    with opened.db.conn:
+        opened.db.conn.execute("update measures set value = ? where run = 'made.two.3'", [value])
+    assert told(cli, "report", "made")["differences"][0]["n"] == 6
+    assert "the column measures.value is damaged" in cli("report", "made").stderr
