@@ -39,6 +39,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
+    The exit code is 1 if a run is tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
@@ -47,7 +48,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from lab.experiment.estimate import estimate
     from lab.experiment.file import read_experiment_file
     from lab.experiment.plan import plan
-    from lab.experiment.playing import missing, play
+    from lab.experiment.playing import missing, play, tainted_cells
     from lab.show.terminal import ERR, OUT, print_json
     from lab.show.watching import watched_cells
 
@@ -69,11 +70,17 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True
             )
             sys.exit(130)
+        tainted = tainted_cells(store, made)
         if as_json:
-            print_json({"experiment": asked.name, "runs": len(made.cells), "played": len(cells)})
+            told = {"experiment": asked.name, "runs": len(made.cells), "played": len(cells)}
+            print_json({**told, "tainted": tainted})
         else:
             OUT.print(Text(f"{asked.name}: {len(made.cells)} runs, {len(cells)} of them played now"))
+            if tainted:
+                OUT.print(Text(f"{tainted} of the runs are tainted: too many of their calls failed"))
             OUT.print(Text(f"\nnext: {store.command('report', asked.name)}", style="dim"), soft_wrap=True)
+        if tainted:
+            sys.exit(1)
 
 
 def _cost(cost: "Estimate") -> list[tuple[str, str]]:

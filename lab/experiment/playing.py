@@ -7,7 +7,7 @@ from lab.errors import HaltedRunError
 from lab.experiment.plan import Cell, Plan
 from lab.play.playing import go_on, write
 from lab.store.database import Run, Store
-from lab.store.experiments import add_cell, keep_experiment, runs_of_cells
+from lab.store.experiments import add_cell, keep_experiment, played_cells, runs_of_cells
 from nodes.state import TurnState
 
 
@@ -29,6 +29,13 @@ def missing(store: Store, made: Plan) -> list[Cell]:
     runs = runs_of_cells(store, made.file.name)
     ended = {cell for cell, (_, status) in runs.items() if status == "finished"}
     return [cell for cell in made.cells if (cell.arm, cell.seed) not in ended]
+
+
+def tainted_cells(store: Store, made: Plan) -> int:
+    """Return how many of the cells that have been played are tainted."""
+    planned = {(cell.arm, cell.seed) for cell in made.cells}
+    found = played_cells(store, made.file.name)
+    return sum(cell.tainted for cell in found if (cell.arm, cell.seed) in planned)
 
 
 def play(store: Store, made: Plan, content: dict[str, Any], progress: Progress) -> None:

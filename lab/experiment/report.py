@@ -304,7 +304,17 @@ def conclusions(found: Report) -> Iterator[str]:
             f"{len(found.cells)} of {found.planned} runs have been played. "
             "These figures are not the last ones; do not stop early because of them."
         )
+    for name, figures in found.arms.items():
+        if figures.tainted:
+            rest = "The figures rest on them as well" if found.with_tainted else "They are left out"
+            tainted = f"{figures.tainted} of {figures.runs} runs are tainted"
+            yield f"{name}: {tainted}, because too many calls failed. {rest}."
     changed = [arm for arm in found.arms if arm not in {found.baseline, NULL}]
+    if not changed:
+        yield (
+            f"No arm is compared with {found.baseline} but the null arm. It shows how large a difference "
+            "means nothing."
+        )
     same = {arm: pairs for arm in changed if (pairs := _same(found, arm))}
     for arm, pairs in same.items():
         yield f"{arm}: the same as {found.baseline}. All {pairs} pairs have equal digests: no turn differs."

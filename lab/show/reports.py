@@ -61,12 +61,11 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
         columns=("measure", "difference"),
         rows=[(measure, short(size)) for measure, size in found.detectable.items()],
     )
-    yield Section(
-        "Pairs to look at",
-        ["These commands show where two runs of a pair begin to differ."],
-        ("arm", "measure", "pair", "command"),
-        list(_pairs(store, found)),
-    )
+    if pairs := list(_pairs(store, found)):
+        words = ["These commands show where two runs of a pair begin to differ."]
+        yield Section("Pairs to look at", words, ("arm", "measure", "pair", "command"), pairs)
+    else:
+        yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     yield Section("How it was computed", list(_rules(found)))
 
 

@@ -200,3 +200,18 @@ def test_a_damaged_measure_is_left_out_and_named(value: object, opened: Store, c
         opened.db.conn.execute("update measures set value = ? where run = 'made.two.3'", [value])
     assert told(cli, "report", "made")["differences"][0]["n"] == 6
     assert "the column measures.value is damaged" in cli("report", "made").stderr
+
+
+def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -> None:
+    made_up(opened, {"one": [1.0, 2.0] * 4, "null": [1.0, 2.0] * 4})
+    assert said(opened).startswith("No arm is compared with one but the null arm.")
+    assert "There is no pair whose runs differ in a measure." in markdown(opened, report(opened, "made"))
+
+
+def test_tainted_runs_stand_among_what_was_found(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 6, "two": [1.0, 2, 3, 4, 5, 6]}, tainted=("made.two.1", "made.two.2"))
+    assert said(opened).splitlines()[0] == (
+        "two: 2 of 6 runs are tainted, because too many calls failed. The figures rest on them as well."
+    )
+    without = "\n".join(conclusions(report(opened, "made", with_tainted=False)))
+    assert "calls failed. They are left out." in without

@@ -411,7 +411,7 @@ def test_an_experiment_that_is_interrupted_or_killed_goes_on(
     assert interrupted.wait() == INTERRUPTED
     assert 0 < len(answers(home)) < 108
     kill_at(process("experiment", str(file)), home, 60)
-    assert cli("experiment", str(file)).exit_code == 0
+    assert "9 runs, " in cli("experiment", str(file)).stdout
     assert len(answers(home)) == 108
     (told,) = json.loads(cli("experiments", "--json").stdout)
     assert (told["played"], told["runs"]) == (9, 9)
@@ -427,3 +427,13 @@ def test_a_run_that_halts_stops_the_experiment_which_says_how_to_go_on(
     assert str(halted).endswith("goes on; then play the experiment again")
     statuses = [run["status"] for run in opened.runs()]
     assert statuses == ["halted"] + ["finished"] * 7
+
+
+def test_tainted_runs_are_told_at_the_end_with_exit_code_1(cli: Cli, tmp_path: Path) -> None:
+    path = str(written(tmp_path, FILE.replace("noise=0.3*2", "noise=1.0*2")))
+    played_all = cli("experiment", path)
+    tainted = json.loads(cli("experiment", path, "--json").stdout)["tainted"]
+    arms = json.loads(cli("report", "small", "--json").stdout)["arms"].values()
+    assert tainted == sum(arm["tainted"] for arm in arms) > 0
+    assert played_all.exit_code == 1
+    assert f"{tainted} of the runs are tainted" in played_all.stdout
