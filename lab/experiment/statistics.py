@@ -63,7 +63,7 @@ def needed() -> None:
         import statsmodels  # noqa: F401, PLC0415
     except ImportError as error:
         raise LabError(
-            "statistics need scipy and statsmodels; install them: pip install 'hobbes[stats]'"
+            "statistics need scipy and statsmodels; install them in the checkout: pip install -e '.[stats]'"
         ) from error
 
 
