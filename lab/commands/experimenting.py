@@ -102,7 +102,8 @@ def _ask(cost: "Estimate") -> None:
 
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
     """Print what an experiment would cost, and the smallest difference that it could detect."""
-    from lab.experiment.report import detectable_from_runs
+    from lab.experiment.report import detectable_from_runs, measures_of
+    from lab.experiment.statistics import fewest_pairs
     from lab.show.terminal import OUT, plain, print_json, table
 
     seeds = len(made.file.seeds)
@@ -123,7 +124,9 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         return
     OUT.print(table(f"{made.file.name}: {len(made.cells)} runs", ("", ""), _cost(cost)))
     if effect is None:
-        OUT.print(plain(f"\nnothing can be concluded from {seeds} seeds; play 6 or more"))
+        fewest = fewest_pairs(len(measures_of(made.file)))
+        few = "one seed" if seeds == 1 else f"{seeds} seeds"
+        OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest} or more"))
         return
     OUT.print(
         plain(

@@ -14,6 +14,9 @@ from lab.files import read_toml
 NULL = "null"
 """The name of the null arm: the baseline, played a second time with answers of its own."""
 
+MOST_SEEDS = 100_000
+"""More seeds than this are a slip of the keyboard."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -26,6 +29,8 @@ def _name(given: object) -> object:
 
 def _seeds(given: object) -> tuple[int, ...]:
     """Return the seeds: as many as a number says, from 1 on, or those of a list."""
+    if type(given) is int and given > MOST_SEEDS:
+        raise ValueError(f"{given} are too many seeds; write at most {MOST_SEEDS}")
     if type(given) is int and given > 0:
         return tuple(range(1, given + 1))
     if isinstance(given, list) and given and all(type(s) is int and abs(s) <= LARGEST_SEED for s in given):
@@ -35,7 +40,15 @@ def _seeds(given: object) -> tuple[int, ...]:
     raise ValueError("write the number of seeds, at least 1, or a list of whole numbers")
 
 
+def _text(given: object) -> object:
+    """Refuse an empty text."""
+    if given == "":
+        raise ValueError("is empty; give it a value, or leave it out")
+    return given
+
+
 Name = Annotated[str, BeforeValidator(_name)]
+Text = Annotated[str, BeforeValidator(_text)]
 
 
 class _Table(BaseModel):
@@ -45,9 +58,9 @@ class _Table(BaseModel):
 class Options(_Table):
     """What an arm may have different from the others."""
 
-    model: str | None = None
-    prompts: str | None = None
-    lang: str | None = None
+    model: Text | None = None
+    prompts: Text | None = None
+    lang: Text | None = None
     agents: int | None = Field(None, ge=1)
     settings: dict[str, JsonValue] = Field(default={}, alias="set")
 
@@ -102,6 +115,8 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
         raise ValueError(
             f"[compare] baseline: there is no arm {file.baseline!r}; arms: {', '.join(file.arms)}"
         )
+    if file.rounds is not None and "rounds" in file.settings:
+        raise ValueError("rounds is set twice, by itself and in [set]; set it once")
     if len(file.arms) == 1 and not file.compare.null:
         raise ValueError("[arms]: there is one arm and no null arm, so nothing can be compared")
     if file.compare.measures is not None and not file.compare.measures:
@@ -123,5 +138,7 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
     elif kind == "missing":
         message = "is missing"
+    elif kind in {"dict_type", "model_type"}:
+        message = "write a table here"
     at = " ".join(part for part in (where, key) if part)
     return f"{at}: {message}" if at else message

@@ -9,7 +9,7 @@ from lab.errors import UsageError
 from lab.experiment.file import NULL, ExperimentFile, Options
 from lab.play.playing import Beginning, RunOptions, checked, observer_asked
 from lab.store.database import Run, Store
-from lab.store.experiments import runs_of_cells, world_of_experiment
+from lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from nodes.journal import PlayerKind
 from nodes.players import with_luck
 from nodes.prompting import check_prompts
@@ -43,7 +43,7 @@ def plan(store: Store, path: Path, file: ExperimentFile, models_file: Path | Non
     """Return the plan of an experiment, whose file was read from a path.
 
     Raise UsageError, in one line, for whatever is wrong with an arm, a measure or a prompt, or if cells that
-    were played before do not fit the file.
+    were played before do not fit the file, or if another run has the name of a cell.
     """
     try:
         made = _plan(store, file, models_file)
@@ -130,7 +130,13 @@ def _check_played(store: Store, made: Plan) -> None:
             f"the experiment {name!r} in {store.home} is one of {world}; give this one another name"
         )
     runs = runs_of_cells(store, name)
+    taken = run_names(store)
     for cell in made.cells:
+        if (cell.arm, cell.seed) not in runs and cell.name in taken:
+            raise UsageError(
+                f"a run that is not of the experiment {name!r} has the name {cell.name!r}; "
+                "give the experiment another name"
+            )
         if (cell.arm, cell.seed) in runs:
             found = store.find(runs[cell.arm, cell.seed][0])
             if different := list(_differences(cell.new, found)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from engine.worlds import world_named
@@ -17,13 +18,15 @@ from lab.experiment.statistics import (
     mean_of,
     needed,
     pairs_needed,
+    rounded,
     spread_of,
 )
 from lab.store.database import Store
 from lab.store.experiments import (
     PlayedCell,
+    damaged_file,
     experiment_file,
-    experiment_files,
+    experiment_names,
     played_cells,
     runs_of_cells,
 )
@@ -119,10 +122,11 @@ class Report:
 def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
     """Return the report of the cells of an experiment that have been played.
 
-    Raise MissingError if there is no such experiment, LabError if the libraries of statistics are missing.
+    Raise MissingError if there is no such experiment, DamagedError if its file is damaged, LabError if the
+    libraries of statistics are missing. Damaged values are noted and left out.
     """
     needed()
-    file = parse(experiment_file(store, experiment))
+    file = _file(store, experiment)
     measures = measures_of(file)
     names = arms_of(file)
     planned = [(name, seed) for seed in file.seeds for name in names]
@@ -161,16 +165,22 @@ def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | No
     Raise LabError if the libraries of statistics are missing.
     """
     needed()
-    seeds = len(file.seeds)
+    seeds, measures = len(file.seeds), measures_of(file)
     found = {(cell.arm, cell.seed): cell for cell in played_cells(store, file.name)}
-    return detectable_effect(seeds), {m: _detectable(found, file, m, seeds) for m in measures_of(file)}
+    effect = detectable_effect(seeds, len(measures))
+    return effect, {m: _detectable(found, file, m, seeds) for m in measures}
 
 
 def overview(store: Store) -> list[dict[str, Any]]:
-    """Return the experiments of a home, the newest first, each with how much of it has been played."""
+    """Return the experiments of a home, the newest first, each with how much of it has been played.
+
+    What is damaged is noted and left out.
+    """
     listed = []
-    for name, content in experiment_files(store).items():
-        file = parse(content)
+    for name in experiment_names(store):
+        file = store.if_readable(partial(_file, store, name), None)
+        if file is None:
+            continue
         arms = arms_of(file)
         runs = runs_of_cells(store, name)
         planned = [(arm, seed) for arm in arms for seed in file.seeds]
@@ -185,6 +195,16 @@ def overview(store: Store) -> list[dict[str, Any]]:
             }
         )
     return listed
+
+
+def _file(store: Store, name: str) -> ExperimentFile:
+    """Return the stored file of an experiment; raise MissingError or DamagedError if there is none."""
+    try:
+        file = parse(experiment_file(store, name))
+        world_named(file.world)
+    except ValueError as error:
+        raise damaged_file(name, str(error)) from error
+    return file
 
 
 def measures_of(file: ExperimentFile) -> tuple[str, ...]:
@@ -231,7 +251,7 @@ def _value(cell: PlayedCell | None, scope: str, measure: str) -> float | None:
 def _against_baseline(used: Cells, file: ExperimentFile, name: str, measure: str) -> BySeed:
     """Return the arm minus the baseline, for each seed where both have a value."""
     return {
-        seed: one - other
+        seed: rounded(one - other)
         for seed in file.seeds
         if (one := _value(used.get((name, seed)), "run", measure)) is not None
         and (other := _value(used.get((file.baseline, seed)), "run", measure)) is not None
@@ -241,7 +261,7 @@ def _against_baseline(used: Cells, file: ExperimentFile, name: str, measure: str
 def _half_against_half(used: Cells, file: ExperimentFile, name: str, measure: str) -> BySeed:
     """Return the second half minus the first, for each run that has a value in both."""
     return {
-        seed: second - first
+        seed: rounded(second - first)
         for seed in file.seeds
         if (second := _value(used.get((name, seed)), "second-half", measure)) is not None
         and (first := _value(used.get((name, seed)), "first-half", measure)) is not None
@@ -263,13 +283,14 @@ def _detectable(used: Cells, file: ExperimentFile, measure: str, seeds: int | No
     deviation of the pairs' differences: that of the arm where it is largest, or of the null arm where no
     other arm differs from the baseline.
     """
+    tests = len(measures_of(file))
     for arms in ([name for name in file.arms if name != file.baseline], [NULL]):
         pairs = [list(_against_baseline(used, file, name, measure).values()) for name in arms]
         sizes = [
             effect * spread
             for differences in pairs
             if (spread := spread_of(differences))
-            and (effect := detectable_effect(seeds or len(differences))) is not None
+            and (effect := detectable_effect(seeds or len(differences), tests)) is not None
         ]
         if sizes:
             return max(sizes)
@@ -308,19 +329,22 @@ def _same(found: Report, arm: str) -> int:
 def _conclusion(found: Report, one: Compared) -> str:
     """Return what can be concluded about one difference."""
     difference, n = one.difference, one.difference.mean.n
-    fewest = fewest_pairs(1)
-    if difference.mean.mean is None or difference.p is None or one.p_holm is None:
-        return "there are no pairs to compare." if not n else "there is only one pair to compare."
+    tests = len(found.measures)
+    fewest = fewest_pairs(tests)
+    if not n or difference.mean.mean is None:
+        return "nothing can be concluded, because in no pair do both runs have a value that counts."
     if difference.spread == 0 and difference.mean.mean == 0:
         return f"no difference at all: {found.baseline} and {one.arm} have the same value in all {n} pairs."
-    if n < fewest:
-        return f"nothing can be concluded from {n} pairs. The test needs {fewest} or more."
-    if one.p_holm < ALPHA:
+    if one.p_holm is not None and one.p_holm < ALPHA:
         word = "higher" if difference.mean.mean > 0 else "lower"
         return (
             f"{word} than {found.baseline} by {short(abs(difference.mean.mean))} "
             f"({_interval(difference.mean)}), p {short(one.p_holm)}.{_beside_null(found, one)}"
         )
+    if n < fewest:
+        pairs = "one pair" if n == 1 else f"{n} pairs"
+        test = "The test needs" if tests == 1 else f"With {tests} measures the test needs"
+        return f"nothing can be concluded from {pairs}. {test} {fewest} or more."
     return f"no difference can be concluded (p {short(one.p_holm)}). {_what_would_do(found, one)}"
 
 
@@ -340,7 +364,7 @@ def _what_would_do(found: Report, one: Compared) -> str:
     n, mean = one.difference.mean.n, one.difference.mean.mean
     least = found.detectable[one.measure]
     can = f"{n} seeds find a difference of {short(least)} in 80% of experiments. " if least else ""
-    seen = pairs_needed(one.difference.effect or 0.0)
+    seen = pairs_needed(one.difference.effect or 0.0, len(found.measures))
     if seen is None:
         return f"{can}The difference that was seen is so small that no number of seeds would do."
     if seen <= n:

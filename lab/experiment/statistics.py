@@ -31,6 +31,9 @@ FEWEST = 3
 MANY = 100_000
 """Numbers of seeds above this are not told: nobody plays so many."""
 
+PLACES = 12
+"""Decimal places of means and differences. What is smaller is a rounding error of the arithmetic."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mean:
@@ -56,6 +59,11 @@ class Difference:
     spread: float | None
 
 
+def rounded(value: float) -> float:
+    """Return a value without the rounding errors of the arithmetic that led to it; 0 has no sign."""
+    return round(value, PLACES) + 0.0
+
+
 def needed() -> None:
     """Raise LabError if the libraries of statistics are not installed."""
     try:
@@ -77,7 +85,7 @@ def mean_of(values: Sequence[float]) -> Mean:
     n = len(values)
     if not n:
         return Mean(0, None, None, None)
-    mean = math.fsum(values) / n
+    mean = rounded(math.fsum(values) / n)
     if n < FEWEST:
         return Mean(n, mean, None, None)
     if min(values) == max(values):
@@ -98,7 +106,7 @@ def mean_of(values: Sequence[float]) -> Mean:
             ).confidence_interval
         if math.isfinite(interval.low) and math.isfinite(interval.high):
             break
-    return Mean(n, mean, float(interval.low), float(interval.high))
+    return Mean(n, mean, rounded(float(interval.low)), rounded(float(interval.high)))
 
 
 def difference_of(differences: Sequence[float]) -> Difference:
@@ -139,23 +147,29 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else float(next(corrected)) for p in ps]
 
 
-def detectable_effect(n: int) -> float | None:
-    """Return the smallest effect that a paired test of n pairs finds with a probability of POWER."""
-    if n < fewest_pairs(1):
+def detectable_effect(n: int, tests: int = 1) -> float | None:
+    """Return the smallest effect that a paired test of n pairs finds with a probability of POWER.
+
+    None if so few pairs cannot find any when the p of so many tests are corrected.
+    """
+    if n < fewest_pairs(tests):
         return None
     from statsmodels.stats.power import TTestPower  # noqa: PLC0415
 
     return float(TTestPower().solve_power(nobs=n, alpha=ALPHA, power=POWER))
 
 
-def pairs_needed(effect: float) -> int | None:
-    """Return how many pairs find an effect with a probability of POWER; None if it is more than MANY."""
+def pairs_needed(effect: float, tests: int = 1) -> int | None:
+    """Return how many pairs find an effect with a probability of POWER; None if it is more than MANY.
+
+    They are as many as can find any effect when the p of so many tests are corrected, or more.
+    """
     from statsmodels.stats.power import TTestPower  # noqa: PLC0415
 
     test = TTestPower()
     if effect == 0 or test.power(abs(effect), MANY, ALPHA) < POWER:
         return None
-    pairs = range(fewest_pairs(1), MANY + 1)
+    pairs = range(fewest_pairs(tests), MANY + 1)
     return pairs[bisect_left(pairs, POWER, key=lambda n: float(test.power(abs(effect), n, ALPHA)))]
 
 

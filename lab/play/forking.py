@@ -74,7 +74,8 @@ def _check_turn(store: Store, parent: Run, turn: int) -> None:
     """Raise UsageError for a turn at which a run cannot be forked."""
     last = parent.turns - (parent.status == "finished")
     if not 0 <= turn <= parent.turns:
-        raise UsageError(f"--turn {turn}: run {parent.id} can be forked at turns 0 to {last}")
+        turns = f"turns 0 to {last}" if last else "turn 0 only"
+        raise UsageError(f"--turn {turn}: run {parent.id} can be forked at {turns}")
     changed = parent.earlier[-1].until if parent.earlier else 0
     if turn < changed:
         where = f"`{store.command('fork', parent.parent, '--turn', turn)}` forks its parent"
@@ -110,6 +111,8 @@ def _beginning(
     last = logged(store, parent, turn - 1).record
     state = world.load(setting, last.state)
     if world.over(state):
+        if turn < parent.turns:
+            raise UsageError(f"--turn {turn}: with these settings the game is over by then")
         raise UsageError(
             f"--turn {turn}: the game is over by then; run {parent.id} ended after turn {turn - 1}"
         )

@@ -103,7 +103,7 @@ def _pairs(store: Store, found: Report) -> Iterator[tuple[str, ...]]:
     runs = {(cell.arm, cell.seed): cell.run for cell in found.cells}
     for one in found.differences:
         for words, seed in (("nearest the mean", one.nearest()), ("farthest from it", one.farthest())):
-            if seed is not None and one.difference.spread:
+            if seed is not None and any(one.pairs.values()):
                 command = store.command("compare", runs[found.baseline, seed], runs[one.arm, seed])
                 yield one.arm, one.measure, f"{words}: seed {seed}", command
 

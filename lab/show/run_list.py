@@ -26,17 +26,21 @@ def show(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def _tree(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield each run with its depth in the tree of forks; a fork whose parent is gone is a root."""
+    """Yield each run with its depth in the tree of forks; a fork whose parent is gone is a root.
+
+    Runs that are damaged so that each is a fork of the other come last, as roots.
+    """
     there = {run["id"] for run in runs} - {None}  # a damaged id
     forks: dict[str | None, list[Mapping[str, Any]]] = {}
     for run in runs:
         forks.setdefault(run["parent"] if run["parent"] in there else None, []).append(run)
-    left = [(run, 0) for run in reversed(forks.get(None, []))]
+    left = [(run, 0) for run in reversed(forks.pop(None, []))]
     while left:
         run, depth = left.pop()
         yield run, depth
         if run["id"] in there:
-            left += [(fork, depth + 1) for fork in reversed(forks.get(run["id"], []))]
+            left += [(fork, depth + 1) for fork in reversed(forks.pop(run["id"], []))]
+    yield from ((run, 0) for circle in forks.values() for run in circle)
 
 
 def _row(run: Mapping[str, Any], depth: int) -> list[Any]:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from lab.errors import MissingError
+from pydantic import TypeAdapter, ValidationError
+
+from engine.world import in_one_line
+from lab.errors import DamagedError, MissingError
 from lab.store.database import Store
 
 
@@ -17,7 +20,7 @@ class PlayedCell:
     arm: str
     seed: int
     run: str
-    """The name of the run."""
+    """The name of the run, or its id if it has lost its name."""
     digest: str
     tainted: bool
     measures: Mapping[str, Mapping[str, float | None]]
@@ -34,19 +37,34 @@ def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]
         )
 
 
-def experiment_files(store: Store) -> dict[str, dict[str, Any]]:
-    """Return the files of all experiments by name, the newest first."""
-    rows = store.db.table("experiments").rows_where(order_by="started desc, rowid desc")
-    return {row["name"]: json.loads(row["file"]) for row in rows}
+def experiment_names(store: Store) -> list[str]:
+    """Return the names of all experiments, the newest first."""
+    rows = store.db.conn.execute("select name from experiments order by started desc, rowid desc")
+    return [name for (name,) in rows]
 
 
 def experiment_file(store: Store, name: str) -> dict[str, Any]:
-    """Return the file of an experiment; raise MissingError, with all names, if there is none."""
-    files = experiment_files(store)
-    if name not in files:
-        known = f"there are: {', '.join(files)}" if files else "`hobbes experiment FILE.toml` plays one"
+    """Return the file of an experiment.
+
+    Raise MissingError, with all names, if there is none, DamagedError if what is stored is not a file.
+    """
+    row = store.db.conn.execute("select file from experiments where name = ?", [name]).fetchone()
+    if row is None:
+        names = experiment_names(store)
+        known = f"there are: {', '.join(names)}" if names else "`hobbes experiment FILE.toml` plays one"
         raise MissingError(f"there is no experiment {name!r} in {store.home}; {known}")
-    return files[name]
+    try:
+        return TypeAdapter(dict[str, Any]).validate_json(row[0], strict=True)
+    except ValidationError as error:
+        raise damaged_file(name, in_one_line(error, depth=3)) from error
+
+
+def damaged_file(name: str, problem: str) -> DamagedError:
+    """Return the error for the file of an experiment that cannot be used."""
+    return DamagedError(
+        f"experiment {name!r}: the column experiments.file is damaged: {problem}; "
+        "`hobbes experiment FILE.toml` stores it again"
+    )
 
 
 def world_of_experiment(store: Store, name: str) -> str | None:
@@ -71,22 +89,30 @@ def runs_of_cells(store: Store, experiment: str) -> dict[tuple[str, int], tuple[
     return {(arm, seed): (run, status) for arm, seed, run, status in rows}
 
 
+def run_names(store: Store) -> set[str]:
+    """Return the names of all runs."""
+    return {name for (name,) in store.db.conn.execute("select name from runs where name is not null")}
+
+
 def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
-    """Yield the cells of an experiment whose runs have finished."""
-    rows = store.db.conn.execute(
-        "select arm, cells.seed, name, digest, tainted, id from cells join runs on runs.id = cells.run"
+    """Yield the cells of an experiment whose runs have finished. What is damaged is noted and left out."""
+    runs = store.db.query(
+        "select arm, cells.seed, id, name, digest, tainted from cells join runs on runs.id = cells.run"
         " where experiment = ? and status = 'finished'",
         [experiment],
-    ).fetchall()
-    for arm, seed, name, digest, tainted, run in rows:
+    )
+    for run in list(runs):
+        row = store.stored_row("runs", run, store.leave_out)
         measures: dict[str, dict[str, float | None]] = {}
-        for scope, measure, value in store.db.conn.execute(
-            "select scope, name, value from measures where run = ?"
+        for values in store.db.query(
+            "select run, scope, name, value from measures where run = ?"
             " and scope in ('run', 'first-half', 'second-half')",
-            [run],
+            [run["id"]],
         ):
-            measures.setdefault(scope, {})[measure] = value
-        yield PlayedCell(arm, seed, name, digest, bool(tainted), measures)
+            measure = store.stored_row("measures", values, store.leave_out)
+            measures.setdefault(values["scope"], {})[measure["name"]] = measure["value"]
+        name = row["name"] or run["id"]
+        yield PlayedCell(run["arm"], run["seed"], name, row["digest"], bool(row["tainted"]), measures)
 
 
 def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float]]:

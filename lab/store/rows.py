@@ -5,6 +5,7 @@ read: its type, whether it may be null, and what its JSON must look like.
 """
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, TypeVar
 
@@ -218,6 +219,8 @@ class StoredRow:
         kind = self._kinds[column]
         if not isinstance(value, (int, float) if kind is float else kind):
             return f"it is {_shown(value)}, not {NAMES[kind]}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"it is {value}, not a finite number"
         words = WORDS.get((self._table, column))
         if words is not None and value not in words:
             return f"it is {_shown(value)}, none of {', '.join(sorted(words))}"

@@ -2,9 +2,11 @@
 
 import pytest
 
+from lab.errors import DamagedError
 from lab.experiment.report import conclusions, report
+from lab.show.reports import markdown
 from lab.store.database import Store
-from lab.store.experiments import add_cell, keep_experiment
+from lab.store.experiments import add_cell, experiment_file, keep_experiment
 from tests.conftest import Cli
 from tests.lab.test_reports import told
 
@@ -50,6 +52,57 @@ def test_a_clear_difference_is_said_with_its_direction(opened: Store) -> None:
 def test_too_few_seeds_conclude_nothing_and_the_report_says_how_many_would_do(opened: Store) -> None:
     made_up(opened, {"one": [1.0, 2.0, 3.0, 4.0, 5.0], "two": [11.0, 12.5, 13.0, 14.0, 15.0]})
     assert said(opened) == "two, output: nothing can be concluded from 5 pairs. The test needs 6 or more."
+
+
+def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
+    """Holm's correction of four p leaves none of 7 pairs below 0.05; the report must not announce any."""
+    made_up(opened, {"one": [0.0] * 7, "two": [10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 10.7]})
+    file = experiment_file(opened, "made")
+    file["compare"]["measures"] = ["output", "raid_rate", "turnover", "gold_gini"]
+    keep_experiment(opened, "made", "mining", file)
+    for measure in file["compare"]["measures"][1:]:
+        for arm in ("one", "two"):
+            for seed in range(1, 8):
+                row = {"run": f"made.{arm}.{seed}", "name": measure, "scope": "run", "value": 0.0}
+                opened.db.table("measures").insert(row)
+    found = report(opened, "made")
+    assert found.differences[0].p_holm == pytest.approx(4 * 2 / 2**7)
+    assert said(opened).splitlines()[0] == (
+        "two, output: nothing can be concluded from 7 pairs. With 4 measures the test needs 8 or more."
+    )
+    assert found.detectable["output"] is None
+
+
+def test_one_seed_concludes_nothing_and_names_its_pair(opened: Store) -> None:
+    made_up(opened, {"one": [1.0], "two": [2.0]})
+    assert said(opened) == "two, output: nothing can be concluded from one pair. The test needs 6 or more."
+    text = markdown(opened, report(opened, "made"))
+    assert "nearest the mean: seed 1 | hobbes compare made.one.1 made.two.1" in text
+
+
+def test_an_arm_without_any_value_is_said_to_conclude_nothing(opened: Store) -> None:
+    made_up(opened, {"one": [1.0] * 6, "two": [None] * 6})
+    assert said(opened) == (
+        "two, output: nothing can be concluded, because in no pair do both runs have a value that counts."
+    )
+
+
+def test_rounding_errors_are_no_differences(opened: Store) -> None:
+    """0.1 + 0.2 is not 0.3 in binary arithmetic, but no game was played differently because of it."""
+    made_up(opened, {"one": [0.3] * 8, "two": [0.1 + 0.2] * 8, "three": [0.4, 0.3 + 0.1 + 1e-16] * 4})
+    two, three = report(opened, "made").differences
+    assert (two.difference.mean.mean, two.difference.spread, two.difference.effect) == (0.0, 0.0, None)
+    assert (three.difference.spread, three.difference.effect) == (0.0, None)
+    assert "two, output: no difference at all" in said(opened)
+
+
+def test_an_interval_that_ends_at_0_ends_there_exactly(opened: Store) -> None:
+    differences: list[float | None] = [-0.1, 0.0, 0.0, -0.3, 0.2, 0.1, 0.1, 0.0]
+    made_up(opened, {"one": [0.7] * 8, "two": [0.7 + (v or 0) for v in differences]})
+    (one,) = report(opened, "made").differences
+    for value in (one.difference.mean.mean, one.difference.mean.low, one.difference.mean.high):
+        assert value is not None
+        assert value == 0.0 or abs(value) > 1e-6
 
 
 def test_where_nothing_can_be_concluded_the_report_says_how_many_seeds_would_do(opened: Store) -> None:
@@ -126,3 +179,24 @@ def test_halves_of_a_run_are_compared_as_pairs(opened: Store) -> None:
     assert one.difference.mean.mean == pytest.approx(1.35)
     assert one.difference.p == pytest.approx(2 / 2**6)
     assert two.difference.mean.n == 0
+
+
+@pytest.mark.parametrize("stored", ["{", "[]", "{}", None, '{"name": "made", "world": "moon"}'])
+def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: Store, cli: Cli) -> None:
+    made_up(opened, {"one": [0.0] * 7, "two": [1.0] * 7})
+    with opened.db.conn:
+        opened.db.conn.execute("update experiments set file = ?", [stored])
+    with pytest.raises(DamagedError, match=r"^experiment 'made': the column experiments.file is damaged: "):
+        report(opened, "made")
+    listed = cli("experiments")
+    assert listed.exit_code == 0
+    assert "the column experiments.file is damaged" in listed.stderr
+
+
+@pytest.mark.parametrize("value", ["abc", float("inf"), b"\xff"])
+def test_a_damaged_measure_is_left_out_and_named(value: object, opened: Store, cli: Cli) -> None:
+    made_up(opened, {"one": [0.0] * 7, "two": [1.0] * 7})
+    with opened.db.conn:
+        opened.db.conn.execute("update measures set value = ? where run = 'made.two.3'", [value])
+    assert told(cli, "report", "made")["differences"][0]["n"] == 6
+    assert "the column measures.value is damaged" in cli("report", "made").stderr

@@ -204,6 +204,18 @@ WRONG = {
     "a missing key": ('world = "mining"', "", r"small.toml: world: is missing$"),
     "no seeds": ("seeds = 3", "seeds = 0", r"small.toml: seeds: write the number of seeds, at least 1"),
     "a seed twice": ("seeds = 3", "seeds = [1, 1]", r"small.toml: seeds: a seed is listed twice"),
+    "too many seeds": ("seeds = 3", "seeds = 3000000000", r"small.toml: seeds: 3000000000 are too many"),
+    "rounds twice": ("{ rows = 4,", "{ rounds = 5, rows = 4,", r"small.toml: rounds is set twice, by itself"),
+    "an empty text": (
+        "set = { immunity = 3 }",
+        'model = ""',
+        r"small.toml: \[arms.immune\] model: is empty; give it a value",
+    ),
+    "an arm that is no table": (
+        "[arms.immune]\nset = { immunity = 3 }",
+        "[arms]\nimmune = 3",
+        r"small.toml: \[arms.immune\]: write a table here",
+    ),
     "an unknown baseline": (
         'baseline = "open"',
         'baseline = "shut"',
@@ -252,6 +264,14 @@ def test_a_wrong_file_is_refused_in_one_line_before_the_first_call(
     assert "\n" not in str(refused.value)
     with open_store(home) as store:
         assert store.runs() == []
+
+
+def test_a_name_that_another_run_has_is_refused_before_the_first_call(opened: Store, file: Path) -> None:
+    played(opened, RunOptions("mining", agents=2, values={"rounds": 1}, name="small.immune.3"))
+    with pytest.raises(
+        UsageError, match=r"a run that is not of the experiment 'small' has the name 'small\."
+    ):
+        planned(opened, file)
 
 
 def test_a_prompt_that_prompts_check_refuses_is_refused(cli: Cli, tmp_path: Path, home: Path) -> None:
@@ -324,13 +344,13 @@ def test_an_experiment_that_costs_an_unknown_sum_asks_first(cli: Cli, tmp_path: 
 
 
 def test_the_smallest_difference_follows_from_the_runs_that_were_played(cli: Cli, tmp_path: Path) -> None:
-    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 6"))
+    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 8"))
     cli("experiment", str(path))
     told = json.loads(cli("experiment", str(path), "--dry-run", "--json").stdout)
     reported = json.loads(cli("report", "small", "--json").stdout)
-    assert told["detectable_effect"] == pytest.approx(1.435, abs=0.001)
+    assert told["detectable_effect"] == pytest.approx(1.156, abs=0.001)
     assert told["detectable"] == reported["detectable"]
-    assert (told["runs"], told["played"], told["usd"]) == (0, 18, 0)
+    assert (told["runs"], told["played"], told["usd"]) == (0, 24, 0)
 
 
 # Stops.

@@ -401,7 +401,8 @@ def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli,
 
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--turn", "9"), "can be forked at turns 0 to 3"),
-    (("--turn", "4"), "the game is over by then"),
+    (("--turn", "4"), "the game is over by then; run "),
+    (("--turn", "2", "--set", "rounds=2"), "with these settings the game is over by then"),
     (("--turn", "2", "--set", "rows=9"), "changes how the game begins"),
     (("--turn", "2", "--set", "nonsense=9"), "mining has no setting named nonsense"),
     (("--turn", "2", "--set", "immunity=-9"), "immunity"),

@@ -31,3 +31,11 @@ def test_in_a_narrow_terminal_a_run_has_two_rows(opened: Store, cli: Cli) -> Non
     assert rows[60] == [f"{run.id} baseline", "  unfinished  mining  0 turns  01234567"]
     assert rows[30][-1] == "  unfinished  mining  0 turns", "what does not fit is left out"
     assert rows[120][1].split() == [run.id, "baseline", "mining", "unfinished", "0", "01234567"]
+
+
+def test_runs_that_are_each_forked_from_the_other_are_listed(opened: Store, cli: Cli) -> None:
+    one, other = (begin(opened, RunOptions("mining", 2, name=name)) for name in ("one", "other"))
+    for run, parent in ((one, other), (other, one)):
+        opened.update(run.id, parent=parent.id)
+    text = cli("runs").stdout
+    assert text.count(one.id) == text.count(other.id) == 1
