@@ -49,9 +49,15 @@ def main() -> None:
         _prepare_streams()
         _check_arguments()
         try:
-            app(prog_name="hobbes")  # also for `python -m hobbes`
+            sys.exit(app(prog_name="hobbes", standalone_mode=False))  # also for `python -m hobbes`
         finally:
             sys.stdout.flush()
+    except typer.TyperException as error:
+        _complain_of_arguments(error)
+        sys.exit(2)
+    except typer.Abort:  # Ctrl-C or Ctrl-D at a question
+        typer.echo("Aborted!", err=True)
+        sys.exit(1)
     except UsageError as error:
         _complain(error)
         sys.exit(2)
@@ -96,6 +102,17 @@ def _complain(error: LabError) -> None:
     from lab.show.terminal import ERR, plain  # noqa: PLC0415
 
     ERR.print(Text("hobbes: ", style="bold").append_text(plain(str(error))), soft_wrap=True)
+
+
+def _complain_of_arguments(error: typer.TyperException) -> None:
+    """Print what typer says of the arguments as one line, or the help if there were none."""
+    message = error.format_message().replace("Value error, ", "")
+    if "\n" in message:
+        typer.echo(message, err=True)
+        return
+    context = getattr(error, "ctx", None)
+    stop = "" if message.endswith((".", "?")) else "."
+    _complain(UsageError(f"{message}{stop} See `{context.command_path if context else 'hobbes'} --help`"))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ CODEC = Codec(Intent)
 IDLE = Intent()
 """The intent of an agent without an answer, and the default action after a failed call.
 
-Source: docs/rules/mining.md#no-answer, docs/rules/mining.md#settings-of-every-world.
+Source: docs/rules/mining.md#failed-calls, docs/rules/mining.md#settings-of-every-world.
 """
 
 

@@ -197,7 +197,7 @@ def prompts_diff(
     if as_json:
         print_json(diffs)
     else:
-        OUT.print(plain("".join(diffs.values())), soft_wrap=True)
+        OUT.print(plain("".join(diffs.values()) or "no differences"), soft_wrap=True)
 
 
 @app.command("check", context_settings=ENV, cls=NamesWorlds)

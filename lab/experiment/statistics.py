@@ -71,16 +71,16 @@ def needed() -> None:
         import statsmodels  # noqa: F401, PLC0415
     except ImportError as error:
         raise LabError(
-            "statistics need scipy and statsmodels; install them: pip install 'hobbes[stats]'"
+            "statistics need scipy and statsmodels; install them in the checkout: pip install -e '.[stats]'"
         ) from error
 
 
 def mean_of(values: Sequence[float]) -> Mean:
     """Return the mean of values with its 95% bootstrap interval.
 
-    The interval is BCa, or of percentiles where BCa is undefined. A bootstrap of few values is too narrow, so
-    its level is raised as the t distribution is wider than the normal one (Hesterberg, What teachers should
-    know about the bootstrap, 2015).
+    The interval is BCa, or of percentiles where BCa is undefined. A bootstrap
+    interval of few values is too narrow, so its level is raised by as much as the t distribution is wider
+    than the normal one (Hesterberg, What teachers should know about the bootstrap, 2015).
     """
     n = len(values)
     if not n:

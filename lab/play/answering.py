@@ -32,7 +32,7 @@ OWN_OPTIONS = frozenset({"answer", "help", "home", "json"})
 def waiting(run: Run) -> list[dict[str, Any]]:
     """Return the requests of a waiting run. Raise UsageError if the run is not waiting."""
     if run.question is None:
-        raise UsageError(f"run {run.id} waits for no answer, it is {run.status}")
+        raise UsageError(f"run {run.id} is not waiting for an answer; it is {run.status}")
     requests: list[dict[str, Any]] = json.loads(run.question["asked"])["requests"]
     return requests
 
@@ -41,7 +41,7 @@ def asked_form(run: Run) -> Form:
     """Return the form of an answer to what a waiting run asks."""
     requests = waiting(run)
     if run.world.observer is None:
-        raise UsageError(f"run {run.id} waits for no answer: {run.world.name} has no observer")
+        raise UsageError(f"run {run.id} is not waiting for an answer: {run.world.name} has no observer")
     return forms.form_of(run.world.observer.ruling(requests))
 
 

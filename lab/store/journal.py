@@ -4,15 +4,19 @@ import asyncio
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from engine.answer import DECISIONS, ParsedAnswer
-from engine.record import canonical, sha256
+from engine.record import canonical
 from engine.turn import Row, Table, TurnRecord
 from lab.store.database import Run, Store, update_run
 from lab.store.seals import CALL_COLUMNS, seal_of
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
+
+FEW = 8
+"""How many texts are remembered as stored."""
 
 
 class RunJournal:
@@ -26,7 +30,8 @@ class RunJournal:
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
-        self._kept: set[str] = set()
+        # The system text comes with every call of a model.
+        self._text = lru_cache(maxsize=FEW)(store.text_hash)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the last call to this question with this prompt, or None if it must be asked again."""
@@ -58,9 +63,13 @@ class RunJournal:
         """Store the calls that have arrived, in one transaction, unless another of them has done so."""
         if not self._arrived:
             return
-        with self._store.db.conn as connection:
-            for call in self._arrived:
-                self._insert(connection, call)
+        try:
+            with self._store.db.conn as connection:
+                for call in self._arrived:
+                    self._insert(connection, call)
+        except Exception:
+            self._text.cache_clear()  # what was stored in the transaction is gone
+            raise
         self._arrived = []
 
     def keep_answer(self, call: Call) -> None:
@@ -102,14 +111,6 @@ class RunJournal:
         _insert(connection, "calls", (*CALL_COLUMNS, "seal"), [values])
         self._attempts[address.turn, address.agent] = address.attempt
 
-    def _text(self, text: str) -> str:
-        """Store a text once and return its hash; the system text comes with every call."""
-        name = sha256(text)
-        if name not in self._kept:
-            self._store.text_hash(text)
-            self._kept.add(name)
-        return name
-
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
         """Store a turn and all rows of its record in one transaction."""
         with self._store.db.conn as connection:
@@ -143,14 +144,16 @@ def rows_of(record: TurnRecord) -> Iterable[tuple[Table, list[Row]]]:
     for name, part in record.parts().items():
         value = getattr(record, name)
         for table in part.tables:
-            holds_json = [kind == "json" for kind in table.columns.values()]
-            yield (
-                table,
-                [
-                    tuple(canonical(v) if j else v for v, j in zip(row, holds_json, strict=True))
-                    for row in table.rows(value)
-                ],
-            )
+            as_json = [place for place, kind in enumerate(table.columns.values()) if kind == "json"]
+            yield table, [_with_text(row, as_json) for row in table.rows(value)]
+
+
+def _with_text(row: Row, as_json: Iterable[int]) -> Row:
+    """Return a row with the values at these places as JSON text."""
+    cells = list(row)
+    for place in as_json:
+        cells[place] = canonical(cells[place])
+    return tuple(cells)
 
 
 def _insert(

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
+from io import StringIO
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -20,7 +21,7 @@ from typer.main import get_command
 
 from engine.worlds import WORLDS
 from graphs.run import checkpoints
-from lab.cli import app
+from lab.cli import app, main
 from lab.errors import LabError, UsageError
 from lab.show.terminal import NARROWEST, console
 from lab.store.database import Store, open_store
@@ -431,6 +432,59 @@ def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint:
     error = refused(cli, "run", str(file))
     assert isinstance(error, UsageError)
     assert hint in str(error)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("run", "Missing argument 'world'. See `hobbes run --help`"),
+        ("fork last", "Missing option '--turn'. See `hobbes fork --help`"),
+        ("runn", "No such command 'runn'. Did you mean 'run', 'runs'? See `hobbes --help`"),
+        (
+            "report last --format x",
+            (
+                "Invalid value for '--format' (env var: 'HOBBES_FORMAT'): 'x' is not one of 'html', 'md'. "
+                "See `hobbes report --help`"
+            ),
+        ),
+    ],
+)
+def test_wrong_arguments_are_reported_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["hobbes", *line.split()])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert capsys.readouterr() == ("", f"hobbes: {said}\n")
+
+
+@pytest.mark.parametrize("line", ["", "prompts"])
+def test_a_command_group_alone_prints_its_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["hobbes", *line.split()])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    out, err = capsys.readouterr()
+    assert not out
+    assert "Commands:\n" in err
+
+
+def test_a_question_that_is_not_answered_ends_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cli: Cli, home: Path
+) -> None:
+    cli("run", "trust", "--model", "policy:beggar", "--agents", "1", "--observer", "human")
+    terminal = StringIO()  # at its end
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr(sys, "argv", ["hobbes", "answer", "last", "--home", str(home)])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    assert capsys.readouterr().err.endswith("Aborted!\n")
+
+
+def test_two_equal_variants_have_no_differences(cli: Cli) -> None:
+    assert cli("prompts", "diff", "mining", "guided", "guided").stdout == "no differences\n"
 
 
 def test_a_missing_turn_or_agent_is_reported(cli: Cli) -> None:

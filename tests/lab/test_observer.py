@@ -151,7 +151,7 @@ def test_wrong_answers_are_said_in_one_line(told: list[tuple[str, str]], wrong: 
 
 
 def test_a_run_that_asks_nothing_waits_for_no_answer(opened: Store) -> None:
-    with pytest.raises(UsageError, match="waits for no answer, it is finished"):
+    with pytest.raises(UsageError, match="is not waiting for an answer; it is finished"):
         waiting(played(opened, game("never")))
     with pytest.raises(UsageError, match="give never, always"):
         begin(opened, game("nobody"))

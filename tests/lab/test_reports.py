@@ -125,4 +125,7 @@ def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     error = cli("report", "small").exception
     assert isinstance(error, LabError)
-    assert str(error) == "statistics need scipy and statsmodels; install them: pip install 'hobbes[stats]'"
+    assert (
+        str(error)
+        == "statistics need scipy and statsmodels; install them in the checkout: pip install -e '.[stats]'"
+    )
