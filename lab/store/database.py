@@ -77,9 +77,12 @@ DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 def may_be_damage(error: Exception) -> bool:
-    """Return whether an error may come from damaged bytes, rather than from a full or read-only disk."""
+    """Return whether an error may come from damaged bytes, rather than from a full disk or a busy file.
+
+    A damaged header may make a file read-only for SQLite.
+    """
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code not in BROKEN - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+    return code not in BROKEN - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY}
 
 
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"

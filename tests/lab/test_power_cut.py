@@ -248,6 +248,16 @@ def check_damage(whole: Reference, folder: Path, times: int, luck: random.Random
         shutil.rmtree(home)
 
 
+def test_checkpoints_whose_header_makes_them_read_only_are_thrown_away(tmp_path: Path) -> None:
+    """Byte 18 of the header says how the file may be written. SQLite only reads a file with an unknown value."""
+    whole = reference(mining(3), tmp_path / "whole", every=2)
+    home = home_of(tmp_path / "damaged", whole.moments[3], None)
+    content = bytearray((whole.moments[-1] / "checkpoints.db").read_bytes())
+    content[18] = 9
+    (home / "checkpoints.db").write_bytes(content)
+    resumed(whole, home)
+
+
 def test_damaged_checkpoints_are_thrown_away(tmp_path: Path) -> None:
     whole = reference(mining(3), tmp_path / "whole", every=2)
     check_damage(whole, tmp_path, 20, random.Random(2))  # noqa: S311  no secret
