@@ -249,7 +249,7 @@ def check_damage(whole: Reference, folder: Path, times: int, luck: random.Random
 
 
 def test_checkpoints_whose_header_makes_them_read_only_are_thrown_away(tmp_path: Path) -> None:
-    """Byte 18 of the header says how the file may be written. SQLite only reads a file with an unknown value."""
+    """Byte 18 of a file says how it may be written. SQLite only reads a file with an unknown value there."""
     whole = reference(mining(3), tmp_path / "whole", every=2)
     home = home_of(tmp_path / "damaged", whole.moments[3], None)
     content = bytearray((whole.moments[-1] / "checkpoints.db").read_bytes())
