@@ -29,7 +29,7 @@ def checkpoint_sizes(home: Path) -> list[int]:
 
 
 def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
-    mining(opened, agents=10, values={"rounds": 502})
+    mining(opened, agents=4, values={"rounds": 502})
     sizes = checkpoint_sizes(home)
     assert len(sizes) == 502
     early, late = sum(sizes[48:53]) / 5, sum(sizes[497:502]) / 5
