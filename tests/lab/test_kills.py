@@ -60,7 +60,7 @@ def moments(seed: int) -> list[int]:
 def played_with_kills(
     home: Path, start: Start, hobbes: Hobbes, seed: int, env: dict[str, str], *options: str
 ) -> Any:
-    """Play a run, killed five times, to its end."""
+    """Play a run, killed three times, to its end."""
     command: tuple[str, ...] = (*RUN, *options)
     for moment in moments(seed):
         kill_at(start(*command, env=env), home, moment)
