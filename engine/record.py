@@ -135,8 +135,6 @@ class Draw:
         return cls(**{**data, "participants": tuple(data["participants"])})
 
 
-_as_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-
 MOST_ALIKE = 100
 """How many drops of one answer with the same code are written down; one more drop counts the rest."""
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
 from engine.world import AnyWorld
 from nodes.agent_reason import Asking, agent_reason
@@ -31,8 +30,6 @@ Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
 
 OpenPlayers: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
 """Opens the players of a run for the length of one node."""
-
-Ring: TypeAlias = "CompiledStateGraph[TurnState, Any, TurnState, TurnState]"
 
 LAST = "log"
 """The name of the node that closes a turn."""

@@ -120,11 +120,11 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     """
     from lab.play.playing import recap
 
-    caps = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
+    caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     with opened(home, writes=True) as store:
         found = store.find(run)
         found.check_versions()
-        found = recap(store, found, {k: v for k, v in caps.items() if v is not None})
+        found = recap(store, found, caps)
         _exit(tainted=_play(store, found, as_json=as_json))
 
 
@@ -173,13 +173,13 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from lab.play.forking import fork as forked
     from lab.show.terminal import ERR, print_json
 
-    caps: dict[str, Any] = {"calls": max_calls, "tokens": max_tokens, "usd": max_usd, "seconds": max_seconds}
+    caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     options = ForkOptions(
         turn, model, prompts, lang, settings_asked(settings), _answers_asked(answers or ()), name
     )
     with opened(home, writes=True) as store:
         found = store.find(run)
-        limits = replace(found.caps, **{k: v for k, v in caps.items() if v is not None})
+        limits = replace(found.caps, **caps)
         names = [name] if times is None or not name else [f"{name}-{n}" for n in range(1, times + 1)]
         with store.db.atomic():  # all or, if a name is taken, none
             forks = [
@@ -196,6 +196,11 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
             if as_json and results is not None:
                 print_json(results)
         _exit(tainted=any(tainted))
+
+
+def _caps_given(**caps: float | None) -> dict[str, Any]:
+    """Return the caps that are given, which replace a run's own."""
+    return {name: cap for name, cap in caps.items() if cap is not None}
 
 
 def _answers_asked(answers: Iterable[str]) -> dict[str, str]:

@@ -69,9 +69,9 @@ class Compare(_Table):
     """What is compared: each arm with the baseline, by these measures."""
 
     baseline: str | None = None
-    """The first arm if there is none."""
+    """The first arm if none is named."""
     measures: list[str] | None = None
-    """The headline measures of the world if there are none."""
+    """The headline measures of the world if none are named."""
     null: bool = True
     """Whether the null arm is played."""
 

@@ -97,7 +97,7 @@ def _options(file: ExperimentFile, arm: Options) -> RunOptions:
 
 
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
-    """Raise ValueError for a measure that the world has not."""
+    """Raise ValueError for a measure that the world does not have."""
     world = arms[0].world
     agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
     for measure in file.compare.measures or ():

@@ -78,9 +78,9 @@ def needed() -> None:
 def mean_of(values: Sequence[float]) -> Mean:
     """Return the mean of values with its 95% bootstrap interval.
 
-    The interval is BCa, or of percentiles where BCa is undefined. A bootstrap
-    interval of few values is too narrow, so its level is raised by as much as the t distribution is wider
-    than the normal one (Hesterberg, What teachers should know about the bootstrap, 2015).
+    The interval is BCa, or of percentiles where BCa is undefined. A bootstrap interval of few values is too
+    narrow, so its level is raised by as much as the t distribution is wider than the normal one (Hesterberg,
+    What teachers should know about the bootstrap, 2015).
     """
     n = len(values)
     if not n:
