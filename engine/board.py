@@ -46,8 +46,8 @@ class Badge:
 class Place:
     """A square or a disc. `x` and `y` are the middle of its room, in units of the board from its top left.
 
-    `owner` is an agent of the run, and `was` the one that owned the place before this turn, if that was
-    another. `text` stands inside the place; below a disc stand `label` and `note`. `size` says how much of its
+    `owner` is an agent of the run, and `was` the one that owned the place before this turn, if another
+    did. `text` stands inside the place; below a disc stand `label` and `note`. `size` says how much of its
     room a disc fills, in percent. A place that is `bare` has no outline unless it has an owner.
     """
 

@@ -207,7 +207,7 @@ def _army_of(state: State, agent: str, room: Room, note: str = "") -> Place:
     return Place(
         _army(agent),
         *room,
-        words=f"{agent}: {land} territories, {mils} mils, {state.welfare[agent]} welfare",
+        words=f"{agent}: land {land}, mils {mils}, welfare {state.welfare[agent]}",
         owner=agent,
         shape="disc",
         size=SMALLEST + int((100 - SMALLEST) * sqrt(mils / most)),

@@ -102,7 +102,7 @@ def _places(played: Played[State, Intent], units: list[Unit], ring: Spread) -> I
             words=", ".join(words),
             owner=unit.team,
             shape="disc",
-            size=SMALLEST + int((100 - SMALLEST) * sqrt(unit.sats / goal)),
+            size=SMALLEST + int((100 - SMALLEST) * sqrt(max(unit.sats, 0) / goal)),
             text=str(unit.sats),
             label=unit.id,
             note=note,

@@ -30,6 +30,7 @@ from lab.show.strokes import (
     path,
     rectangle,
     shield,
+    short,
     sign,
     word,
 )
@@ -322,7 +323,7 @@ class _Drawing:
         end = top + 12 + ROW * len(bars)
         if goal is not None:
             x = BARS + LONGEST_BAR * goal / most
-            parts += [word(f"goal {goal}", (x, top + 8), "e q"), path("n", (x, top + LINE), "V#", end)]
+            parts += [word(f"goal {short(goal)}", (x, top + 8), "e q"), path("n", (x, top + LINE), "V#", end)]
         parts += [self._bar(bar, top + 12 + ROW * k, most) for k, bar in enumerate(bars)]
         if rest := len(self.board.bars) - len(bars):
             parts.append(word(f"and {rest} more", (MARGIN, end + 10), "q"))
@@ -332,18 +333,18 @@ class _Drawing:
     def _bar(self, bar: Bar, top: float, most: int) -> str:
         """Return one row of figures."""
         base, long = top + 11, LONGEST_BAR * max(bar.amount, 0) / most
-        change = f"{bar.change:+}" if bar.change else ""
+        change = f"{'+' * (bar.change > 0)}{short(bar.change)}" if bar.change else ""
         cells = [
             rectangle(self._ink(bar.owner, 2), (MARGIN, top + 1), 13, 13),
             word(self._look(bar.owner).mark, (MARGIN + 6.5, base), "m d"),
             word(cut(bar.label, BARS - MARGIN - 19), (MARGIN + 17, base)),
             rectangle(f"{self._ink(bar.owner, DARKEST)} b", (BARS, top + 3), long, 9),
-            word(f"{bar.amount}", (AMOUNTS, base), "e w"),
+            word(short(bar.amount), (AMOUNTS, base), "e w"),
             word(change, (AMOUNTS + 4, base), "q"),
             word(cut(bar.note, WIDTH - MARGIN - NOTES), (NOTES, base)),
         ]
-        words = [f"{bar.label}: {bar.amount} {self.board.measure}", change, bar.note]
-        return _told(", ".join(filter(None, words)), "".join(cells))
+        words = f"{bar.label}: {bar.amount} {self.board.measure} ({bar.change:+})"
+        return _told(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
 
     def _legend(self, top: float) -> tuple[list[str], float]:
         """Return what each sign that occurs means, and where the legend ends."""

@@ -90,6 +90,15 @@ def number(value: float) -> str:
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")  # + 0.0 makes 0 of -0
 
 
+def short(amount: int) -> str:
+    """Return an amount in at most five digits: 12345 as it is, 1234567 as 1235k, larger ones as M, G or T."""
+    for unit in ("", "k", "M", "G"):
+        if abs(amount) < 100_000:  # noqa: PLR2004  six digits would be too wide
+            return f"{amount}{unit}"
+        amount = round(amount / 1000)
+    return f"{amount}T"
+
+
 def word(said: str, at: Point, ink: str = "", size: float | None = None) -> str:
     """Return a text that is escaped already, with its classes and its size; nothing if it is empty."""
     if not said:
