@@ -276,6 +276,10 @@ class _Drawing:
         start = (to.at[0] - to.half - 8, to.at[1] - to.half - 8) if at is None else at.at
         first = 0.0 if at is None else at.half + 1 if at.is_disc else at.half * 0.62
         last = to.half + 2 if to.is_disc else to.half * 0.5
+        if abs(start[1] - to.at[1]) > abs(start[0] - to.at[0]):  # what stands below a disc stays readable
+            is_up = start[1] > to.at[1]
+            first += 0 if at is None or is_up else LINE * len(at.below)
+            last += LINE * len(to.below) if is_up else 0
         size = max(0.45, min(1.2, min(to.wide, to.high) / 44)) * (0.6 if self.is_full else 1)
         bend = max(0.14 if to.is_disc else 0.07, self._around(arrow, start, to.at)) + 0.13 * before
         (x0, y0), (x1, y1), (x, y) = start, to.at, self.middle

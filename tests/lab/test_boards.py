@@ -200,6 +200,14 @@ def test_a_miss_and_a_birth_are_marked() -> None:
     ]
 
 
+def test_a_unit_that_fell_below_0_sats_is_drawn_as_small_as_one_with_none() -> None:
+    after_attack = trust_board(
+        trust_round(game(sats={"a": 50, "b": 1}), a="attack b", b="beg 1 for x").played
+    )
+    assert after_attack.places[1].words.startswith("b: -4 sats, dead")
+    assert after_attack.places[1].size == 35
+
+
 def test_the_dead_of_earlier_rounds_keep_their_place_if_they_are_agents_own_units() -> None:
     board = trust_board(trust_round(game(sats={"a": 50, "b": 50, "c": 0}), a="attack b").played)
     assert [place.note for place in board.places] == ["", "", "dead"]
