@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
+from pydantic import ConfigDict, TypeAdapter
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -172,8 +173,11 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-_UNSURE = (b"null", b"e-", b"0.0000")
-"""What orjson writes for NaN, too, and what it writes of small numbers, in another way than Python does."""
+_SMALL = (b"e-", b"0.0000")
+"""What orjson writes of small numbers, in another way than Python does."""
+
+_with_nan = TypeAdapter[Any](Any, config=ConfigDict(ser_json_inf_nan="constants")).dump_json
+"""Writes NaN and infinity as such, where orjson writes `null` for them too."""
 
 
 def canonical(value: Json) -> str:
@@ -195,7 +199,10 @@ def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
         quick = orjson.dumps(value, option=option)
     except orjson.JSONEncodeError:  # numbers of more than 64 bits, half characters, keys that are not text
         return as_python(value)
-    return as_python(value) if any(mark in quick for mark in _UNSURE) else quick.decode()
+    nulls = quick.count(b"null")
+    if any(mark in quick for mark in _SMALL) or (nulls and _with_nan(value).count(b"null") != nulls):
+        return as_python(value)
+    return quick.decode()
 
 
 def sha256(text: str) -> str:
