@@ -42,7 +42,7 @@ def happens(seed: int, turn: int, subject: Json, event: str, percent: int) -> Dr
 
 @lru_cache(maxsize=4096)
 def _end_of_key(event: str) -> bytes:
-    """Return the canonical text of an event, which ends a key. Policies draw the same few events each turn."""
+    """Return the canonical text of an event, which ends a key. Policies draw the same few each turn."""
     return f"{_text(event)}]".encode()
 
 

@@ -7,7 +7,6 @@ changed. All records stay bounded and plain, whatever an agent said.
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -147,17 +146,17 @@ class Findings:
         self.agent = agent
         self.drops: list[Drop] = []
         self.mends: list[Mend] = []
-        self._alike: Counter[str] = Counter()
+        self._alike: dict[str, int] = {}
         self._rest: dict[str, int] = {}
 
     def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
         """Add a rejection. Beyond MOST_ALIKE of one code, only their number is kept."""
-        self._alike[code] += 1
-        if self._alike[code] <= MOST_ALIKE:
+        alike = self._alike[code] = self._alike.get(code, 0) + 1
+        if alike <= MOST_ALIKE:
             self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
             return
         # The drop that counts the rest is replaced each time, in the place where it was first added.
-        rest = Drop(self.agent, stage, code, "…", f"{self._alike[code] - MOST_ALIKE} more for this reason")
+        rest = Drop(self.agent, stage, code, "…", f"{alike - MOST_ALIKE} more for this reason")
         place = self._rest.setdefault(code, len(self.drops))
         self.drops[place : place + 1] = [rest]
 

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from engine.chance import draw, happens
 from engine.mining.actions import KINDS, Kind
-from engine.mining.state import Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
+from engine.mining.state import NO_NEWS, Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
 from engine.mining.validation import IDLE, Intent
 from engine.record import Draw, Event, message
 from engine.world import Resolved
@@ -302,7 +302,8 @@ def _news(books: Books) -> News:
 
     Source: docs/rules/mining.md#logs.
     """
-    raids = [replace(raid, returned=raid.cell in books.authority.returned) for raid in books.raids.news]
+    returned = books.authority.returned
+    raids = [replace(raid, returned=True) if raid.cell in returned else raid for raid in books.raids.news]
     return News(books.claims.news, tuple(raids), tuple(books.orders["defend"]))
 
 
@@ -330,7 +331,7 @@ def _remembered(state: State, log: Past) -> tuple[Past, ...]:
         case "last":
             return (log,)
         case "window":
-            figures = [replace(past, news=News()) for past in state.past]
+            figures = [past if past.news == NO_NEWS else replace(past, news=NO_NEWS) for past in state.past]
             return (*figures, log)[-state.config.window :]
         case "full":
             return (*state.past, log)
