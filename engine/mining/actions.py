@@ -132,12 +132,13 @@ def as_action(kind: Kind, element: Json) -> Action | None:
 
     Source: docs/rules/mining.md#shape-and-type.
     """
+    stamina: int | None
     if kind != "mine":
-        cell = _as_cell(element)
-        return None if cell is None else _action(kind, cell, 1)
-    if not isinstance(element, dict) or element.keys() != MINE_FIELDS:
+        cell, stamina = _as_cell(element), 1
+    elif isinstance(element, dict) and element.keys() == MINE_FIELDS:
+        cell, stamina = _as_cell(element["cell"]), whole(element["s"])
+    else:
         return None
-    cell, stamina = _as_cell(element["cell"]), whole(element["s"])
     return None if cell is None or stamina is None else _action(kind, cell, stamina)
 
 

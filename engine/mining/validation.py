@@ -3,7 +3,7 @@
 Source: docs/rules/mining.md#step-0-checking-an-answer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -121,9 +121,8 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
             findings.drop("schema", "mining/bad-shape", {kind: element})
             removed.append((kind, element))
             continue
-        named = (kind, action.cell)
-        refusal = _refusal(state, agent, action, repeated=named in seen)
-        seen.add(named)  # even if it is rejected: a second try with other stamina is still a repeat
+        refusal = _refusal(state, agent, action, seen)
+        seen.add((kind, action.cell))  # even if rejected: a second try with other stamina is still a repeat
         if refusal is not None:
             findings.drop("rule", refusal, {kind: element})
             removed.append((kind, element))
@@ -136,8 +135,10 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
     return kept
 
 
-def _refusal(state: State, agent: str, action: Action, *, repeated: bool) -> str | None:
+def _refusal(state: State, agent: str, action: Action, seen: Container[tuple[Kind, Cell]]) -> str | None:
     """Return the code of the first rule that an action breaks, or None if it is allowed.
+
+    `seen` has the kinds and plots of earlier actions in the answer.
 
     Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#mining-with-no-stamina.
     """
@@ -145,7 +146,7 @@ def _refusal(state: State, agent: str, action: Action, *, repeated: bool) -> str
     return (
         REFUSALS.get((kind, _whose(state, agent, cell)))
         or (_unraidable(state, cell) if kind == "raid" else None)
-        or (_repeat(state.config, kind) if repeated else None)
+        or (_repeat(state.config, kind) if (kind, cell) in seen else None)
         or ("mining/no-stamina" if action.stamina < 1 else None)
     )
 
@@ -240,11 +241,7 @@ def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterat
     for cell in state.owner:
         options = [Action("claim", cell), Action("raid", cell), Action("defend", cell)]
         options += [Action("mine", cell, s) for s in range(1, min(budget, state.config.mine_cap) + 1)]
-        yield from (
-            option
-            for option in options
-            if not _refusal(state, agent, option, repeated=(option.kind, option.cell) in seen)
-        )
+        yield from (option for option in options if not _refusal(state, agent, option, seen))
 
 
 def _message(config: MiningConfig, findings: Findings, said: Json) -> str:
