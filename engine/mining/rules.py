@@ -367,9 +367,11 @@ def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterat
             yield Event("raid", agent, {"plot": list(raid.cell), "owner": raid.owner, "result": result})
     for agent, cell in books.raids.fizzled:
         yield Event("raid", agent, {"plot": list(cell), "owner": state.owner[cell], "result": "fizzled"})
-    for agent, mined in books.mined.items():
-        for cell, gold in mined.items():
-            yield Event("mine", agent, {"plot": list(cell), "gold": gold})
+    yield from [
+        Event("mine", agent, {"plot": list(cell), "gold": gold})
+        for agent, mined in books.mined.items()
+        for cell, gold in mined.items()
+    ]
     for agent, intent in intents.items():
         if intent.message:
             yield message(agent, intent.message)
