@@ -1,6 +1,7 @@
 """A chat model as a player: any server with OpenAI's chat-completions protocol, through langchain-openai."""
 
 import asyncio
+import json
 import os
 import re
 import time
@@ -79,6 +80,31 @@ OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completi
 """The name under which a server may accept a parameter that it refuses."""
 
 
+class PreparedClient(openai.AsyncOpenAI):
+    """openai's client, which builds its first request in full and the others from that one.
+
+    The requests of a run differ only in their body, their address and the cookies. Building one in full takes
+    a third of a call's processor time.
+    """
+
+    _first: httpx2.Request | None = None
+
+    def _build_request(self, options: Any, *, retries_taken: int = 0) -> httpx2.Request:  # noqa: ANN401  openai's
+        if self._first is None:
+            self._first = super()._build_request(options, retries_taken=retries_taken)
+            del self._first.headers["content-length"]
+        headers = self._first.headers.copy()
+        headers.update(options.headers)
+        return httpx2.Request(
+            self._first.method,
+            self._first.url,
+            headers=headers,
+            cookies=self._client.cookies,
+            content=options.content,
+            extensions=self._first.extensions,
+        )
+
+
 class LeanChat(ChatOpenAI):
     """ChatOpenAI with a faster way to send a request, which also keeps the model's reasoning and refusals.
 
@@ -92,10 +118,11 @@ class LeanChat(ChatOpenAI):
         self, messages: list[BaseMessage], address: Address, parameters: Mapping[str, Any]
     ) -> AIMessage:
         """Send the messages and return the answer. Raise openai.OpenAIError if there is none."""
+        body = {**self._get_request_payload(messages), **parameters}
         response = await self.root_async_client.post(
             "/chat/completions",
             cast_to=httpx2.Response,
-            body={**self._get_request_payload(messages), **parameters},
+            content=json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(),
             options={"headers": {ADDRESS_HEADER: str(address)}},
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
@@ -277,6 +304,7 @@ class ChatPlayer:
             cache=False,
             http_async_client=self._http,
         )
+        self._chat.root_async_client.__class__ = PreparedClient
 
     @property
     def gone(self) -> str:
