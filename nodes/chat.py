@@ -278,6 +278,7 @@ class ChatPlayer:
         self._refused: set[str] = set()
         self._breaker = Breaker(name or f"openai:{settings.model}", answered=answered)
         self._pace = Pace(settings)
+        self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = PlainClient(
@@ -326,8 +327,7 @@ class ChatPlayer:
         """
         began, tries = time.monotonic(), 0
         messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.turn)]
-
-        tokens = approximate_tokens(prompt.system) + approximate_tokens(prompt.turn)
+        tokens = self._estimated(prompt)
 
         async def one_try() -> tuple[AIMessage, str]:
             nonlocal tries
@@ -348,6 +348,12 @@ class ChatPlayer:
         else:
             reply = self._answered(message, without)
         return replace(reply, tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
+
+    def _estimated(self, prompt: Prompt) -> int:
+        """Return about how many tokens a prompt has; 0 if no limit asks for it, since counting takes time."""
+        if not self._tokens_limited:
+            return 0
+        return approximate_tokens(prompt.system) + approximate_tokens(prompt.turn)
 
     async def _try(self, messages: list[BaseMessage], address: Address) -> tuple[AIMessage, str]:
         """Return the answer of one try, with a note on unsent parameters; otherwise raise TryFailedError."""
