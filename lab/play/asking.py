@@ -38,7 +38,7 @@ class Asker:
             if model is None:
                 raise UsageError(
                     f"--ask needs a model, but {spec} plays {question.agent} and reads no prompt; "
-                    "write --model openai:NAME"
+                    "choose an agent that a model plays, or write --model openai:NAME"
                 )
             players = {question.agent: spec}
             self._named = checked_players(store, world, question.setting, players, question.models, caps)

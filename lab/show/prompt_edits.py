@@ -277,9 +277,9 @@ def _tokens(counts: Mapping[str, Any]) -> str:
     """Return the token counts of a prompt in one line, with their change."""
     change = counts["change"] or {}
 
-    def told(name: str, count: int, more: int | None) -> str:
-        return f"{name}{count:,}{f' ({more:+,})' if more is not None else ''}"
+    def signed(more: int | None) -> str:
+        return "" if more is None else f" ({more:+,})"
 
-    parts = ", ".join(told(f"{text} ", counts[text], change.get(text)) for text in ("system", "turn"))
-    total = told("", counts["system"] + counts["turn"], sum(change.values()) if change else None)
-    return f"about {total} tokens: {parts}"
+    parts = ", ".join(f"{text} {counts[text]:,}{signed(change.get(text))}" for text in ("system", "turn"))
+    more = sum(change.values()) if change else None
+    return f"about {counts['system'] + counts['turn']:,} tokens{signed(more)}: {parts}"
