@@ -144,19 +144,22 @@ def _decision(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
     for layer in ("prompt", "answer"):
         if found[layer]:
             yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")
-            yield from _words(found[layer])
+            yield from words(found[layer])
 
 
-def _words(pieces: Sequence[tuple[str, str]]) -> Iterator[Text]:
-    """Yield the beginning of a word diff, line by line. Its marks can be read without colours."""
+def words(pieces: Sequence[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:
+    """Yield the beginning of a word diff, line by line. Its marks can be read without colours.
+
+    `all_of_it` says where the rest is.
+    """
     text = Text()
-    for change, words in pieces:
+    for change, piece in pieces:
         before, after, style = MARKS[change]
-        text.append(f"{before}{spelled_out(_cut(words))}{after}", style=style)
+        text.append(f"{before}{spelled_out(_cut(piece))}{after}", style=style)
     lines = text.split(allow_blank=False)
     yield from lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
-        yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
+        yield Text(f"… and {len(lines) - MOST_LINES} more lines{all_of_it}", style="dim")
 
 
 def _cut(line: str) -> str:
