@@ -233,5 +233,5 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         paths = {"test": str(files.test), "cassette": str(files.cassette)}
         print_json({"run": found.id, "turns": list(asked), "agent": agent, **paths})
     else:
-        OUT.print(Text(f"{files.test} and {files.cassette}"), soft_wrap=True)
+        OUT.print(Text(f"wrote {files.test} and {files.cassette}"), soft_wrap=True)
         OUT.print(Text(f"next: pytest {shlex.quote(str(files.test))}", style="dim"), soft_wrap=True)

@@ -11,23 +11,35 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from langsmith import tracing_context
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.record import Drop, canonical, sha256
 from engine.turn import Layer, TurnRecord, settings_link
-from engine.world import OBSERVER, AnyWorld, Setting, in_one_line, settle
+from engine.world import OBSERVER, AnyWorld, Setting, settle
 from engine.worlds import world_named
 from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import LabError, UsageError
-from lab.files import read_json
 from lab.proof.comparing import CHANGE, word_diff
+from lab.proof.pin_file import (
+    FORMAT,
+    Answer,
+    Asked,
+    Before,
+    Expected,
+    Lines,
+    Pin,
+    Way,
+    is_policy,
+    source,
+    turns_in_words,
+    whole_prompt,
+)
 from lab.proof.replaying import DivergedError, JournalWithoutCalls, first_differing_part
 from lab.proof.rereading import decision
 from lab.store.database import HOBBES, Run, Store
@@ -37,7 +49,6 @@ from nodes.halted import HaltedError
 from nodes.journal import (
     FOLLOW_UP_QUESTION,
     TURN_QUESTION,
-    WRITTEN_BY_PEOPLE,
     Address,
     Call,
     PlayerKind,
@@ -46,9 +57,6 @@ from nodes.journal import (
 )
 from nodes.prompting import PromptSet, is_path, load_prompts, system_text, turn_text
 from nodes.state import TurnState, memories_from, state_at
-
-FORMAT = 1
-"""The version of the form of these files."""
 
 LAYER_OF_PART: Mapping[str, Layer] = {
     "outcome": "reading",
@@ -61,114 +69,6 @@ LAYER_OF_PART: Mapping[str, Layer] = {
 NAME_LENGTH = 12
 """Characters of the name of a text."""
 
-Lines = list[str]
-"""A text as its lines, so that a change of the file can be read line by line."""
-
-
-class _Part(BaseModel):
-    """A part of the file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Way(_Part):
-    """How the turns before `until` are played. `prompts` is a name, or a path from the file's folder."""
-
-    until: int
-    settings: dict[str, Any]
-    prompts: str
-    lang: str
-    models: dict[str, str]
-
-
-class Before(_Part):
-    """What the first turn begins with."""
-
-    turn: int
-    digest: str
-    state: dict[str, Any]
-    memories: dict[str, dict[str, Any]]
-
-
-class Answer(_Part):
-    """An answer of record. `failure` is the outcome if the call failed, otherwise null."""
-
-    turn: int
-    agent: str
-    question: int
-    player: str
-    model: str
-    text: str
-    reasoning: str
-    failure: Outcome | None
-    error: str
-
-
-class Asked(_Part):
-    """A question that is expected, and how its answer is expected to be read.
-
-    `system` names one of the texts; it is empty for a person, who gets none.
-    """
-
-    agent: str
-    question: int
-    system: str
-    prompt: Lines
-    outcome: Outcome
-    found_as: FoundAs
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """What identifies the question in its turn."""
-        return self.agent, self.question
-
-    @property
-    def reading(self) -> str:
-        """How the answer is read, in words."""
-        return f"{self.outcome}, found as {self.found_as}"
-
-
-class Expected(_Part):
-    """What is expected of a turn. `record` holds intents, rejections, corrections and the state after it."""
-
-    turn: int
-    asked: list[Asked]
-    record: dict[str, Any]
-    digest: str
-
-
-class Pin(_Part):
-    """Turns of a run that are pinned: the contents of the file."""
-
-    format: Literal[1]
-    about: str
-    run: str
-    hobbes: str
-    world: str
-    agents: list[str]
-    seed: int
-    ways: list[Way]
-    before: Before
-    answers: list[Answer]
-    expected: list[Expected]
-    texts: dict[str, Lines]
-    """The system texts, by the beginning of their hashes."""
-
-    @cached_property
-    def answered(self) -> Mapping[tuple[int, str, int], Answer]:
-        """The answers by turn, agent and question."""
-        return {(one.turn, one.agent, one.question): one for one in self.answers}
-
-    @property
-    def names(self) -> list[str]:
-        """The agents that answered, the observer included."""
-        return list(dict.fromkeys(one.agent for one in self.answers))
-
-    def check_agent(self, agent: str) -> None:
-        """Raise UsageError for an agent that did not answer."""
-        if agent not in self.names:
-            raise UsageError(f"no agent {agent!r} answered in these turns; agents: {', '.join(self.names)}")
-
 
 class Failure(NamedTuple):
     """The first thing that is not as expected. `agent` is empty if it belongs to no agent.
@@ -180,6 +80,8 @@ class Failure(NamedTuple):
     agent: str
     layer: Layer
     pieces: list[tuple[CHANGE, str]]
+    prompts: tuple[int, int] | None = None
+    """If a prompt differs: how many prompts of these turns do, and of how many."""
 
     @property
     def where(self) -> str:
@@ -197,6 +99,10 @@ class Played:
     """The questions of the turn in which the play could not go on."""
     stop: DivergedError | None = None
     """Why it could not go on; None if it did."""
+
+    def prompt(self, asked: Asked) -> str:
+        """Return the whole prompt of a question that was asked now."""
+        return whole_prompt(self.texts, asked)
 
 
 # --- write
@@ -333,64 +239,10 @@ def _asked(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lines]) -> As
 def _about(run: Run, turns: tuple[int, int], answers: Sequence[Answer]) -> str:
     """Return what the file is, and where its answers come from, for whoever opens it."""
     named = f" {run.name!r}" if run.name else ""
-    return f"{_turns_in_words(turns)} of the {run.world.name} run{named}. {source(answers)}"
+    return f"{turns_in_words(*turns)} of the {run.world.name} run{named}. {source(answers)}"
 
 
-def _turns_in_words(turns: tuple[int, int]) -> str:
-    first, last = turns
-    return f"Turn {first}" if first == last else f"Turns {first} to {last}"
-
-
-def source(answers: Sequence[Answer]) -> str:
-    """Return where answers come from, in a sentence for each kind of player."""
-    people = [one for one in answers if one.model in WRITTEN_BY_PEOPLE]
-    policies = [one for one in answers if _is_policy(one.player)]
-    models = ", ".join(sorted({one.player for one in answers if one not in people and one not in policies}))
-    said = [f"{models} answered over HTTP; the answers are as they were recorded."] if models else []
-    if policies:
-        said.append(
-            "Scripted policies answered, so nothing went over HTTP: their answers of record are pinned, with "
-            "the prompts that a chat model would get in their place."
-        )
-    if people:
-        said.append("People wrote some answers; they are pinned like the others.")
-    return " ".join(said)
-
-
-def _is_policy(spec: str) -> bool:
-    """Return whether a player spec names a scripted policy."""
-    return spec.startswith(f"{PlayerKind.POLICY}:")
-
-
-def save(pin: Pin, path: Path) -> None:
-    """Write a file, all of it or nothing. Raise LabError if that is impossible."""
-    text = json.dumps(pin.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise LabError(f"cannot write {path}: {error.strerror}; choose another folder") from error
-
-
-# --- read and play
-
-
-def read_pin(path: Path) -> Pin:
-    """Return the contents of a file; raise UsageError if it is not a file of this form."""
-    try:
-        found = Pin.model_validate(read_json(path))
-        for turn in found.expected:
-            TurnRecord.from_json(turn.record)
-    except ValidationError as error:
-        problem = in_one_line(error, depth=3)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        problem = f"a record cannot be read: {error}"
-    else:
-        return found
-    raise UsageError(
-        f"{path} is not a file of `hobbes make-test` that this hobbes reads: {problem}; make it anew"
-    )
+# --- play
 
 
 class _Prompter:
@@ -423,7 +275,7 @@ class _Prompters:
 
     def named(self, spec: str) -> _Prompter:
         """Return the player of a spec."""
-        return _Prompter(self._system, self._prompts, follows_up=not _is_policy(spec))
+        return _Prompter(self._system, self._prompts, follows_up=not is_policy(spec))
 
     def stop_reason(self) -> str:
         """Return an empty text: nothing can stop calls that are not made."""
@@ -538,35 +390,44 @@ def failure(pin: Pin, played: Played, agent: str | None) -> Failure | None:
     """
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
-        now = turns.get(then.turn)
-        there = {one.key: one for one in (now.asked if now else played.asked)}
-        pairs = [
-            (one, there[one.key])
-            for one in sorted(then.asked, key=lambda one: (one.agent == OBSERVER, one.question))
-            if one.key in there and agent in {None, one.agent}
-        ]
+        pairs = _asked_in_both(then, played, agent)
         for one, other in pairs:
-            texts = _prompt(pin.texts, one), _prompt(played.texts, other)
-            if texts[0] != texts[1]:
-                return _failure(then.turn, one.agent, "prompt", *texts)
+            sides = pin.prompt(one), played.prompt(other)
+            if sides[0] != sides[1]:
+                return Failure(then.turn, one.agent, "prompt", _diff(*sides), _differing(pin, played, agent))
+        now = turns.get(then.turn)
         if now is None:
             return _stop(then.turn, played.stop)
         for one, other in pairs:
             if one.reading != other.reading:
-                return _failure(then.turn, one.agent, "reading", one.reading, other.reading)
-        if found := _in_record(then, now) if agent is None else _in_decision(then, now, agent):
-            return found
+                return Failure(then.turn, one.agent, "reading", _diff(one.reading, other.reading))
+        if differing := _in_record(then, now) if agent is None else _in_decision(then, now, agent):
+            return differing
     return None
 
 
-def _prompt(texts: Mapping[str, Lines], asked: Asked) -> str:
-    """Return the whole prompt of a question, the system text first."""
-    return "\n".join([*texts.get(asked.system, ()), "", *asked.prompt])
+def _asked_in_both(then: Expected, played: Played, agent: str | None) -> list[tuple[Asked, Asked]]:
+    """Return the questions of a turn that were asked then and now, of all agents or of one.
+
+    The order is that of cause and effect: the observer is asked last, follow-up questions before it.
+    """
+    there = {(turn.turn, one.key): one for turn in played.turns for one in turn.asked}
+    if played.stop is not None:
+        there |= {(played.stop.turn, one.key): one for one in played.asked}
+    order = sorted(then.asked, key=lambda one: (one.agent == OBSERVER, one.question))
+    order = [one for one in order if agent in {None, one.agent}]
+    return [(one, there[then.turn, one.key]) for one in order if (then.turn, one.key) in there]
 
 
-def _failure(turn: int, agent: str, layer: Layer, then: str, now: str) -> Failure:
-    pieces = word_diff(then, now) or [(" ", "only spaces or line ends differ")]
-    return Failure(turn, agent, layer, pieces)
+def _differing(pin: Pin, played: Played, agent: str | None) -> tuple[int, int]:
+    """Return how many prompts differ, and how many are compared."""
+    pairs = [pair for turn in pin.expected for pair in _asked_in_both(turn, played, agent)]
+    return sum(pin.prompt(one) != played.prompt(other) for one, other in pairs), len(pairs)
+
+
+def _diff(then: str, now: str) -> list[tuple[CHANGE, str]]:
+    """Return the word diff of two texts that differ."""
+    return word_diff(then, now) or [(" ", "only spaces or line ends differ")]
 
 
 def _stop(turn: int, stop: DivergedError | None) -> Failure:
@@ -578,13 +439,15 @@ def _stop(turn: int, stop: DivergedError | None) -> Failure:
 
 def _in_record(then: Expected, now: Expected) -> Failure | None:
     """Return the first part of a turn's record that is not as expected, or else the digest."""
-    difference = first_differing_part(TurnRecord.from_json(then.record), TurnRecord.from_json(now.record))
+    before, after = (TurnRecord.from_json(one.record) for one in (then, now))
+    difference = first_differing_part(before, after)
     if difference is not None:
         part = difference.part
-        sides = ("\n".join(_flat(part, one.record[part])) for one in (then, now))
-        return _failure(then.turn, difference.agent, difference.layer, *sides)
+        sides = ("\n".join(_flat(part, record.to_json()[part])) for record in (before, after))
+        return Failure(then.turn, difference.agent, difference.layer, _diff(*sides))
     if then.digest != now.digest:
-        return _failure(then.turn, "", "engine", f"digest: {then.digest}", f"digest: {now.digest}")
+        digests = _diff(f"digest: {then.digest}", f"digest: {now.digest}")
+        return Failure(then.turn, "", "engine", digests)
     return None
 
 
@@ -594,7 +457,7 @@ def _in_decision(then: Expected, now: Expected, agent: str) -> Failure | None:
     for part, layer in LAYER_OF_PART.items():
         if canonical(before[part]) != canonical(after[part]):
             sides = ("\n".join(_flat(part, one[part])) for one in (before, after))
-            return _failure(then.turn, agent, layer, *sides)
+            return Failure(then.turn, agent, layer, _diff(*sides))
     return None
 
 

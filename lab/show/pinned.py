@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from lab.errors import LabError, UsageError
 from lab.files import check_path
-from lab.proof.pinning import Failure, Pin, save, source
+from lab.proof.pin_file import Pin, save, source, turns_in_words
+from lab.proof.pinning import Failure
 from lab.show.comparison_table import words
 
 WIDTH = 98
@@ -53,31 +54,31 @@ def write(pin: Pin, files: Files, agent: str | None) -> None:
 
 def text_of_test(pin: Pin, files: Files, agent: str | None) -> str:
     """Return the text of a test that plays pinned turns."""
-    file = files.cassette.name
-    first, last = pin.expected[0].turn, pin.expected[-1].turn
-    turns = f"Turn {first}" if first == last else f"Turns {first} to {last}"
+    file, turns = files.cassette.name, turns_in_words(pin.expected[0].turn, pin.expected[-1].turn)
     compared = "prompts, readings of answers, intents, rejections, corrections and digests"
+    asked = ""
     if agent is not None:
-        compared = (
-            f"only {agent}: its prompts, the readings of its answers, its intents, rejections and corrections"
-        )
-    title = f"{turns} of the {pin.world} run {pin.run}, as `hobbes make-test` pinned them."
-    held = f"{file} holds the state before turn {first}, the answers of record and what is expected."
+        compared = f"the prompts, readings of answers, intents, rejections and corrections of {agent}"
+        asked = f", agent={json.dumps(agent)}"
+    held = f"{file} holds the state before these turns, the answers of record and what is expected."
     played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
-    update = "`pytest --hobbes-update` accepts a change that is meant."
-    paragraphs = (f"{held} {played}", source(pin.answers), update)
-    body = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
-    asked = f", agent={json.dumps(agent)}" if agent is not None else ""
-    function = re.sub(r"\W", "_", files.test.stem)
-    return (
-        f'"""{title}\n\n{body}\n"""\n\n\ndef {function}(hobbes_replay):\n    hobbes_replay("{file}"{asked})\n'
+    paragraphs = (
+        f"{turns} of the {pin.world} run {pin.run}, as `hobbes make-test` pinned them.",
+        f"{held} {played}",
+        source(pin.answers),
+        "`pytest --hobbes-update` accepts a change that is meant.",
     )
+    about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
+    about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
+    function = re.sub(r"\W", "_", files.test.stem)
+    return f'"""{about}\n"""\n\n\ndef {function}(hobbes_replay):\n    hobbes_replay("{file}"{asked})\n'
 
 
 def failure_text(found: Failure, path: Path, test: str) -> str:
     """Return what a failure prints; `test` is what pytest is told to run this test alone."""
     lines = "\n".join(line.plain for line in words(found.pieces, ""))
+    differ = "\n{} of the {} prompts of these turns differ.".format(*found.prompts) if found.prompts else ""
     return (
-        f"{found.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n\n"
+        f"{found.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
         f"If this is meant: pytest {test} --hobbes-update"
     )

@@ -202,6 +202,15 @@ def test_a_person_who_observes_is_pinned(opened: Store, pin: Pinned) -> None:
     assert "People wrote some answers" in pin.content["about"]
 
 
+def test_a_model_that_observes_is_pinned(opened: Store, pin: Pinned, prompts: Path) -> None:
+    ruling = json.dumps({"grants": {"unit-b": 1}, "reason": "so"})
+    with answering(lambda _: ruling):
+        run = played(opened, game("openai:m"))
+    pin.make(run, f"1-{run.turns - 1}", "--agent", "observer")
+    edit(prompts / "trust" / "observer.en.md", "sats", "coins")
+    assert ", observer: prompt is not as in story.json" in pin.fails()
+
+
 def test_a_fork_is_pinned_across_the_turn_at_which_it_goes_on_otherwise(opened: Store, pin: Pinned) -> None:
     parent = mining(opened)
     options = ForkOptions(
@@ -240,6 +249,7 @@ def test_a_changed_word_of_a_prompt_is_shown_and_can_be_accepted(
     assert pin.fails() == (
         "turn 1, miner-01: prompt is not as in story.json ([-expected-], {+now+})\n\n"
         "- Each round you [-have-]{+get+} 10 stamina.\n\n"
+        "6 of the 6 prompts of these turns differ.\n"
         "If this is meant: pytest test_story.py --hobbes-update"
     )
     before = pin.content
@@ -301,7 +311,9 @@ def test_other_parts_that_differ_are_named(opened: Store, pin: Pinned) -> None:
         "turn 2, all agents: engine": lambda turns: turns[1].update(digest="0"),
     }
     for where, change in changes.items():
-        pin.change(lambda content, change=change: change(content["expected"]))
+        content = pin.content
+        change(content["expected"])
+        pin.cassette.write_text(json.dumps(content))
         assert pin.fails().startswith(f"{where} is not as in")
         pin.cassette.write_text(whole)
 
