@@ -210,9 +210,9 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
 ) -> None:
     """Pin recorded turns of a run as a test for pytest.
 
-    The test plays the turns again from the recorded answers, without a network. It fails where prompts,
-    readings of answers, intents, rejections, corrections or digests change, and shows how.
-    pytest --hobbes-update accepts the changes.
+    The test plays the turns again from the recorded answers, without a network. It fails if a prompt, the
+    reading of an answer, an intent, a rejection, a correction or a digest changes, and shows how.
+    `pytest --hobbes-update` accepts the change.
 
     Example: hobbes make-test last --turns 3-5 --name story --to tests
     """

@@ -52,7 +52,7 @@ class Before(_Part):
 
 
 class Answer(_Part):
-    """An answer of record. `failure` is the outcome if the call failed, otherwise null."""
+    """A recorded answer. `failure` is the outcome if the call failed, otherwise null."""
 
     turn: int
     agent: str
@@ -157,8 +157,8 @@ def source(answers: Sequence[Answer]) -> str:
         said.append(f"{named} answered over HTTP; the answers are as they were recorded.")
     if policies:
         said.append(
-            "Scripted policies answered, so nothing went over HTTP: their answers of record are pinned, with "
-            "the prompts that a chat model would get in their place."
+            "Scripted policies answered, which use no HTTP. Their recorded answers are pinned, with the "
+            "prompts that a chat model would get in their place."
         )
     if people:
         said.append("People wrote some answers; they are pinned like the others.")

@@ -1,6 +1,6 @@
 """`hobbes make-test`: recorded turns of a run in a file, and whether they still play as they did.
 
-The file holds the state before the first turn, the answers of record, and what is expected: the prompt of
+The file holds the state before the first turn, the recorded answers, and what is expected: the prompt of
 each agent, how its answer is read, and the record of each turn. The turns are played again on the run's own
 graph with players that only write prompts, so nothing is asked and no server is needed.
 """

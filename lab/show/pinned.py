@@ -55,12 +55,14 @@ def write(pin: Pin, files: Files, agent: str | None) -> None:
 def text_of_test(pin: Pin, files: Files, agent: str | None) -> str:
     """Return the text of a test that plays pinned turns."""
     file, turns = files.cassette.name, turns_in_words(pin.expected[0].turn, pin.expected[-1].turn)
-    compared = "prompts, readings of answers, intents, rejections, corrections and digests"
+    compared = "prompts, how answers are read, intents, rejections, corrections and digests"
     asked = ""
     if agent is not None:
-        compared = f"the prompts, readings of answers, intents, rejections and corrections of {agent}"
+        compared = (
+            f"the prompts of {agent}, how its answers are read, its intents, rejections and corrections"
+        )
         asked = f", agent={json.dumps(agent)}"
-    held = f"{file} holds the state before these turns, the answers of record and what is expected."
+    held = f"{file} holds the state before these turns, the recorded answers and what is expected."
     played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
     paragraphs = (
         f"{turns} of the {pin.world} run {pin.run}, as `hobbes make-test` pinned them.",

@@ -171,14 +171,16 @@ def test_it_passes_where_only_the_package_is_installed(opened: Store, cli: Cli, 
     assert "3 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_answers_of_record_are_pinned_whoever_gave_them(opened: Store, pin: Pinned) -> None:
-    run = asked(RunOptions("mining", 2, models="openai:policy/guided*1,policy:random*1"), opened)
+def test_recorded_answers_are_pinned_whoever_gave_them(opened: Store, pin: Pinned) -> None:
+    run = asked(
+        RunOptions("mining", 2, models="openai:policy/guided*1,policy:random*1", values={"rounds": 4}), opened
+    )
     pin.make(run, "3")
     texts = {one["agent"]: one["text"] for one in pin.content["answers"]}
     assert texts == {call.address.agent: call.reply.text for call in opened.calls(run.id, 3)}
     test = " ".join((pin.folder / "test_story.py").read_text().split())
     assert "openai:policy/guided answered over HTTP" in test
-    assert "Scripted policies answered, so nothing went over HTTP" in test
+    assert "Scripted policies answered, which use no HTTP" in test
     assert pin.content["about"].startswith("Turn 3 of the mining run")
 
 
