@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 from engine.board import Board
 from engine.memory import EMPTY_MEMORY, Memory
 from engine.record import MESSAGE, Event, JsonObject
-from engine.turn import question_of
-from engine.world import OBSERVER, Played, board_of
+from engine.turn import as_list, question_of
+from engine.world import OBSERVER, AnyWorld, Played, board_of
 from lab.errors import MissingError
+from lab.play.asking import Asked
 from lab.store.database import Decision, LoggedTurn, Run, Store
 from lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
 from lab.store.rows import damaged
@@ -268,6 +269,24 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
         "view": {} if full.played is None else question_of(run.world, full.played.before, intents),
         **_found(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
+    }
+
+
+def asked_card(world: AnyWorld, asked: Asked) -> Card:
+    """Return the card of a question that was asked apart from any run: call, rejections, what was decided."""
+    judged, agent = asked.judged, asked.call.address.agent
+    decided: Card = {}
+    if agent != OBSERVER:
+        decided = {"intent": world.intent.to_json(judged.intents[agent])}
+    elif world.observer is not None:
+        decided = {"rulings": world.observer.ruled(judged.intents)}
+    return {
+        "turn": asked.call.address.turn,
+        "agent": agent,
+        **_told(asked.call),
+        "drops": as_list(judged.drops),
+        "mends": as_list(judged.mends),
+        **decided,
     }
 
 
