@@ -201,10 +201,8 @@ def test_a_miss_and_a_birth_are_marked() -> None:
 
 
 def test_a_unit_that_fell_below_0_sats_is_drawn_as_small_as_one_with_none() -> None:
-    after_attack = trust_board(
-        trust_round(game(sats={"a": 50, "b": 1}), a="attack b", b="beg 1 for x").played
-    )
-    assert after_attack.places[1].words.startswith("b: -4 sats, dead")
+    after_attack = trust_board(trust_round(game(sats={"a": 50, "b": 1}), a="attack b", b="do_nothing").played)
+    assert after_attack.places[1].words.startswith("b: -3 sats, dead")
     assert after_attack.places[1].size == 35
 
 
