@@ -365,6 +365,8 @@ class _Drawing:
             shades = range(DARKEST + 1)
             swatches = (rectangle(self._ink(owner, k), (2 + 6 * k, -5.5), 6, 11) for k in shades)
             rows.append(("".join(swatches), self.board.shading))
+        if self.board.sizes:
+            rows.append((circle("g", (14, 0), 6) + word("9", (14, 3), "m", 8), self.board.sizes))
         if not all(arrow.succeeded for arrow in self.board.arrows):
             rows.append((cross((14, 0), 4), "pale and crossed out: it failed"))
         parts = []

@@ -249,6 +249,8 @@ SMALL = Board(
     arrows=(Arrow("raid", "bob", "0,1", "0,0", words="bob raids ann", succeeded=False),),
     bars=(Bar("ann", "ann", 1_234_567, -2, "1 plot"),),
     measure="gold",
+    shading="how old",
+    sizes="how rich",
     kinds=(
         Kind("raid", "harm", "a raid"),
         Kind("worn", "guarded", "a coat"),
@@ -279,7 +281,7 @@ def test_each_shape_has_its_words_colour_and_mark_and_the_legend_explains_what_o
     drawn = svg(SMALL)
     assert titles(drawn) == ["ann's plot", "bob's plot", "bob raids ann", "ann: 1234567 gold (-2), 1 plot"]
     assert {"●01", "■02", "3", "1235k", "-2", "1 plot", "gold"} <= set(texts(drawn))
-    assert {"a raid", "a coat", "pale and crossed out: it failed"} <= set(texts(drawn))
+    assert {"a raid", "a coat", "how old", "how rich", "pale and crossed out: it failed"} <= set(texts(drawn))
     assert "nothing" not in texts(drawn)
     assert re.search(r"bob raids ann</title><path class=\"k10 b\"", drawn)  # bob's colour, at its palest
     assert svg(SMALL) == drawn
