@@ -2,8 +2,7 @@
 
 The SVG has its own style sheet, no script and no attribute `style`, so that it can stand in a page, alone, or
 in a README. It is dark or light as its reader prefers, and made to be read at a width of 400 pixels. An agent
-has its colour and its mark (`lab.show.looks`). What does not fit is cut or counted: boards of hundreds of
-agents are no larger than boards of forty.
+has its colour and its mark (`lab.show.looks`). What does not fit is cut, or left out and counted.
 """
 
 from collections import Counter
