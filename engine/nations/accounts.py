@@ -5,12 +5,13 @@ Source: docs/rules/nations.md#account-of-a-turn.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 from engine.arithmetic import Line
 from engine.record import Json, JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Account:
     """What a turn brought one agent. The lines of each list add up to the total that follows them.
 
@@ -50,7 +51,11 @@ class Account:
         return abs(dict(self.money)[label])
 
     def to_json(self) -> JsonObject:
-        """Return the account as plain JSON."""
+        """Return the account as plain JSON. It is made once, and must not be changed."""
+        return self._json
+
+    @cached_property
+    def _json(self) -> JsonObject:
         return {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
 
 
