@@ -4,11 +4,12 @@ Source: docs/rules/nations.md#account-of-a-turn.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from engine.arithmetic import Line
-from engine.record import Json, JsonObject
+from engine.record import JsonObject
+from engine.world import Codec
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,7 @@ class Account:
 
     @cached_property
     def _json(self) -> JsonObject:
-        return {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+        return CODEC.to_json(self)
 
 
-def plain(value: Json) -> Json:
-    """Return the value with lists for tuples, since JSON has no tuples."""
-    if isinstance(value, tuple):
-        return [plain(element) for element in value]
-    if isinstance(value, dict):
-        return {key: plain(element) for key, element in value.items()}
-    return value
+CODEC = Codec(Account)
