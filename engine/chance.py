@@ -70,7 +70,7 @@ class Luck:
 
     def __init__(self, seed: int, turn: int, agent: str, name: str = "") -> None:
         self.agent = agent
-        self._begins = [seed, turn, agent, name] if name else [seed, turn, agent]
+        self._begins: list[Json] = [seed, turn, agent, name] if name else [seed, turn, agent]
 
     @cached_property
     def _stem(self) -> bytes:
