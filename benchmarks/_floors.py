@@ -79,7 +79,7 @@ def linked(digest: str, here: Board, moves: Moves) -> str:
 
 
 def plain_rounds(agents: int, rounds: int, *, choosing: bool) -> Iterator[Board]:
-    """Yield the boards of a plain game, with a chain of digests where the moves are chosen as it is played."""
+    """Yield the boards of a plain game; where moves are chosen as it is played, with a chain of digests."""
     luck, here, digest = random.Random(1), board(agents), ""  # noqa: S311  no secrets
     moves = [random_moves(here, luck) for _ in range(rounds)]
     yield here
