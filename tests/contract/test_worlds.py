@@ -151,7 +151,7 @@ def test_what_a_turn_is_made_of_is_the_same_after_json(case: Case) -> None:
         judged, record = moment.played.judged, moment.played.record
         forms: list[tuple[Any, Callable[[Any], Any]]] = [
             (world.state.to_json(moment.state), lambda told: world.state.to_json(loaded(case, told))),
-            (judged.to_json(world), lambda told: Judged.from_json(world, told).to_json(world)),
+            (judged.to_json(), lambda told: Judged.from_json(world, told).to_json()),
             (record.to_json(), lambda told: TurnRecord.from_json(told).to_json()),
             *((answer.to_json(), _parsed_again) for answer in moment.answers.values()),
             *((memory.to_json(), _remembered_again) for memory in moment.played.memories.values()),
@@ -186,7 +186,7 @@ def test_a_game_goes_on_from_json_as_if_it_had_never_left(case: Case) -> None:
         memories = {agent: MEMORY.from_json(memory.to_json()) for agent, memory in memories.items()}
         answers = {agent: ParsedAnswer.from_json(one.to_json()) for agent, one in moment.answers.items()}
         judged = turns.rule(world, state, turns.judge(world, state, answers), moment.ruling)
-        judged = Judged.from_json(world, json.loads(json.dumps(judged.to_json(world))))
+        judged = Judged.from_json(world, json.loads(json.dumps(judged.to_json())))
         played = turns.resolve(world, state, memories, judged)
         assert played.record.text == moment.played.record.text
         state, memories = played.resolved.state, dict(played.memories)
