@@ -217,6 +217,12 @@ def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Pat
     )
 
 
+def test_the_page_describes_what_make_test_prints(trust: Store, home: Path, tmp_path: Path) -> None:
+    assert trust.find("last").turns
+    words = ("make-test", "last", "--turns", "0", "--name", "pinned", "--to", str(tmp_path))
+    assert keys("hobbes make-test RUN --json") == list(told(home, *words))
+
+
 def test_the_page_describes_what_tournament_prints() -> None:
     standing: Any = Standing((Place(1, "grudger", 0.5, 0.4, 0.6, 50.0, 1),), {}, {}, 1, 1).to_json()
     heading = "hobbes tournament --json"

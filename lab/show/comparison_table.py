@@ -144,15 +144,15 @@ def _decision(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
     for layer in ("prompt", "answer"):
         if found[layer]:
             yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")
-            yield from _words(found[layer])
+            yield from words(found[layer])
 
 
-def _words(pieces: Sequence[tuple[str, str]]) -> Iterator[Text]:
-    """Yield the beginning of a word diff, line by line."""
-    lines = marked((change, _cut(words)) for change, words in pieces).split(allow_blank=False)
+def words(pieces: Iterable[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:
+    """Yield the beginning of a word diff, line by line. `all_of_it` says where the rest is."""
+    lines = marked((change, _cut(piece)) for change, piece in pieces).split(allow_blank=False)
     yield from lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
-        yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
+        yield Text(f"… and {len(lines) - MOST_LINES} more lines{all_of_it}", style="dim")
 
 
 def marked(pieces: Iterable[tuple[str, str]], *, marks: bool = True) -> Text:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
 
 from engine.world import OBSERVER
 from lab.errors import UsageError
@@ -173,6 +174,14 @@ def test_the_model_is_asked_when_the_prompt_has_changed(opened: Store, variant: 
 
 
 @pytest.mark.usefixtures("server")
+def test_a_save_that_changes_no_prompt_costs_nothing(opened: Store, variant: Path, system: Path) -> None:
+    asked, shown = question(variant, GUIDED), list[Rendering | Answered]()
+    saves = saved(system, [system.read_text(encoding="utf-8")])
+    asyncio.run(Edits(asked, shown.append, Asker(opened, asked, NO_CAPS).ask).follow(saves))
+    assert [(type(new), new.number) for new in shown] == [(Rendering, 0), (Rendering, 1), (Answered, 0)]
+
+
+@pytest.mark.usefixtures("server")
 def test_what_the_rules_reject_is_on_the_card(opened: Store, variant: Path, system: Path) -> None:
     asked = question(variant, "openai:policy/random?noise=1")
     (one,) = answers(opened, asked, system, [], NO_CAPS)
@@ -277,6 +286,17 @@ def test_without_colours_the_words_that_changed_have_marks(
     assert "tokens (-2): system" in second
     assert "0 problems, 0 warnings" in second
     assert third == f"2\n{system}: unknown placeholder x; known: {third.partition('known: ')[2]}"
+
+
+def test_with_colours_they_need_no_marks(
+    variant: Path, system: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OUT, "_color_system", ColorSystem.STANDARD)
+    text = system.read_text(encoding="utf-8").replace("the long run", "sum")
+    asyncio.run(Edits(question(variant), Terminal().show).follow(saved(system, [text])))
+    shown = capsys.readouterr().out
+    assert "\x1b[9;31mthe long run\x1b[0m\x1b[1;32msum\x1b[0m" in shown
+    assert "[-" not in shown
 
 
 @pytest.mark.usefixtures("server")
