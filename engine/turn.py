@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, Literal, TypeAlias, get_args
 from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from engine.record import Draw, Drop, Event, JsonObject, Mend, canonical, message_of, sha256
-from engine.reflection import REPORTS
+from engine.reflection import REPORTS, fields_of
 from engine.world import (
     OBSERVER,
     AnyWorld,
@@ -368,7 +368,7 @@ def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[s
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
     """Return the view of one agent, with its own memory under `memory`."""
     memory = memories.get(agent, EMPTY_MEMORY)
-    fields = world.action(state.setting).model_fields
+    fields = fields_of(world.action(state.setting))
     return {**world.observe(state, agent), "memory": memory.shown(fields, feedback=state.config.feedback)}
 
 

@@ -31,7 +31,7 @@ from nodes.prompting import PromptSet
 from tests.conftest import Hobbes
 
 ROOT = Path(__file__).parents[1]
-CASSETTES = sorted((ROOT / "cassettes").glob("*.json.gz"))
+CASSETTES = sorted((ROOT / "cassettes").rglob("*.json.gz"))
 SMALL = 'world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:policy/guided"\n'
 
 
@@ -52,7 +52,7 @@ def test_a_cassette_plays_to_the_recorded_result(path: Path) -> None:
 
 
 def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
-    assert [cassette_of(file) for file in sorted((ROOT / "cassettes").glob("*.toml"))] == CASSETTES
+    assert [cassette_of(file) for file in sorted((ROOT / "cassettes").rglob("*.toml"))] == CASSETTES
     assert all(meta_of(path)["source"] for path in CASSETTES)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, reflect
+from engine.reflection import Reflection, fields_of, reflect
 from engine.said import clean_text, whole
 from engine.trust.actions import KINDS, MOST, NEEDS, Kind, action_model
 from engine.trust.state import Ruling, State, TrustConfig
@@ -84,12 +84,11 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
         return Validated(NO_DECISION)
     findings = Findings(agent)
     order = _allowed(state, findings, answer)
-    declared = action_of(state.setting).model_fields
+    declared = fields_of(action_of(state.setting))
     for name, value in answer.items():
         if name not in declared:
             findings.drop("schema", "trust/unknown-field", {name: value})
-    said = {name: value for name, value in answer.items() if name in declared}
-    reflection = reflect(findings, said, state.unit)
+    reflection = reflect(findings, answer, state.unit, declared)
     if order is None:
         intent = Intent(chosen=False, reflection=reflection)
     else:
