@@ -21,7 +21,6 @@ from lab.play.ending import ending
 from lab.proof.replaying import first_differing_part
 from lab.store.database import STATUSES, LoggedTurn, Run, Store
 from lab.store.history import first_of
-from lab.store.journal import rows_of
 from lab.store.schema import TEMPLATES
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
@@ -168,7 +167,6 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     yield from _differing(turn, played.record, at.digest)
     if canonical(turn.ledgers) != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
-    yield from _tables_that_differ(store, run, turn)
 
 
 def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]:
@@ -245,23 +243,9 @@ def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[
         yield "the chain of digests is broken"
 
 
-def _tables_that_differ(store: Store, run: Run, turn: LoggedTurn) -> Iterator[str]:
-    """Name the tables that do not say what the record says."""
-    where = "where run = ? and turn = ?"
-    address = (run.id, turn.turn)
-    (state,) = store.db.execute(f"select state from turns {where}", address).fetchone()  # noqa: S608  names are ours
-    if state != canonical(turn.record.state):
-        yield "the column turns.state differs from the record"
-    for table, rows in rows_of(turn.record):
-        columns = ", ".join(table.columns)
-        told = store.db.execute(f"select {columns} from {table.name} {where}", address)  # noqa: S608  names are ours
-        if set(told) != set(rows):
-            yield f"the table {table.name} differs from the record"
-
-
 def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
     """Name the rows of turns that the run does not have; calls of the next turn may be there."""
-    for table in ("turns", "calls", *(table.name for table in TurnRecord.tables())):
+    for table in ("turns", "calls"):
         after = run.turns + (table == "calls" and run.status != "finished")
         beyond = (
             "(typeof(turn) != 'integer' or not turn between 0 and ?)"  # SQLite takes any type in any column

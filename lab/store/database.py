@@ -34,7 +34,7 @@ from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.rows import Note, StoredRow, damaged, record_of
-from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
+from lab.store.schema import TEMPLATES, kinds_of, make_views_of_the_record, migrations
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
 from lab.store.sqlite import Database
 from nodes.caps import NO_CAPS, Caps, Spent
@@ -99,6 +99,9 @@ CAPS = TypeAdapter(Caps)
 
 STATUSES = ("unfinished", "waiting", "halted", "finished")
 """What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
+
+TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
+"""The columns of a turn that are stored; its state is a part of the record."""
 
 MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
 """Name, scope, value, decisions, failures."""
@@ -293,7 +296,7 @@ class Store:
     def stored_row(self, table: str, values: Mapping[str, Any], note: Note | None = None) -> StoredRow:
         """Return a row of a table, to be read with checks."""
         if table not in self._kinds:
-            self._kinds[table] = self.db.table(table).columns_dict
+            self._kinds[table] = kinds_of(self.db, table)
         return StoredRow(table, self._kinds[table], values, note)
 
     def close(self) -> None:
@@ -400,13 +403,12 @@ class Store:
             f"insert into calls ({names.replace(':', '')}) values ({names})",  # noqa: S608  names are ours
             copies,
         )
-        for table in ("turns", *(table.name for table in TurnRecord.tables())):
-            columns = ", ".join(column for column in self.db.table(table).columns_dict if column != "run")
-            self.db.conn.execute(
-                f"insert into {table} (run, {columns}) select ?, {columns} from {table}"  # noqa: S608  names are ours
-                " where run = ? and turn < ? order by rowid",
-                [run, parent, turns],
-            )
+        told = ", ".join(TURN_COLUMNS[1:])
+        self.db.conn.execute(
+            f"insert into turns (run, {told}) select ?, {told} from turns"  # noqa: S608  names are ours
+            " where run = ? and turn < ? order by turn",
+            [run, parent, turns],
+        )
         last = self.db.conn.execute(
             "select digest from turns where run = ? and turn = ?", [run, turns - 1]
         ).fetchone()
@@ -544,8 +546,8 @@ class Store:
 
     def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
         """Yield the rows of a run's turns in order."""
-        rows = self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn")
-        return (self.stored_row("turns", row) for row in rows)
+        sql = f"select {', '.join(TURN_COLUMNS)} from turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
+        return (self.stored_row("turns", row) for row in self.db.query(sql, [run, first]))
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Return the calls of a turn that count, one per agent, sorted by agent."""
@@ -889,7 +891,7 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
             connection.execute("pragma journal_mode = wal")
             _keep_a_copy_of_version_1(folder, db)
             migrations.apply(db)
-            make_tables_of_the_record(db)
+            make_views_of_the_record(db)
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)
