@@ -102,8 +102,10 @@ def test_the_page_describes_the_columns_of_each_table_and_no_others(opened: Stor
 def test_the_page_names_the_key_of_each_table(opened: Store) -> None:
     for name in described():
         (line,) = re.findall(r"^Key: (.*)$", sections()[name], flags=re.MULTILINE)
-        key = ["run", "turn", *RECORD[name].key] if name in RECORD else opened.db.table(name).pks
-        assert code(line) == key, name
+        if name in RECORD:
+            assert code(line) == ["run", "turn", *RECORD[name].key], name
+        elif name in opened.db.table_names():
+            assert code(line) == opened.db.table(name).pks, name
 
 
 def test_the_tables_of_the_record_are_those_that_the_declaration_names() -> None:
@@ -143,7 +145,8 @@ def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -
     rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
     everything = [table_of(trust, trust.find("last"), name) for name in TABLES]
     found = {table.name: list(table.columns) for table in everything}
-    assert set(found) == {*described(), *rows} - {"run.json", "runs", "texts", "experiments", "cells"}
+    inner = {"run.json", "runs", "texts", "packed_texts", "experiments", "cells"}
+    assert set(found) == {*described(), *rows} - inner
     for name, columns in found.items():
         of_page = [column for column, _, _ in described().get(name, [])]
         said, added = rows.get(name, ("", []))

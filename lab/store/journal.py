@@ -4,7 +4,6 @@ import asyncio
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from engine.answer import DECISIONS, ParsedAnswer
@@ -12,11 +11,9 @@ from engine.record import canonical
 from engine.turn import TurnRecord
 from lab.store.database import TURN_COLUMNS, Run, Store, update_run
 from lab.store.seals import CALL_COLUMNS, seal_of
+from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
-
-FEW = 8
-"""How many texts are remembered as stored."""
 
 
 class RunJournal:
@@ -30,8 +27,7 @@ class RunJournal:
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
-        # The system text comes with every call of a model.
-        self._text = lru_cache(maxsize=FEW)(store.text_hash)
+        self._systems, self._prompts = Texts(store.db.conn), Texts(store.db.conn)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the last call to this question with this prompt, or None if it must be asked again."""
@@ -68,7 +64,8 @@ class RunJournal:
                 for call in self._arrived:
                     self._insert(connection, call)
         except Exception:
-            self._text.cache_clear()  # what was stored in the transaction is gone
+            self._systems.forget()  # what was stored in the transaction is gone
+            self._prompts.forget()
             raise
         self._arrived = []
 
@@ -97,8 +94,8 @@ class RunJournal:
             "found_as": call.found_as,
             "model": reply.model,
             "player": reply.player,
-            "system": self._text(call.prompt.system),
-            "prompt": self._text(call.prompt.turn),
+            "system": self._systems.hash_of(call.prompt.system),
+            "prompt": self._prompts.hash_of(call.prompt.turn),
             "answer": reply.text,
             "reasoning": reply.reasoning,
             "error": reply.error,

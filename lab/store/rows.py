@@ -23,7 +23,6 @@ REQUIRED: Mapping[str, Collection[str]] = {
     "runs": {*RUN_COLUMNS, "status", "turns", "digest", "seconds"} - {*LATER, "observer_text"},
     "turns": {"run", "turn", "state", "record", "digest", "ledgers", "ended"},
     "calls": {*CALL_COLUMNS} - {"player", "tokens_in", "tokens_out"},
-    "texts": {"hash", "text"},
     "measures": {"run", "name", "scope"},
     **{table.name: {*columns_of(table)} for table in TurnRecord.tables()},
 }

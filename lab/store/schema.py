@@ -13,6 +13,7 @@ from typing import Any
 from engine.record import canonical
 from engine.turn import EACH, Column, Kind, Part, Table, TurnRecord
 from lab.store.sqlite import Database, Migrations
+from lab.store.texts import VIEW
 
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
@@ -238,16 +239,17 @@ def _with_canonical_json(row: tuple[Any, ...], places: Iterable[int]) -> tuple[A
     return tuple(cells)
 
 
-def make_views_of_the_record(db: Database) -> None:
-    """Create the views of a turn's record that are missing, or that are not what their tables declare."""
+def make_views(db: Database) -> None:
+    """Create the views that are missing, or that are not as this version declares them."""
     there = {name: (kind, sql) for name, kind, sql in db.execute("select name, type, sql from sqlite_master")}
-    for table in TurnRecord.tables():
-        kind, sql = there.get(table.name, (None, None))
-        if sql != view_of(table):
+    views = {"texts": VIEW, **{table.name: view_of(table) for table in TurnRecord.tables()}}
+    for name, view in views.items():
+        kind, sql = there.get(name, (None, None))
+        if sql != view:
             with db.atomic():
                 if kind:
-                    db.conn.execute(f"drop {kind} {table.name}")
-                db.conn.execute(view_of(table))
+                    db.conn.execute(f"drop {kind} {name}")
+                db.conn.execute(view)
 
 
 def columns_of(table: Table) -> dict[str, Kind]:
@@ -303,12 +305,22 @@ def _cell(column: Column, value: str, steps: Sequence[str]) -> str:
     return cell if column.otherwise is None else f"coalesce({cell}, '{column.otherwise}')"
 
 
+@migrations()
+def m012_packed_texts(db: Database) -> None:
+    """Let texts be packed, each with another one as its base; earlier ones stay as they are."""
+    db.rename_table("texts", "packed_texts")
+    db.conn.execute("alter table packed_texts add column base text references packed_texts(hash)")
+    db.conn.execute("drop index idx_calls_run_outcome")  # no query is quicker with it
+
+
 SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "FLOAT": float}
 """The types of SQL columns: `FLOAT` is what sqlite-utils calls `REAL` in columns that were added later."""
 
 
 def kinds_of(db: Database, name: str) -> dict[str, type]:
-    """Return the columns of a table or a view of the record, each with the type of its values."""
+    """Return the columns of a table or a view, each with the type of its values."""
+    if name == "texts":
+        return {"hash": str, "text": str}
     for table in TurnRecord.tables():
         if table.name == name:
             return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}

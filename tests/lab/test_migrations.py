@@ -17,6 +17,7 @@ from lab.play.playing import RunOptions, begin, go_on
 from lab.store import schema
 from lab.store.database import Store, open_store
 from lab.store.schema import view_of
+from lab.store.texts import SHORT, prepare_connection
 from tests.lab.play import played
 
 
@@ -30,6 +31,18 @@ def with_tables_of_the_record(connection: sqlite3.Connection) -> None:
     connection.execute("alter table turns add column state text")
     connection.execute("update turns set state = json_extract(record, '$.state')")
     connection.execute("delete from _sqlite_migrations where name = 'm011_views_of_the_record'")
+
+
+def with_plain_texts(connection: sqlite3.Connection) -> None:
+    """Let texts be plain, as in earlier versions."""
+    prepare_connection(connection)
+    connection.execute("create table plain (hash text primary key, text text)")
+    connection.execute("insert into plain select * from texts")
+    connection.execute("drop view texts")
+    connection.execute("drop table packed_texts")
+    connection.execute("alter table plain rename to texts")
+    connection.execute("create index idx_calls_run_outcome on calls(run, outcome)")
+    connection.execute("delete from _sqlite_migrations where name = 'm012_packed_texts'")
 
 
 def content(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -51,8 +64,9 @@ def eventful(home: Path) -> Path:
         for seed in (1, 2):
             played(store, RunOptions("mining", 3, seed, "policy:random?noise=0.3", values=values))
         played(store, RunOptions("nations", 3, values={"rounds": 2}))
-        with store.db.conn as connection:
-            with_tables_of_the_record(connection)
+    with closing(sqlite3.connect(home / "runs.db")) as connection, connection:
+        with_plain_texts(connection)
+        with_tables_of_the_record(connection)
     return home
 
 
@@ -63,6 +77,20 @@ def test_the_views_of_the_record_have_the_rows_that_its_tables_had(eventful: Pat
     with open_store(eventful) as store:
         assert content(store.db.conn) == before
         assert {name for name in store.db.table_names() if "not_in_record" in name} == set()
+
+
+def test_plain_texts_stay_readable_beside_packed_ones(eventful: Path) -> None:
+    with closing(sqlite3.connect(eventful / "runs.db")) as connection:
+        before = dict(connection.execute("select hash, text from texts"))
+    with open_store(eventful) as store:
+        assert dict(store.db.execute("select hash, text from texts").fetchall()) == before
+        run = played(store, RunOptions("mining", 3, values={"rounds": 2}))
+        assert all(len(call.prompt.turn) > SHORT for call in store.calls(run.id, 1))
+        kinds = dict(
+            store.db.execute("select typeof(text), count(*) from packed_texts group by 1").fetchall()
+        )
+        assert kinds.keys() == {"text", "blob"}
+        assert store.db.execute("pragma foreign_key_check").fetchall() == []
 
 
 def test_rows_that_no_record_has_are_kept(eventful: Path) -> None:
@@ -128,6 +156,7 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
         for agent, asked in calls.items()
     }
     with sqlite3.connect(home / "runs.db") as connection:  # as the first version left it
+        with_plain_texts(connection)
         with_tables_of_the_record(connection)
         connection.execute("alter table memories rename to minds")
         connection.execute("alter table minds rename column memory to mind")

@@ -90,7 +90,7 @@ class Copy:
     def text(self, text: str) -> str:
         """Keep a text under its hash."""
         name = sha256(text)
-        self.connection.execute("insert or ignore into texts values (?, ?)", [name, text])
+        self.connection.execute("insert or ignore into packed_texts values (?, ?, null)", [name, text])
         return name
 
     def close(self) -> None:
@@ -383,19 +383,22 @@ FOUND = (
     ),
     Tampering(
         "the text of a prompt",
-        "turn 1: the prompt text of miner-03, attempt 1, is not the one that was sent",
-        f"update texts set text = 'Be kind.' where hash = (select prompt from calls where {CALL})",
+        "turn 1: run …, turn 1, miner-03, attempt 1: the column calls.prompt is damaged: its text in the "
+        "table texts is not the one with this hash; …",
+        f"update packed_texts set text = 'Be kind.' where hash = (select prompt from calls where {CALL})",
     ),
     Tampering(
         "a system text",
-        "turn 0: the system text of miner-03, attempt 1, is not the one that was sent",
-        f"update texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
+        "turn 0: run …, turn 0, miner-03, attempt 1: the column calls.system is damaged: its text in the "
+        "table texts is not the one with this hash; …",
+        f"update packed_texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
     ),
     Tampering("the prompt of a call, replaced by another text", DAMAGED_CALL, other_prompt("prompt")),
     Tampering(
         "a template of the prompts",
-        "run: the text of runs.system_template is not the one that the run began with",
-        "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
+        "run …: the column runs.system_template is damaged: its text in the table texts is not the one with "
+        "this hash; …",
+        "update packed_texts set text = 'Be kind.' where hash = (select system_template from runs)",
     ),
     Tampering(
         "the columns `model`, `player`, `tokens_in`, `tokens_out`, `reasoning`, `error`, `milliseconds`,"
@@ -623,7 +626,10 @@ def told(found: Fault) -> str:
 def verified(home: Path) -> list[str]:
     """Return what verify says of the only run of a home."""
     with open_store(home) as store:
-        return [told(fault) for fault in faults(store, store.find("last"))] or [NOTHING]
+        try:
+            return [told(fault) for fault in faults(store, store.find("last"))] or [NOTHING]
+        except DamagedError as error:
+            return [str(error)]
 
 
 def tampered(recorded: Path, change: Change, home: Path) -> Path:
