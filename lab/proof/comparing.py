@@ -54,11 +54,7 @@ MOST_PAIRS = 1_000_000
 
 def compare(store: Store, a: Run, b: Run) -> Comparison:
     """Return two runs side by side; raise UsageError if they are runs of different worlds."""
-    if a.world.name != b.world.name:
-        raise UsageError(
-            f"run {a.id} is a run of {a.world.name} and run {b.id} one of {b.world.name}; "
-            "choose two runs of the same world"
-        )
+    check_same_world(a, b)
     runs = (a, b)
     measures = beside(store.measures(a.id), store.measures(b.id), None)
     one, other = ({**store.result(run), "events": store.counts(run.id, "events", "type")} for run in runs)
@@ -79,6 +75,15 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         },
         "reports": [reports(logged(store, run, run.turns - 1)) if run.turns else {} for run in runs],
     }
+
+
+def check_same_world(a: Run, b: Run) -> None:
+    """Raise UsageError if two runs are runs of different worlds."""
+    if a.world.name != b.world.name:
+        raise UsageError(
+            f"run {a.id} is a run of {a.world.name} and run {b.id} one of {b.world.name}; "
+            "choose two runs of the same world"
+        )
 
 
 def beside(one: Mapping[Any, Any], other: Mapping[Any, Any], absent: int | None) -> dict[Any, list[Any]]:
@@ -159,6 +164,28 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
             )
         agent, layer, diff = found
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
+    return None
+
+
+def differing_turns(store: Store, a: Run, b: Run) -> set[int]:
+    """Return the turns whose records are stored otherwise in both runs, and those that only one run has."""
+    sql = (
+        "select a.turn from turns as a join turns as b on b.turn = a.turn"
+        " where a.run = ? and b.run = ? and a.record is not b.record"
+    )
+    found = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
+    shorter, longer = sorted((a.turns, b.turns))
+    return {turn for turn in found if turn < shorter} | set(range(shorter, longer))
+
+
+def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int]) -> int | None:
+    """Return the first of these turns whose records, once read, differ; None if none do."""
+    for turn in sorted(differing):
+        if turn >= min(a.turns, b.turns):
+            return turn
+        one, other = (logged(store, run, turn).record for run in (a, b))
+        if first_differing_part(one, other):
+            return turn
     return None
 
 

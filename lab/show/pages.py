@@ -23,13 +23,14 @@ from engine.turn import meanings
 from lab.errors import MissingError
 from lab.play.answering import asked_form, columns_and_rows, waiting
 from lab.play.forms import Field, Kind, spelled
-from lab.proof.comparing import beside, compare, moves, whole_word_diff
+from lab.proof.comparing import beside, check_same_world, compare, moves, whole_word_diff
 from lab.show.boards import svg
 from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
 from lab.show.looks import PALETTE, Looks, looks_in, looks_of, words_of
 from lab.show.marking import marked
+from lab.show.side_by_side import locked
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
 from lab.show.tracing import (
@@ -313,13 +314,21 @@ class Pages:
         """Return the page in place of one that damage hides: what is damaged."""
         return self._page("damaged.html")
 
-    def compare(self, a: Run, b: Run) -> str:
-        """Return the page of two runs side by side."""
-        found = compare(self.store, a, b)
+    def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
+        """Return the page of two runs side by side at one turn; without a turn, also their whole comparison.
+
+        Raise UsageError for runs of different worlds, MissingError if there is no such turn or agent.
+        """
+        check_same_world(a, b)
+        at = locked(self.store, a, b, turn, agent)
+        found = compare(self.store, a, b) if turn is None else None
         return self._page(
             "compare.html",
+            runs=(a, b),
+            at=at,
+            boards=[Markup(svg(board)) if board else "" for board in at.boards],  # noqa: S704  it escapes texts
             comparison=found,
-            settings=settings_by_field(found["settings"]),
+            settings=settings_by_field(found["settings"]) if found else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
         )
 
