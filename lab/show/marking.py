@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from engine.record import Findings, Json, canonical, excerpt
 from engine.said import cut_to_words, visible
-from nodes.reading import LARGEST
+from nodes.reading import DEEPEST, LARGEST
 
-LONGEST = 200_000
+LONGEST = 50_000
 """In an answer with more characters than this nothing is looked for."""
 
 CUT = "…"
@@ -155,13 +155,16 @@ class _Answer:
             return []
         if isinstance(said, str):
             return [[span] for span in self._texts(said)]
+        sought = _Sought.of(said)
         if isinstance(said, Mapping):
             return (
-                [spans for node in self.values for spans in _entries(node, said)]
-                or [[(node.start, node.end)] for node in self.values[1:] if _is(node, said)]
+                [spans for node in self.values for spans in _entries(node, sought)]
+                or [[(node.start, node.end)] for node in self.values[1:] if node.kept == sought.kept]
                 or [[span] for span in self._of_size(said)]
             )
-        return [[(node.start, node.end)] for node in self.values if node.key is None and _is(node, said)]
+        return [
+            [(node.start, node.end)] for node in self.values if node.key is None and node.kept == sought.kept
+        ]
 
     def _texts(self, said: str) -> Iterator[Span]:
         """Yield where a text stands: a value of the answer, an object before it, or what was cut to it."""
@@ -179,7 +182,7 @@ class _Answer:
         """Yield the texts that have as many characters or words as a correction says."""
         if said.keys() <= {"characters", "words"}:
             for node in self.values:
-                value = node.value
+                value = node.value if node.opens == '"' else None
                 if isinstance(value, str) and (
                     said.get("characters") == len(value) or said.get("words") == _words(value)
                 ):
@@ -193,8 +196,28 @@ def _words(text: str) -> Json:
     return findings.mends[0].said["words"] if findings.mends else None  # type: ignore[index,call-overload]
 
 
-def _entries(node: _Node, said: Mapping[str, Json]) -> list[list[Span]]:
-    """Return where the entries of `said` stand in an object, if it has all of them.
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """What was said, in the form in which it is looked for."""
+
+    kept: str
+    """As canonical JSON."""
+    entries: "Mapping[str, _Sought]"
+    """What an object has."""
+    only: str | None
+    """The only element of a list, as canonical JSON."""
+    is_null: bool
+
+    @classmethod
+    def of(cls, said: Json) -> "_Sought":
+        """Return what was said in this form."""
+        entries = {key: cls.of(value) for key, value in said.items()} if isinstance(said, Mapping) else {}
+        only = canonical(said[0]) if isinstance(said, list) and len(said) == 1 else None
+        return cls(canonical(said), entries, only, said is None)
+
+
+def _entries(node: _Node, said: _Sought) -> list[list[Span]]:
+    """Return where the entries of an object that was said stand in another, if that has all of them.
 
     One entry may stand there several times. An entry whose value is null may be left out.
     """
@@ -202,29 +225,25 @@ def _entries(node: _Node, said: Mapping[str, Json]) -> list[list[Span]]:
         return []
     found = [
         [spans for inner in node.inner if inner.key == key for spans in _entry(inner, value)]
-        for key, value in said.items()
+        for key, value in said.entries.items()
     ]
     if len(found) == 1:
         return found[0]
-    if any(not spots and value is not None for spots, value in zip(found, said.values(), strict=True)):
+    if any(
+        not spots and not value.is_null for spots, value in zip(found, said.entries.values(), strict=True)
+    ):
         return []
     together = [span for spots in found for span in next(iter(spots), [])]
     return [together] if together else []
 
 
-def _entry(node: _Node, value: Json) -> list[list[Span]]:
+def _entry(node: _Node, said: _Sought) -> list[list[Span]]:
     """Return where a value stands in an entry of an object: the whole entry, or parts of it."""
-    if _is(node, value):
+    if node.kept == said.kept:
         return [[(node.begin, node.end)]]
-    if isinstance(value, Mapping) and node.opens == "{":
-        return _entries(node, value)
-    sought = [value, *(value if isinstance(value, list) and len(value) == 1 else [])]
-    return [[(inner.begin, inner.end)] for inner in node.inner if any(_is(inner, one) for one in sought)]
-
-
-def _is(node: _Node, said: Json) -> bool:
-    """Tell whether a value is what was said, as far as a record keeps it."""
-    return node.kept == canonical(said)
+    if said.entries and node.opens == "{":
+        return _entries(node, said)
+    return [[(inner.begin, inner.end)] for inner in node.inner if inner.kept in {said.kept, said.only}]
 
 
 def _shows(node: _Node, said: str) -> bool:
@@ -234,7 +253,10 @@ def _shows(node: _Node, said: str) -> bool:
 
 
 def _scanned(text: str) -> list[_Node]:
-    """Return the outermost objects of a text after its reasoning. What is not closed ends with the text."""
+    """Return the outermost objects of a text after its reasoning. What is not closed ends with the text.
+
+    A text that is nested too deep to be read has none.
+    """
     roots: list[_Node] = []
     around: list[_Node] = []
     key: tuple[str, int] | None = None
@@ -257,6 +279,8 @@ def _scanned(text: str) -> list[_Node]:
             (around[-1].inner if around else roots).append(node)
             if word in {"{", "["}:
                 around.append(node)
+                if len(around) > DEEPEST + 1:
+                    return []
             key = None
         leaf = None if word in PUNCTUATION else token
         if not around:

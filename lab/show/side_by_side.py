@@ -28,8 +28,8 @@ class Locked:
     """Two runs at the same turn.
 
     `first` is the first turn in which they differ, None if there is none. `near` are the turns around this
-    one, each with whether the runs differ in it. `boards` has None for a run without that turn. `prompt` and
-    `answer` are the word diffs of the chosen agent, from the first run to the second.
+    one, each with whether the runs differ in it. `boards` has None for a run without that turn. `system`,
+    `prompt` and `answer` are the word diffs of the chosen agent, from the first run to the second.
     """
 
     turn: int
@@ -39,6 +39,7 @@ class Locked:
     boards: tuple[Board | None, Board | None]
     asked: Sequence[Asked]
     agent: str | None
+    system: Mapping[str, Pieces]
     prompt: Mapping[str, Pieces]
     answer: Pieces
 
@@ -46,8 +47,8 @@ class Locked:
 def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) -> Locked:
     """Return two runs at the same turn, if none is given at the first that differs.
 
-    Without an agent, the first one is chosen that decided otherwise, or else whose answer or prompt differs.
-    Raise MissingError if neither run has the turn, or nobody of that name was asked in it.
+    The first agent for which most differs is chosen unless the given one was asked in the turn. Raise
+    MissingError if neither run has the turn.
     """
     runs, turns = (a, b), max(a.turns, b.turns)
     differing = differing_turns(store, a, b)
@@ -58,12 +59,12 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
     full = [full_turn(store, run, number) if number < run.turns else None for run in runs]
     calls = [{call.address.agent: call for call in store.calls(run.id, number)} for run in runs]
     asked = [_asked(name, full, calls) for name in dict.fromkeys([*calls[0], *calls[1]])]
-    if agent is not None and agent not in {one.agent for one in asked}:
-        raise MissingError(f"nobody called {agent!r} was asked in turn {number} of these runs")
-    if agent is None and asked:
+    if asked and agent not in {one.agent for one in asked}:
         agent = max(asked, key=lambda one: (len(one.differs), "decision" in one.differs)).agent
     both = [of.get(agent or "") for of in calls]
-    texts = [(call.prompt.turn, call.reply.text) if call else ("", "") for call in both]
+    systems = [call.prompt.system if call else "" for call in both]
+    prompts = [call.prompt.turn if call else "" for call in both]
+    answers = [call.reply.text if call else "" for call in both]
     return Locked(
         number,
         turns,
@@ -72,8 +73,9 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
         (board_in(store, a, full[0]), board_in(store, b, full[1])),
         asked,
         agent,
-        prompt_diffs(texts[0][0], texts[1][0]),
-        whole_word_diff(texts[0][1], texts[1][1]),
+        prompt_diffs(systems[0], systems[1]),
+        prompt_diffs(prompts[0], prompts[1]),
+        whole_word_diff(answers[0], answers[1]),
     )
 
 
