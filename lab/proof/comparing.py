@@ -262,6 +262,8 @@ def whole_word_diff(one: str, other: str) -> list[tuple[CHANGE, str]]:
     Lines of JSON are compared part by part. The pieces that are not only in the first text, joined, are the
     second text.
     """
+    if one == other:
+        return [(" ", one)] if one else []
     a, b = (_parts(text) for text in (one, other))
     pieces: list[tuple[CHANGE, str]] = []
     for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():

@@ -287,6 +287,7 @@ class Pages:
         asked = [decision.turn for decision in decisions]
         before, after = asked[: asked.index(number)][-1:], asked[asked.index(number) + 1 :][:1]
         earlier = [call for turn in before for call in self.store.calls(run.id, turn, agent)]
+        changed = prompt_diffs(earlier[0].prompt.turn, card["prompt"]) if earlier else {}
         answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
         calls = self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
         beside = self._asked_in(run, number)
@@ -303,8 +304,8 @@ class Pages:
             answer=answer,
             unplaced=unplaced,
             meanings=meanings(run.world),
-            prompt=whole_word_diff(earlier[0].prompt.turn, card["prompt"]) if earlier else [],
-            changed=prompt_diffs(earlier[0].prompt.turn, card["prompt"]) if earlier else {},
+            changed=changed,
+            prompt=whole_word_diff(earlier[0].prompt.turn, card["prompt"]) if "" in changed else [],
             memory=memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),
@@ -366,6 +367,8 @@ class Pages:
     def _asked_in(self, run: Run, number: int) -> list[str]:
         """Return who was asked in a turn, in the order of the page of the turn."""
         full = self._full_turn(self.store, run, number)
+        if full and run.world.observer is None:
+            return list(full.turn.record.intents)
         asked = self.store.attempts(run.id, number, note=self.store.leave_out)
         return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *asked]))
 

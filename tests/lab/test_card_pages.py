@@ -134,11 +134,21 @@ def test_what_changed_since_the_last_turn_is_marked(
     card = pages.get("/last/1/AgentA").text
     assert "<del>met B &amp;</del><ins>fought</ins>" in card
     assert re.search(r'>turn</h3>\s*<pre class="diff"><del>0</del><ins>1</ins></pre>', card)
-    (call,) = opened.calls(opened.find("last").id, 1, "AgentA")
-    whole = card.partition("prompt, new words marked")[2].partition("</details>")[0]
-    assert call.prompt.turn in unescape(re.sub(r"<[^>]+>", "", whole))
-    assert "<del>" not in whole
     assert "since turn" not in pages.get("/last/0/AgentA").text
+
+
+def test_new_words_are_marked_in_the_whole_prompt(opened: Store, pages: TestClient) -> None:
+    """The prompt of a chat model is text; that of a policy is a view, and only its changes are shown."""
+    with answering(lambda _: SECOND):
+        run = played(opened, request(rounds=2))
+    card = pages.get("/last/1/miner-01").text
+    (call,) = opened.calls(run.id, 1, "miner-01")
+    changed, _, rest = card.partition("prompt, new words marked")
+    whole = rest.partition("</details>")[0]
+    assert call.prompt.turn in unescape(re.sub(r"<[^>]+>", "", whole))
+    assert "<ins>" in whole
+    assert "<del>" not in whole
+    assert "<del>" in changed.partition("what changed in the prompt since turn 0")[2]
 
 
 def test_the_answer_that_does_not_count_is_on_the_card(opened: Store, pages: TestClient) -> None:
