@@ -273,6 +273,8 @@ class Store:
         self.damage: dict[str, None] = {}
         """What was damaged and left out, one line each, since the store was opened."""
         self._kinds: dict[str, dict[str, type]] = {}
+        self._decided: dict[str, list[Decision]] | None = None
+        """The decisions that were read as of one moment, by run."""
         self.found: list[Run] = []
         """The runs that were looked up."""
 
@@ -694,6 +696,13 @@ class Store:
 
     def decisions(self, run: str) -> Iterator[Decision]:
         """Yield the outcome of the call that counts, for each turn and agent; damaged calls are left out."""
+        if self._decided is None:
+            return self._read_decisions(run)
+        if run not in self._decided:
+            self._decided[run] = list(self._read_decisions(run))
+        return iter(self._decided[run])
+
+    def _read_decisions(self, run: str) -> Iterator[Decision]:
         # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
         sql = (
             "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
@@ -723,11 +732,13 @@ class Store:
 
     @contextmanager
     def as_of_now(self) -> Iterator[None]:
-        """Read everything as of one moment, also while other processes write."""
+        """Read everything as of one moment, also while other processes write; decisions are read once."""
         self.db.conn.execute("begin")
+        self._decided = {}
         try:
             yield
         finally:
+            self._decided = None
             self.db.conn.rollback()
 
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
