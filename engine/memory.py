@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from engine.record import Drop, Json, JsonObject, Mend, canonical, excerpt
@@ -78,11 +79,15 @@ class Memory:
         Only what an answer can fill is shown; `fields` are those of an answer. The feedback is shown if the
         world gives any.
         """
-        return {
-            name: value
-            for name, value in self.to_json().items()
-            if (feedback if name == "feedback" else WRITTEN_AS[name] in fields)
-        }
+        told = self.to_json()
+        return {name: told[name] for name in _shown(frozenset(fields), feedback=feedback)}
+
+
+@cache
+def _shown(fields: frozenset[str], *, feedback: bool) -> tuple[str, ...]:
+    """Return the fields of a memory that a view shows; see `Memory.shown`."""
+    filled = tuple(name for name, written_as in WRITTEN_AS.items() if written_as in fields)
+    return (*filled, "feedback") if feedback else filled
 
 
 EMPTY_MEMORY = Memory()

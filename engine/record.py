@@ -7,12 +7,12 @@ changed. All records stay bounded and plain, whatever an agent said.
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
+from pydantic import ConfigDict, TypeAdapter
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -139,17 +139,17 @@ class Findings:
         self.agent = agent
         self.drops: list[Drop] = []
         self.mends: list[Mend] = []
-        self._alike: Counter[str] = Counter()
+        self._alike: dict[str, int] = {}
         self._rest: dict[str, int] = {}
 
     def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
         """Add a rejection. Beyond MOST_ALIKE of one code, only their number is kept."""
-        self._alike[code] += 1
-        if self._alike[code] <= MOST_ALIKE:
+        alike = self._alike[code] = self._alike.get(code, 0) + 1
+        if alike <= MOST_ALIKE:
             self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
             return
         # The drop that counts the rest is replaced each time, in the place where it was first added.
-        rest = Drop(self.agent, stage, code, "…", f"{self._alike[code] - MOST_ALIKE} more for this reason")
+        rest = Drop(self.agent, stage, code, "…", f"{alike - MOST_ALIKE} more for this reason")
         place = self._rest.setdefault(code, len(self.drops))
         self.drops[place : place + 1] = [rest]
 
@@ -165,8 +165,11 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-_UNSURE = (b"null", b"e-", b"0.0000")
-"""What orjson writes for NaN, too, and what it writes of small numbers, in another way than Python does."""
+_SMALL = (b"e-", b"0.0000")
+"""What orjson writes of small numbers, in another way than Python does."""
+
+_with_nan = TypeAdapter[Any](Any, config=ConfigDict(ser_json_inf_nan="constants")).dump_json
+"""Writes NaN and infinity as such, where orjson writes `null` for them too."""
 
 
 def canonical(value: Json) -> str:
@@ -188,7 +191,10 @@ def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
         quick = orjson.dumps(value, option=option)
     except orjson.JSONEncodeError:  # numbers of more than 64 bits, half characters, keys that are not text
         return as_python(value)
-    return as_python(value) if any(mark in quick for mark in _UNSURE) else quick.decode()
+    nulls = quick.count(b"null")
+    if any(mark in quick for mark in _SMALL) or (nulls and _with_nan(value).count(b"null") != nulls):
+        return as_python(value)
+    return quick.decode()
 
 
 def sha256(text: str) -> str:

@@ -6,6 +6,7 @@ world's state; they become the agent's memory.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,6 +55,12 @@ class ReflectionFields(BaseModel):
     )
 
 
+@cache
+def fields_of(answer: type[BaseModel]) -> frozenset[str]:
+    """Return the names of the fields that an answer of this model may have."""
+    return frozenset(answer.model_fields)
+
+
 @dataclass(frozen=True, slots=True)
 class Reflection:
     """One agent's reflection in one turn. An empty field means that the agent did not fill it in."""
@@ -70,17 +77,19 @@ def reflect(
     findings: Findings,
     answer: JsonObject,
     agents: Collection[str],
-    texts: tuple[str, ...] = TEXTS,
+    fields: Collection[str] = (*TEXTS, *REPORTS),
     reasoning_words: int | None = None,
 ) -> Reflection:
     """Return the reflection fields of an answer; what does not fit becomes a drop or a mend.
 
-    `agents` are those that may be rated, `texts` the text fields that the world has, and `reasoning_words` is
-    the most words of reasoning, if the world limits them.
+    `agents` are those that may be rated, `fields` those that an answer may have, and `reasoning_words` is the
+    most words of reasoning, if the world limits them.
     """
     given: dict[str, Any] = {}
     for name, value in answer.items():
-        if name in texts:
+        if name not in fields:
+            continue
+        if name in TEXTS:
             given[name] = _text(findings, name, value)
         elif name in REPORTS:
             given[name] = _report(findings, name, value, agents)

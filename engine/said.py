@@ -27,7 +27,7 @@ def whole(value: Json) -> int | None:
 def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIMIT) -> str:
     """Return a text without unsafe characters, cut to `limit` characters. Each change is a mend."""
     kept = said
-    if _UNSAFE.search(kept):
+    if not (said.isascii() and said.isprintable()) and _UNSAFE.search(kept):  # most texts are plain
         kept = _UNSAFE.sub("", kept)
         findings.mend("schema", f"{prefix}/unsafe-characters", _visible(said), kept)
     if len(kept) > limit:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_
 from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
-from engine.reflection import REPORTS
+from engine.reflection import REPORTS, fields_of
 from engine.world import (
     OBSERVER,
     AnyWorld,
@@ -344,20 +344,26 @@ def link(previous: str, record: TurnRecord) -> str:
     return sha256(previous + record.text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Judged(Generic[I]):
     """The judged answers of a turn: outcomes of calls, intents of agents, rejections and corrections."""
 
+    world: AnyWorld
     outcomes: Mapping[str, str]
     intents: Mapping[str, I]
     drops: tuple[Drop, ...] = ()
     mends: tuple[Mend, ...] = ()
 
-    def to_json(self, world: AnyWorld) -> dict[str, Any]:
+    @cached_property
+    def told(self) -> Mapping[str, JsonObject]:
+        """The intents as plain JSON, for the graph state and for the record. It must not be changed."""
+        return {agent: self.world.intent.to_json(intent) for agent, intent in self.intents.items()}
+
+    def to_json(self) -> dict[str, Any]:
         """Return the judged answers as plain JSON."""
         return {
             "outcomes": dict(self.outcomes),
-            "intents": {agent: world.intent.to_json(intent) for agent, intent in self.intents.items()},
+            "intents": self.told,
             "drops": as_list(self.drops),
             "mends": as_list(self.mends),
         }
@@ -366,6 +372,7 @@ class Judged(Generic[I]):
     def from_json(cls, world: AnyWorld, data: Mapping[str, Any]) -> "Judged[Any]":
         """Return the judged answers of their JSON. Raise ValueError for intents of another shape."""
         return cls(
+            world,
             data["outcomes"],
             {agent: world.intent.from_json(intent) for agent, intent in data["intents"].items()},
             tuple(Drop(**drop) for drop in data["drops"]),
@@ -394,7 +401,7 @@ class Turn(Generic[S, I]):
         """The record of the turn, which is hashed."""
         return TurnRecord(
             outcomes=self.judged.outcomes,
-            intents={one: self.world.intent.to_json(intent) for one, intent in self.judged.intents.items()},
+            intents=self.judged.told,
             drops=self.judged.drops,
             mends=(*self.judged.mends, *self.resolved.mends),
             state=self.world.state.to_json(self.resolved.state),
@@ -412,7 +419,7 @@ def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[s
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
     """Return the view of one agent, with its own memory under `memory`."""
     memory = memories.get(agent, EMPTY_MEMORY)
-    fields = world.action(state.setting).model_fields
+    fields = fields_of(world.action(state.setting))
     return {**world.observe(state, agent), "memory": memory.shown(fields, feedback=state.config.feedback)}
 
 
@@ -432,7 +439,7 @@ def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> J
         outcomes[agent], intents[agent] = answer.outcome.value, judged.intent
         drops += [*answer.drops, *judged.drops]
         mends += [*answer.mends, *judged.mends]
-    return Judged(outcomes, intents, tuple(drops), tuple(mends))
+    return Judged(world, outcomes, intents, tuple(drops), tuple(mends))
 
 
 def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject | None:  # noqa: ANN401
@@ -458,6 +465,7 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
     # The outcome of the observer's call is left out, so that a person and a model that rule alike give the
     # same digest.
     return Judged(
+        world,
         judged.outcomes,
         ruled.intents,
         (*judged.drops, *(ruling.drops if ruling else ()), *ruled.drops),

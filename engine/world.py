@@ -5,12 +5,13 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from engine.board import Board, of_picture
 from engine.policy import Policies
 from engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from engine.reflection import Reflection
@@ -107,6 +108,7 @@ class Intent(Protocol):
 C = TypeVar("C", bound=Config)
 S = TypeVar("S", bound=WorldState)
 T = TypeVar("T")
+Turn_co = TypeVar("Turn_co", covariant=True)
 I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, next to a config C and a state S
 
 
@@ -152,6 +154,19 @@ class Played(Generic[S, I]):
     after: S
     events: tuple[Event, ...]
     draws: tuple[Draw, ...]
+
+
+class History(Protocol[Turn_co]):
+    """The turns of a run, in order. They may be read one by one from where they are stored.
+
+    Measures read them once; only their number must be known before.
+    """
+
+    def __len__(self) -> int:
+        """The number of the turns."""
+
+    def __iter__(self) -> Iterator[Turn_co]:
+        """Yield the turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +259,7 @@ class World(Generic[C, S, I]):
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
     over(state)                      whether the game has ended
     scores(state)                    the score of each agent
-    measures(history)                the figures of a whole run
+    measures(history)                the figures of a whole run; reads each turn once and keeps none
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
     headline                         the measures that an experiment compares unless it names others
@@ -256,6 +271,8 @@ class World(Generic[C, S, I]):
     default_agents                   the default number of agents
     picture(state)                   the state for people: rows of short words
     in_picture(agents)               the word by which the picture shows an agent, where it is not its name
+    board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
+                                     has none is shown by its picture (`board_of`)
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
                                      A field that names an actor says to whom it happened, or, if it is
@@ -286,7 +303,7 @@ class World(Generic[C, S, I]):
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
-    measures: Callable[[Sequence[Played[S, I]]], tuple[Measure, ...]]
+    measures: Callable[[History[Played[S, I]]], Iterator[Measure]]
     formulas: Mapping[str, Callable[..., object]]
     headline: tuple[str, ...]
     arithmetic: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
@@ -302,11 +319,21 @@ class World(Generic[C, S, I]):
     codes: Mapping[str, str]
     viewer_key: str = "you"
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
+    board: Callable[[Played[S, I]], Board] | None = None
     observer: Observer[S, I] | None = None
     former_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
+
+
+def board_of(world: AnyWorld, played: Played[Any, Any]) -> Board:
+    """Return the board of a turn: the world's own, or else one that is made from its picture."""
+    if world.board is not None:
+        return world.board(played)
+    agents = played.after.setting.agents
+    title = f"turn {played.before.turn}"
+    return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
 
 
 def in_letters(k: int, alphabet: str) -> str:

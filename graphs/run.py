@@ -165,7 +165,7 @@ def _forget(saver: TurnSaver, run: str, config: RunnableConfig) -> None:
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:
-    """Play again from a state up to a number of turns, and return the state after them.
+    """Play again from a state up to a number of turns, and return the logged channels after them.
 
     There are no checkpoints, and the journal has all answers.
     """
@@ -174,7 +174,8 @@ async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnSt
         return first
     graph = build(nodes).compile(name="replay")
     last: dict[str, Any] = {}
-    async for last in graph.astream(first, {"recursion_limit": steps + 1}, stream_mode="values"):
+    config: RunnableConfig = {"recursion_limit": steps + 1}
+    async for last in graph.astream(first, config, stream_mode="values", output_keys=LOGGED):
         if last["turn"] >= turns:
             break
     return cast("TurnState", last)

@@ -8,9 +8,9 @@ last one. docs/prompts.md describes both for people who edit prompts.
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, combinations, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -201,7 +201,7 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
     file = _observer_file(world, folder, lang)
     ruling = schema_of(world.observer.ruling(())) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
-    return _render(name_of(file), _template(_read(file, values)), values)
+    return _render(partial(name_of, file), _template(_read(file, values)), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
@@ -228,12 +228,12 @@ def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
         "agents": len(setting.agents),
         "schema": prompts.schema,
     }
-    return _render(prompts.place("system"), _template(prompts.system), values)
+    return _render(partial(prompts.place, "system"), _template(prompts.system), values)
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
     """Return the turn text of one agent: fixed words, then its view as compact JSON on the last line."""
-    return _render(prompts.place("turn"), _template(prompts.turn), {"view": one_line_json(view)})
+    return _render(partial(prompts.place, "turn"), _template(prompts.turn), {"view": one_line_json(view)})
 
 
 def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str) -> str:
@@ -243,7 +243,7 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
     """
     file = ROOT / f"follow_up.{lang}.md"
     values = {"answer": answer, "refused": rejections, "turn": turn}
-    return _render(name_of(file), _template(_read(file, values.keys()).rstrip()), values)
+    return _render(partial(name_of, file), _template(_read(file, values.keys()).rstrip()), values)
 
 
 def one_line_json(value: Json) -> str:
@@ -323,12 +323,12 @@ def _template(source: str) -> Template:
     return _JINJA.from_string(source)
 
 
-def _render(place: str, template: Template, values: Mapping[str, Json]) -> str:
-    """Return a filled-in template. Raise PromptError for whatever its expressions raise."""
+def _render(place: Callable[[], str], template: Template, values: Mapping[str, Json]) -> str:
+    """Return a filled-in template. Raise PromptError, with its place, for whatever its expressions raise."""
     try:
         return template.render(values)
     except Exception as error:  # an expression of a template can raise anything
-        raise PromptError(f"{place}: {_first_line(error)}") from error
+        raise PromptError(f"{place()}: {_first_line(error)}") from error
 
 
 def _known(kind: str, place: str, name: str, names: Collection[str]) -> None:
@@ -434,7 +434,7 @@ def _check_turn(prompts: PromptSet) -> None:
 
 def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
     """Yield the problems of rendering the system text under each treatment, without repeats."""
-    place, template = prompts.place("system"), _template(prompts.system)
+    place, template = partial(prompts.place, "system"), _template(prompts.system)
     baseline: dict[str, Json] = {
         **default_setting(world).config.model_dump(mode="json"),
         "agents": world.default_agents,

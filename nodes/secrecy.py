@@ -50,6 +50,8 @@ def without_secrets(text: str) -> str:
     A secret is found plain or escaped, in any case, backwards, in base64 or hexadecimal digits, and with
     blanks or invisible characters between its own. docs/failures.md#secrets says what is not found.
     """
+    if not text:
+        return text
     # Comparing is much faster than searching with patterns, and enough where no character can be an escape.
     compact = _compact(text)
     escaped = any(mark in text for mark in "\\%&")

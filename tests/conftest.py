@@ -6,11 +6,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import typer.testing
 from hypothesis import settings
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from lab.cli import app
@@ -21,6 +24,10 @@ from tests.soak import times
 
 # Ten times as many as Hypothesis tries by itself, if the soak is not a small one.
 settings.register_profile("soak", max_examples=max(10, times(1_000)))
+
+# Hundreds of processes import the same modules; compiled once, they are kept for all.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ROOT = Path(__file__).parents[1]
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -65,12 +72,26 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_made_once() -> Iterator[None]:
+    """A process makes the commands once; CliRunner would make them again for each call, in 10 ms."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(typer.testing, "_get_command", cache(get_command))
+        yield
+
+
+@pytest.fixture(scope="session")
+def nobody(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The home of nobody: there is no such folder. One for all tests, most of which need no `tmp_path`."""
+    return str(tmp_path_factory.getbasetemp() / "nobody")
+
+
 @pytest.fixture(autouse=True)
-def _bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _bare_environment(monkeypatch: pytest.MonkeyPatch, nobody: str) -> None:
     for name in list(os.environ):
         if name.startswith(("OPENAI_", "HOBBES_", "LANGSMITH_", "LANGCHAIN_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("HOME", nobody)
     monkeypatch.setenv("COLUMNS", "200")
     for console in (OUT, ERR):  # pytest-xdist sets COLUMNS before they are made, which would fix their width
         monkeypatch.setattr(console, "_width", None)

@@ -28,10 +28,10 @@ from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
 from nodes.models import ModelSettings
 from nodes.prompting import PromptSet
-from tests.conftest import Hobbes
+from tests.conftest import Cli, Hobbes
 
 ROOT = Path(__file__).parents[1]
-CASSETTES = sorted((ROOT / "cassettes").glob("*.json.gz"))
+CASSETTES = sorted((ROOT / "cassettes").rglob("*.json.gz"))
 SMALL = 'world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:policy/guided"\n'
 
 
@@ -52,7 +52,7 @@ def test_a_cassette_plays_to_the_recorded_result(path: Path) -> None:
 
 
 def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
-    assert [cassette_of(file) for file in sorted((ROOT / "cassettes").glob("*.toml"))] == CASSETTES
+    assert [cassette_of(file) for file in sorted((ROOT / "cassettes").rglob("*.toml"))] == CASSETTES
     assert all(meta_of(path)["source"] for path in CASSETTES)
 
 
@@ -85,18 +85,19 @@ def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
     assert hobbes("replay", str(path)).returncode == 0  # another process reads the prompts as they are
 
 
-def test_replay_of_a_cassette_reports_by_its_exit_code(tmp_path: Path, hobbes: Hobbes) -> None:
+def test_replay_of_a_cassette_reports_by_its_exit_code(tmp_path: Path, cli: Cli) -> None:
     path = recorded(tmp_path)
     content = json.loads(gzip.decompress(path.read_bytes()))
     content["meta"]["digests"][1] = content["meta"]["digest"] = "0" * 64
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
-    other = hobbes("replay", str(path))
-    assert other.returncode == 1
+    other = cli("replay", str(path))
+    assert other.exit_code == 1
     assert "first divergence: turn 1" in other.stdout
     path.write_bytes(b"no cassette")
-    broken = hobbes("replay", str(path))
-    assert (broken.returncode, broken.stderr.count("\n")) == (2, 1)
-    assert "is not a valid cassette" in broken.stderr
+    broken = cli("replay", str(path)).exception
+    assert isinstance(broken, UsageError)
+    assert "is not a valid cassette" in str(broken)
+    assert "\n" not in str(broken)
 
 
 def test_recording_twice_gives_the_same_bytes(tmp_path: Path) -> None:

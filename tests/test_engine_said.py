@@ -80,10 +80,10 @@ def test_a_missing_field_is_empty_and_other_fields_are_ignored() -> None:
     assert codes(findings) == []
 
 
-def test_a_world_may_read_fewer_texts() -> None:
+def test_a_world_may_read_fewer_fields() -> None:
     findings = Findings("A")
-    said = {"notes": "m", "reasoning": "r"}
-    assert reflect(findings, said, AGENTS, texts=("reasoning",)) == Reflection(reasoning="r")
+    said: dict[str, Json] = {"notes": "m", "reasoning": "r", "aggressor_report": {"A": 1}}
+    assert reflect(findings, said, AGENTS, fields=("reasoning",)) == Reflection(reasoning="r")
 
 
 @pytest.mark.parametrize("said", [None, 5, ["a"], {"a": "b"}])

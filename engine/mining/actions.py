@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine.mining.state import Cell
 from engine.record import Findings, Json, JsonObject
-from engine.reflection import ReflectionFields
+from engine.reflection import ReflectionFields, fields_of
 from engine.said import whole
 
 Kind: TypeAlias = Literal["claim", "raid", "defend", "mine"]
@@ -92,7 +92,7 @@ def spoken(findings: Findings, answer: JsonObject, *, communication: bool) -> li
     Source: docs/rules/mining.md#priority, docs/rules/mining.md#answer-fields.
     """
     said: list[Said] = []
-    known = action_model(communication=communication).model_fields.keys() | {"message"}
+    known = fields_of(action_model(communication=communication))
     for key, value in answer.items():
         if key == "plan":
             said += _planned(findings, value)
@@ -101,7 +101,7 @@ def spoken(findings: Findings, answer: JsonObject, *, communication: bool) -> li
                 said += [(key, element) for element in value]
             else:
                 findings.drop("schema", "mining/not-a-list", {key: value})
-        elif key not in known:
+        elif key not in known and key != "message":
             findings.drop("schema", "mining/unknown-field", {key: value})
     return said
 
@@ -132,12 +132,13 @@ def as_action(kind: Kind, element: Json) -> Action | None:
 
     Source: docs/rules/mining.md#shape-and-type.
     """
+    stamina: int | None
     if kind != "mine":
-        cell = _as_cell(element)
-        return None if cell is None else _action(kind, cell)
-    if not isinstance(element, dict) or element.keys() != MINE_FIELDS:
+        cell, stamina = _as_cell(element), 1
+    elif isinstance(element, dict) and element.keys() == MINE_FIELDS:
+        cell, stamina = _as_cell(element["cell"]), whole(element["s"])
+    else:
         return None
-    cell, stamina = _as_cell(element["cell"]), whole(element["s"])
     return None if cell is None or stamina is None else _action(kind, cell, stamina)
 
 

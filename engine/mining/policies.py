@@ -8,6 +8,7 @@ Source: docs/rules/mining.md#scripted-policies.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any
 
 from engine.chance import Luck
@@ -45,6 +46,11 @@ class Sight:
         return self._coded(self._by_code)
 
     @property
+    def share(self) -> int:
+        """A fair share of the plots, at least one."""
+        return max(1, sum(map(len, self._by_code.values())) // len(self.view["plots_held"]))
+
+    @property
     def unowned(self) -> list[Cell]:
         """Unowned plots."""
         return self._coded([UNOWNED])
@@ -52,8 +58,8 @@ class Sight:
     @property
     def others(self) -> list[Cell]:
         """Plots of other agents that can be raided."""
-        codes = [code for agent, code in self._code_of.items() if agent != self.view["you"]]
-        return self.raidable(self._coded(codes))
+        you = self.view["you"]
+        return self.raidable(self._coded([code for agent, code in self._code_of.items() if agent != you]))
 
     def held_by(self, agent: str) -> list[Cell]:
         """Return the plots of another agent that can be raided."""
@@ -61,12 +67,8 @@ class Sight:
 
     def raidable(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of these plots that are not protected."""
-        return [cell for cell in cells if cell not in self._protected]
-
-    @cached_property
-    def _protected(self) -> frozenset[Cell]:
-        """The plots that cannot be raided yet."""
-        return frozenset((r, c) for r, c, _ in self.view.get("protected", ()))
+        protected = {(r, c) for r, c, _ in self.view.get("protected", ())}
+        return [cell for cell in cells if cell not in protected]
 
     @cached_property
     def _by_code(self) -> Mapping[str, list[Cell]]:
@@ -74,13 +76,13 @@ class Sight:
         return _read_map(tuple(self.view["map"]))
 
     @cached_property
-    def _code_of(self) -> dict[str, str]:
+    def _code_of(self) -> Mapping[str, str]:
         """The code of each agent on the map."""
-        return map_codes(self.view["plots_held"])
+        return _read_codes(tuple(self.view["plots_held"]))
 
     def _coded(self, codes: Iterable[str]) -> list[Cell]:
         """Return the plots with these codes, one code after the other."""
-        return [cell for code in codes for cell in self._by_code.get(code, ())]
+        return list(chain.from_iterable([self._by_code.get(code, ()) for code in codes]))
 
     @cached_property
     def raided_me(self) -> dict[str, list[Cell]]:
@@ -101,6 +103,9 @@ def _read_map(rows: tuple[str, ...]) -> Mapping[str, list[Cell]]:
         for c, code in enumerate(row.split(" ")):
             found.setdefault(code, []).append((r, c))
     return found
+
+
+_read_codes = lru_cache(maxsize=8)(map_codes)
 
 
 @dataclass
@@ -209,7 +214,7 @@ def guided(view: JsonObject, luck: Luck) -> JsonObject:
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    share = max(1, len(sight.plots) // len(sight.view["plots_held"]))
+    share = sight.share
     missing = max(0, share - len(sight.mine))
     if sight.raided_me:
         plan.add("defend", _to_defend(sight))

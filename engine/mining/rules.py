@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from engine.chance import draw, happens
 from engine.mining.actions import KINDS, Kind
-from engine.mining.state import Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
+from engine.mining.state import NO_NEWS, Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
 from engine.mining.validation import IDLE, Intent
 from engine.record import Draw, Event, message
 from engine.world import Resolved
@@ -58,13 +58,13 @@ class Authority:
 
 
 Orders: TypeAlias = Mapping[Kind, Mapping[Cell, tuple[str, ...]]]
-"""The agents that act on each plot, by kind of action: plots row by row, agents by name.
+"""The agents that claim, raid and defend each plot, by kind of action: plots row by row, agents by name.
 
-An agent that defends a plot twice is listed twice.
+An agent that defends a plot twice is listed twice. Nobody else's orders matter to who mines a plot.
 """
 
-Mined: TypeAlias = Mapping[tuple[str, Cell], int]
-"""Step 3: the gold from each order to mine, by (agent, plot)."""
+Mined: TypeAlias = Mapping[str, Mapping[Cell, int]]
+"""Step 3: the gold from each order to mine, by agent and plot."""
 
 T = TypeVar("T")
 
@@ -102,13 +102,14 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
 
 
 def gather(intents: Mapping[str, Intent]) -> Orders:
-    """Return all intents by kind of action and plot."""
-    found: dict[Kind, dict[Cell, tuple[str, ...]]] = {kind: {} for kind in KINDS}
+    """Return all intents by kind of action and plot, except those to mine."""
+    found: dict[Kind, dict[Cell, tuple[str, ...]]] = {"claim": {}, "raid": {}, "defend": {}}
     for agent, intent in intents.items():
         for action in intent.actions:
-            plots = found[action.kind]
-            plots[action.cell] = (*plots.get(action.cell, ()), agent)
-    return {kind: {cell: plots[cell] for cell in sorted(plots)} for kind, plots in found.items()}
+            if action.kind != "mine":
+                plots, cell = found[action.kind], action.cell
+                plots[cell] = (*plots[cell], agent) if cell in plots else (agent,)
+    return {kind: dict(sorted(plots.items())) for kind, plots in found.items()}
 
 
 def resolve_claims(state: State, orders: Orders) -> Claims:
@@ -171,14 +172,15 @@ def resolve_mining(state: State, intents: Mapping[str, Intent], raids: Raids) ->
 
     Source: docs/rules/mining.md#mining, docs/rules/mining.md#lost-plots.
     """
-    lost, cap = raids.captures, state.config.mine_cap
+    lost, cap, alpha = raids.captures, state.config.mine_cap, state.alpha
     return {
-        (agent, action.cell): 0
-        if action.cell in lost
-        else min(action.stamina, cap) * state.alpha[action.cell[0]][action.cell[1]]
+        agent: {
+            (r, c): 0 if (r, c) in lost else min(action.stamina, cap) * alpha[r][c]
+            for action in intent.actions
+            if action.kind == "mine"
+            for r, c in (action.cell,)
+        }
         for agent, intent in intents.items()
-        for action in intent.actions
-        if action.kind == "mine"
     }
 
 
@@ -281,10 +283,7 @@ def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> Stat
 
 def _earned(state: State, mined: Mined) -> dict[str, int]:
     """Return everyone's gold with what was mined."""
-    gold = dict(state.gold)
-    for (agent, _), amount in mined.items():
-        gold[agent] += amount
-    return gold
+    return {agent: gold + sum(mined[agent].values()) for agent, gold in state.gold.items()}
 
 
 def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tuple[tuple[T, ...], ...]:
@@ -302,7 +301,8 @@ def _news(books: Books) -> News:
 
     Source: docs/rules/mining.md#logs.
     """
-    raids = [replace(raid, returned=raid.cell in books.authority.returned) for raid in books.raids.news]
+    returned = books.authority.returned
+    raids = [replace(raid, returned=True) if raid.cell in returned else raid for raid in books.raids.news]
     return News(books.claims.news, tuple(raids), tuple(books.orders["defend"]))
 
 
@@ -330,7 +330,7 @@ def _remembered(state: State, log: Past) -> tuple[Past, ...]:
         case "last":
             return (log,)
         case "window":
-            figures = [replace(past, news=News()) for past in state.past]
+            figures = [past if past.news == NO_NEWS else replace(past, news=NO_NEWS) for past in state.past]
             return (*figures, log)[-state.config.window :]
         case "full":
             return (*state.past, log)
@@ -343,11 +343,9 @@ def _deeds(intents: Mapping[str, Intent], books: Books) -> dict[str, Deeds]:
     """
     authority, deeds = books.authority, {}
     for agent, intent in intents.items():
-        spent, gold = dict.fromkeys(KINDS, 0), 0
+        spent, gold = dict.fromkeys(KINDS, 0), sum(books.mined[agent].values())
         for action in intent.actions:
             spent[action.kind] += action.stamina
-            if action.kind == "mine":
-                gold += books.mined[agent, action.cell]
         paid, received = authority.tax_paid.get(agent, 0), authority.tax_received.get(agent, 0)
         deeds[agent] = Deeds(**spent, gold=gold, tax_paid=paid, tax_received=received)
     return deeds
@@ -369,8 +367,11 @@ def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterat
             yield Event("raid", agent, {"plot": list(raid.cell), "owner": raid.owner, "result": result})
     for agent, cell in books.raids.fizzled:
         yield Event("raid", agent, {"plot": list(cell), "owner": state.owner[cell], "result": "fizzled"})
-    for (agent, cell), gold in books.mined.items():
-        yield Event("mine", agent, {"plot": list(cell), "gold": gold})
+    yield from [
+        Event("mine", agent, {"plot": list(cell), "gold": gold})
+        for agent, mined in books.mined.items()
+        for cell, gold in mined.items()
+    ]
     for agent, intent in intents.items():
         if intent.message:
             yield message(agent, intent.message)

@@ -118,6 +118,9 @@ class News:
     defended: tuple[Cell, ...] = ()
 
 
+NO_NEWS = News()
+
+
 @dataclass(frozen=True, slots=True)
 class Deeds:
     """What one agent did in a round: its stamina by kind of action, the gold that it mined, and its taxes."""
@@ -143,17 +146,18 @@ class Tally:
     returned: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Past:
     """The log of one round: what all may know about it, and what each agent did.
 
-    `news` is empty for a round of which agents may only know the figures, so that states stay small.
+    `news` is empty for a round of which agents may only know the figures, so that states stay small. Logs are
+    compared by identity, so that a log can be the key of a cache.
     """
 
     turn: int
     tally: Tally
     deeds: Mapping[str, Deeds]
-    news: News = News()
+    news: News = NO_NEWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +193,7 @@ class State:
     @property
     def news(self) -> News:
         """What all agents may know about the last round."""
-        return self.past[-1].news if self.past else News()
+        return self.past[-1].news if self.past else NO_NEWS
 
     @property
     def deeds(self) -> Mapping[str, Deeds]:

@@ -3,7 +3,7 @@
 Source: docs/rules/mining.md#step-0-checking-an-answer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -11,7 +11,7 @@ from engine.chance import chance
 from engine.mining.actions import Action, Kind, Said, action_model, as_action, spoken
 from engine.mining.state import Cell, MiningConfig, State
 from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, reflect
+from engine.reflection import Reflection, fields_of, reflect
 from engine.said import clean_text
 from engine.world import Codec, Validated
 
@@ -61,6 +61,9 @@ CODES: Mapping[str, str] = {
 """What the codes of rejections and corrections mean. Source: docs/rules/mining.md#nothing-disappears."""
 
 
+OFF_GRID = ""
+"""The owner of what is no plot; no agent has this name."""
+
 Whose: TypeAlias = Literal["own", "another's", "unowned", "off-grid"]
 
 REFUSALS: Mapping[tuple[Kind, Whose], str] = {
@@ -85,11 +88,12 @@ Source: docs/rules/mining.md#ownership.
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
     """Return what is left of an answer after step 0, with a rejection or correction for all that changed.
 
-    Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#nothing-disappears.
+    Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#nothing-disappears,
+    docs/rules/mining.md#answer-fields.
     """
     if answer is None:
         return Validated(IDLE)
-    findings = Findings(agent)
+    findings, model = Findings(agent), action_model(communication=state.config.communication)
     removed: list[Said] = []
     allowed = _clean(state, findings, answer, removed)
     actions = _within_stamina(findings, allowed, state.stamina(agent), removed)
@@ -98,18 +102,9 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     intent = Intent(
         tuple(actions),
         _message(state.config, findings, answer.get("message")),
-        reflect(findings, _declared(state.config, answer), state.setting.agents),
+        reflect(findings, answer, state.setting.agents, fields_of(model)),
     )
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
-
-
-def _declared(config: MiningConfig, answer: JsonObject) -> JsonObject:
-    """Return the fields of an answer that the settings make use of.
-
-    Source: docs/rules/mining.md#answer-fields.
-    """
-    fields = action_model(communication=config.communication).model_fields
-    return {name: value for name, value in answer.items() if name in fields}
 
 
 def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[Said]) -> list[Action]:
@@ -126,9 +121,8 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
             findings.drop("schema", "mining/bad-shape", {kind: element})
             removed.append((kind, element))
             continue
-        named = (kind, action.cell)
-        refusal = _refusal(state, agent, action, repeated=named in seen)
-        seen.add(named)  # even if it is rejected: a second try with other stamina is still a repeat
+        refusal = _refusal(state, agent, action, seen)
+        seen.add((kind, action.cell))  # even if rejected: a second try with other stamina is still a repeat
         if refusal is not None:
             findings.drop("rule", refusal, {kind: element})
             removed.append((kind, element))
@@ -141,8 +135,10 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
     return kept
 
 
-def _refusal(state: State, agent: str, action: Action, *, repeated: bool) -> str | None:
+def _refusal(state: State, agent: str, action: Action, seen: Container[tuple[Kind, Cell]]) -> str | None:
     """Return the code of the first rule that an action breaks, or None if it is allowed.
+
+    `seen` has the kinds and plots of earlier actions in the answer.
 
     Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#mining-with-no-stamina.
     """
@@ -150,7 +146,7 @@ def _refusal(state: State, agent: str, action: Action, *, repeated: bool) -> str
     return (
         REFUSALS.get((kind, _whose(state, agent, cell)))
         or (_unraidable(state, cell) if kind == "raid" else None)
-        or (_repeat(state.config, kind) if repeated else None)
+        or (_repeat(state.config, kind) if (kind, cell) in seen else None)
         or ("mining/no-stamina" if action.stamina < 1 else None)
     )
 
@@ -160,12 +156,12 @@ def _whose(state: State, agent: str, cell: Cell) -> Whose:
 
     Source: docs/rules/mining.md#plots-on-the-grid, docs/rules/mining.md#ownership.
     """
-    if cell not in state.owner:
-        return "off-grid"
-    owner = state.owner[cell]
+    owner = state.owner.get(cell, OFF_GRID)
+    if owner == agent:
+        return "own"
     if owner is None:
         return "unowned"
-    return "own" if owner == agent else "another's"
+    return "off-grid" if owner == OFF_GRID else "another's"
 
 
 def _unraidable(state: State, cell: Cell) -> str | None:
@@ -245,11 +241,7 @@ def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterat
     for cell in state.owner:
         options = [Action("claim", cell), Action("raid", cell), Action("defend", cell)]
         options += [Action("mine", cell, s) for s in range(1, min(budget, state.config.mine_cap) + 1)]
-        yield from (
-            option
-            for option in options
-            if not _refusal(state, agent, option, repeated=(option.kind, option.cell) in seen)
-        )
+        yield from (option for option in options if not _refusal(state, agent, option, seen))
 
 
 def _message(config: MiningConfig, findings: Findings, said: Json) -> str:

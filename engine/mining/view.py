@@ -13,6 +13,9 @@ from engine.record import Json, JsonObject
 
 UNOWNED = ".."
 
+MOST_LOGS = 256
+"""How many logs are told from a cache: rounds are looked back on again and again."""
+
 PRIVATE = ("gold[agent]", "past[*].deeds[agent]", "fined[agent]")
 """What one agent alone may know of a state. Source: docs/rules/mining.md#what-a-view-never-shows."""
 
@@ -31,23 +34,29 @@ def observe(state: State, agent: str) -> JsonObject:
         "gold": state.gold[agent],
         "your_plots": [[*cell, state.held(cell)] for cell in state.holdings[agent]],
         "your_core": [list(cell) for cell in core_plots(state, agent)],
-        "your_rounds": [_own_deeds(state.config, log, agent) for log in state.past],
+        "your_rounds": [deeds[agent] for deeds in _own_deeds(state)],
     }
 
 
-def _own_deeds(config: MiningConfig, log: Past, agent: str) -> JsonObject:
-    """Return what an agent did in a round.
+@lru_cache(maxsize=2)
+def _own_deeds(state: State) -> tuple[Mapping[str, JsonObject], ...]:
+    """Return what each agent did in the rounds that it may look back on.
 
     Source: docs/rules/mining.md#own-rounds.
     """
-    deeds = log.deeds[agent]
-    told: dict[str, Json] = {"turn": log.turn, **{kind: getattr(deeds, kind) for kind in KINDS}}
-    told["gold"] = deeds.gold
-    if config.authority == "raid_tax":
-        told["tax_paid"] = deeds.tax_paid
-        if config.raid_tax_to == "victim":
-            told["tax_received"] = deeds.tax_received
-    return told
+    taxes: tuple[str, ...] = ()
+    if state.config.authority == "raid_tax":
+        taxes = ("tax_paid", "tax_received") if state.config.raid_tax_to == "victim" else ("tax_paid",)
+    return tuple([_told(log, (*KINDS, "gold", *taxes)) for log in state.past])
+
+
+@lru_cache(maxsize=MOST_LOGS)
+def _told(log: Past, figures: tuple[str, ...]) -> Mapping[str, JsonObject]:
+    """Return these figures of a round for each agent."""
+    return {
+        agent: {"turn": log.turn, **{name: getattr(deeds, name) for name in figures}}
+        for agent, deeds in log.deeds.items()
+    }
 
 
 @lru_cache(maxsize=2)
@@ -63,7 +72,7 @@ def _public(state: State) -> JsonObject:
         "plots_held": {name: len(held) for name, held in state.holdings.items()},
         "largest": _largest(state),
         "last_round": _news(config, state.news),
-        "summary": [_counts(config, log) for log in state.past],
+        "summary": [_counts(log, adjudicated=config.authority == "adjudication") for log in state.past],
         "rules": _rules(state),
     }
     if config.immunity > 1:
@@ -128,7 +137,7 @@ def border_plots(state: State, agent: str) -> tuple[Cell, ...]:
     """
     near = neighbours(state.config.rows, state.config.cols)
     own = set(state.holdings[agent])
-    return tuple(cell for cell in state.holdings[agent] if not own.issuperset(near[cell]))
+    return tuple([cell for cell in state.holdings[agent] if not own.issuperset(near[cell])])
 
 
 def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
@@ -137,11 +146,12 @@ def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
     Source: docs/rules/mining.md#core-plots.
     """
     held, border = state.holdings[agent], set(border_plots(state, agent))
-    inner = tuple(cell for cell in held if cell not in border)
+    inner = tuple([cell for cell in held if cell not in border])
     if inner or not held:
         return inner
-    oldest = max(state.held(cell) for cell in held)
-    return tuple(cell for cell in held if state.held(cell) == oldest)
+    since = [state.held(cell) for cell in held]
+    oldest = max(since)
+    return tuple([cell for cell, rounds in zip(held, since, strict=True) if rounds == oldest])
 
 
 def _largest(state: State) -> list[Json]:
@@ -182,12 +192,13 @@ def _news(config: MiningConfig, news: News) -> JsonObject:
     }
 
 
-def _counts(config: MiningConfig, log: Past) -> JsonObject:
+@lru_cache(maxsize=MOST_LOGS)
+def _counts(log: Past, *, adjudicated: bool) -> JsonObject:
     """Return one round of the rolling summary: each figure counts plots.
 
     Source: docs/rules/mining.md#rolling-summary.
     """
     figures = asdict(log.tally)
-    if config.authority != "adjudication":
+    if not adjudicated:
         del figures["returned"]
     return {"turn": log.turn, **figures}

@@ -36,6 +36,7 @@ class Amounts(BaseModel):
     minerals: Count = 0
 
 
+# There is no field `notes`, because the seed declares none.
 class NationsAction(BaseModel):
     """One answer; every field may be left out."""
 

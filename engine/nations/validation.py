@@ -16,18 +16,12 @@ from engine.nations.actions import EVERYBODY, RESOURCES, action_model
 from engine.nations.shapes import Shape, as_amounts, as_count, as_counts, as_lists, as_messages
 from engine.nations.state import NationsConfig, State
 from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, reflect
+from engine.reflection import Reflection, fields_of, reflect
 from engine.said import clean_text
 from engine.world import Codec, Setting, Validated
 
 ALIASES = {"summary": "summary_last_turn"}
 """Other names of a field in the seed. Source: docs/rules/nations.md#summary-alias."""
-
-TEXTS = ("reasoning", "summary_last_turn", "history_summary")
-"""The text fields of the reflection. nations has no field `notes`: the seed declares none.
-
-Source: docs/rules/nations.md#summaries.
-"""
 
 REASONING_WORDS = 50
 """Words of a reasoning that are kept. Source: docs/rules/nations.md#reasoning."""
@@ -95,13 +89,15 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     Nothing that an answer contains raises.
 
     Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#reports,
-    docs/rules/nations.md#invalid-answers, docs/rules/nations.md#nothing-is-lost-silently.
+    docs/rules/nations.md#summaries, docs/rules/nations.md#invalid-answers,
+    docs/rules/nations.md#nothing-is-lost-silently.
     """
     if answer is None:
         return Validated(IDLE)
     findings = Findings(agent)
     # Messages have a code of their own where they are off.
-    said = _declared(findings, answer, {*action(state.setting).model_fields, "messages"})
+    fields = fields_of(action(state.setting))
+    said = _declared(findings, answer, fields | {"messages"})
     intent = Intent(
         purchase_mils=_count(findings, said, "purchase_mils"),
         attacks=_toward_others(state, findings, said, "attacks"),
@@ -110,7 +106,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
         messages=_messages(state, findings, said),
         disband_mils=_count(findings, said, "disband_mils"),
         resource_grants=_resource_grants(state, findings, said),
-        reflection=reflect(findings, said, state.setting.agents, TEXTS, REASONING_WORDS),
+        reflection=reflect(findings, said, state.setting.agents, fields, REASONING_WORDS),
     )
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 

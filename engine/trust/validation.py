@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, reflect
+from engine.reflection import Reflection, fields_of, reflect
 from engine.said import clean_text, whole
-from engine.trust.actions import KINDS, MOST, NEEDS, Kind, action_model
+from engine.trust.actions import KIND, KINDS, MOST, NEEDS, Kind, action_model
 from engine.trust.state import Ruling, State, TrustConfig
 from engine.world import Codec, Setting, Validated
 
@@ -23,6 +23,9 @@ REASON_LIMIT = 300
 
 FIELDS = ("target", "amount", "reason")
 """The fields that some actions need."""
+
+SAID = ("action", *FIELDS)
+"""What an answer says of its action."""
 
 NOT_GIVEN: tuple[Json, ...] = (None, "", 0)
 """What models put into fields that they do not use.
@@ -84,12 +87,11 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
         return Validated(NO_DECISION)
     findings = Findings(agent)
     order = _allowed(state, findings, answer)
-    declared = action_of(state.setting).model_fields
+    declared = fields_of(action_of(state.setting))
     for name, value in answer.items():
         if name not in declared:
             findings.drop("schema", "trust/unknown-field", {name: value})
-    said = {name: value for name, value in answer.items() if name in declared}
-    reflection = reflect(findings, said, state.unit)
+    reflection = reflect(findings, answer, state.unit, declared)
     if order is None:
         intent = Intent(chosen=False, reflection=reflection)
     else:
@@ -102,7 +104,7 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
 
     Source: docs/rules/trust.md#fields-that-are-not-used.
     """
-    said = {name: answer[name] for name in ("action", *FIELDS) if name in answer}
+    said = {name: answer[name] for name in SAID if name in answer}
     kind = _kind(answer.get("action"))
     if kind is None:
         possible = [one for one in KINDS if one != "send" or state.config.alliances]
@@ -124,8 +126,7 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
 
 def _kind(said: Json) -> Kind | None:
     """Return the action of this name, or None if there is none."""
-    # What was said may be a list or an object. These can be compared, but not looked up in a dict.
-    return next((kind for kind in KINDS if kind == said), None)
+    return KIND.get(said) if isinstance(said, str) else None
 
 
 def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> Order | None:

@@ -76,13 +76,14 @@ def _hash_now(world: str, variant: str, lang: str) -> str | None:
 
 def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
     """Yield the cassettes of this checkout that hold runs of these worlds."""
-    for path in sorted(CASSETTES.glob("*.json.gz")):
+    for path in sorted(CASSETTES.rglob("*.json.gz")):
         options = options_of(path)
         if options.world not in worlds:
             continue
         world, setting = settle_options(options)
         variant = options.prompts or world.prompts(setting.config)
-        told = {"cassette": path.name.removesuffix(".json.gz"), "lang": options.lang}
+        name = path.relative_to(CASSETTES).as_posix().removesuffix(".json.gz")
+        told = {"cassette": name, "lang": options.lang}
         changed = _has_changed(path, world, variant, options.lang, setting)
         yield world.name, variant, "cassettes", {**told, "changed": changed}
 

@@ -19,7 +19,7 @@ from engine.world import OBSERVER
 from lab.errors import LabError
 from lab.play.ending import ending
 from lab.proof.replaying import first_differing_part
-from lab.store.database import STATUSES, LoggedTurn, Run, Store
+from lab.store.database import STATUSES, LoggedTurn, MeasureRow, Run, Store
 from lab.store.history import first_of
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
@@ -252,12 +252,8 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     """Name what a run is said to have come to and does not follow from its turns."""
     row = store.db.table("runs").get(run.id)
     told = {name: row[name] for name in ("outcomes", "scores", "tainted")}
-    measured = set(
-        store.db.execute(
-            "select name, scope, value, decisions, failures from measures where run = ?", (run.id,)
-        )
-    )
     if run.status != "finished":
+        measured = store.db.table("measures").count_where("run = ?", [run.id])
         if measured or any(value is not None for value in told.values()):
             yield f"the run is {run.status}, but it has the figures of a finished one"
         return
@@ -272,5 +268,16 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     for name, value in told.items():
         if value != expected[name]:
             yield f"the column runs.{name} differs from what the turns give"
-    if measured != set(store.measure_rows(run.id, due.measures)):
+    if _differ(store, run, store.measure_rows(run.id, due.measures)):
         yield "the table measures differs from what the turns give"
+
+
+def _differ(store: Store, run: Run, due: Iterable[MeasureRow]) -> bool:
+    """Return whether the measures of a run are others than those that are due."""
+    stored = "select value, decisions, failures from measures where run = ? and name = ? and scope = ?"
+    unchecked = store.db.table("measures").count_where("run = ?", [run.id])
+    for name, scope, *figures in due:
+        if store.db.execute(stored, (run.id, name, scope)).fetchone() != tuple(figures):
+            return True
+        unchecked -= 1
+    return unchecked != 0

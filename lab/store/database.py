@@ -118,7 +118,7 @@ class Ending:
     outcomes: Mapping[str, int]
     scores: Mapping[str, int]
     tainted: bool
-    measures: tuple[Measure, ...]
+    measures: Iterator[Measure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -680,18 +680,23 @@ class Store:
 
         The observer counts as an agent. `share` is the share of all decisions, None if there are none yet.
         """
-        decisions = self.decisions(run)
-        failed = [decision for decision in decisions if decision.failed]
+        by_turn, by_agent, by_outcome = Counter[int](), Counter[str](), Counter[str]()
+        for decision in self.decisions(run):
+            by_outcome[decision.outcome] += 1
+            if decision.failed:
+                by_turn[decision.turn] += 1
+                by_agent[decision.agent] += 1
+        failed = by_turn.total()
         return {
-            "total": len(failed),
-            "share": ratio(len(failed), len(decisions)),
-            "by_turn": dict(Counter(failure.turn for failure in failed)),
-            "by_agent": dict(Counter(failure.agent for failure in failed).most_common()),
-            "by_cause": dict(Counter(failure.outcome for failure in failed).most_common()),
+            "total": failed,
+            "share": ratio(failed, by_outcome.total()),
+            "by_turn": dict(by_turn),
+            "by_agent": dict(by_agent.most_common()),
+            "by_cause": {cause: n for cause, n in by_outcome.most_common() if cause not in DECISIONS},
         }
 
-    def decisions(self, run: str) -> list[Decision]:
-        """Return the outcome of the call that counts, for each turn and agent; damaged calls are left out."""
+    def decisions(self, run: str) -> Iterator[Decision]:
+        """Yield the outcome of the call that counts, for each turn and agent; damaged calls are left out."""
         # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
         sql = (
             "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
@@ -699,7 +704,7 @@ class Store:
         )
         rows = self.db.query(sql, [run, *sorted(DECISIONS)])
         found = (self.if_readable(partial(_as_decision, self.stored_row("calls", row)), None) for row in rows)
-        return [decision for decision in found if decision]
+        return (decision for decision in found if decision)
 
     def answered(self, run: str) -> set[str]:
         """Return the specs of the players that have answered a call of a run."""
@@ -770,7 +775,14 @@ class Store:
 
     def end_run(self, run: str, ending: Ending) -> None:
         """Store the results of a run that has finished."""
-        rows = self.measure_rows(run, ending.measures)
+        # Working out the measures reads the whole run. Meanwhile, other processes can write, because the rows
+        # go into a temporary table, and not into memory, because there are many of a long run.
+        with self.db.conn as connection:
+            connection.execute("drop table if exists temp.due")
+            connection.execute("create temp table due (name, scope, value, decisions, failures)")
+            connection.executemany(
+                "insert into temp.due values (?, ?, ?, ?, ?)", self.measure_rows(run, ending.measures)
+            )
         values: dict[str, str | float | None] = {
             "status": "finished",
             "ended": _now(),
@@ -779,23 +791,24 @@ class Store:
             "tainted": int(ending.tainted),
         }
         with self.db.conn as connection:
-            connection.executemany(
+            connection.execute(
                 "insert or replace into measures (run, name, scope, value, decisions, failures)"
-                " values (?, ?, ?, ?, ?, ?)",
-                [(run, *row) for row in rows],
+                " select ?, * from temp.due order by instr(scope, 'turn/'), scope != 'run', rowid",
+                [run],
             )
             update_run(connection, run, values)
 
-    def measure_rows(self, run: str, measures: tuple[Measure, ...]) -> list[MeasureRow]:
-        """Return measures as rows, each with its number of decisions and of failed calls."""
+    def measure_rows(self, run: str, measures: Iterable[Measure]) -> Iterator[MeasureRow]:
+        """Yield measures as rows, each with its number of decisions and of failed calls."""
         decided, failed = by_turn(self.decisions(run))
-        turns = range(self.db.table("runs").get(run)["turns"])
-        scopes = {**dict(parts(turns)), **{f"turn/{turn}": (turn,) for turn in turns}}
         counted = {
-            scope: (sum(decided[turn] for turn in on), sum(failed[turn] for turn in on))
-            for scope, on in scopes.items()
+            scope: (sum(decided[turn] for turn in turns), sum(failed[turn] for turn in turns))
+            for scope, turns in parts(range(self.db.table("runs").get(run)["turns"]))
         }
-        return [(m.name, m.scope, m.value, *counted[m.scope]) for m in measures]
+        for measure in measures:
+            part, _, turn = measure.scope.partition("/")
+            counts = (decided[int(turn)], failed[int(turn)]) if turn else counted[part]
+            yield measure.name, measure.scope, measure.value, *counts
 
     @contextmanager
     def telling_damage_from_bugs(self) -> Iterator[None]:

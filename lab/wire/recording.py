@@ -1,7 +1,8 @@
 """Recording and playing cassettes: a run file `cassettes/NAME.toml` is recorded into `NAME.json.gz`.
 
 `make record` records all of them again with the real client, from the stand-in server or, if OPENAI_BASE_URL
-and MODEL are set, from any chat-completions server.
+and MODEL are set, from any chat-completions server. Cassettes in `cassettes/language-models/` are left alone:
+language models answered them once, and would not give the same answers again.
 """
 
 import asyncio
@@ -133,7 +134,8 @@ def main() -> None:
     with nullcontext(base_url) if base_url else in_thread(stand_in()) as url:
         for file in names:
             began = time.monotonic()
-            meta = record(file, str(url), source_of(base_url), os.environ.get("MODEL"))
+            source = os.environ.get("SOURCE") or source_of(base_url)
+            meta = record(file, str(url), source, os.environ.get("MODEL"))
             took = f"{meta['calls']} calls in {time.monotonic() - began:.1f} s"
             print(f"{cassette_of(file)}: {took}, digest {meta['digest'][:12]}")  # noqa: T201  progress
 

@@ -29,7 +29,7 @@ def checkpoint_sizes(home: Path) -> list[int]:
 
 
 def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
-    mining(opened, agents=4, values={"rounds": 502})
+    mining(opened, agents=2, values={"rounds": 502, "rows": 4, "cols": 4})
     sizes = checkpoint_sizes(home)
     assert len(sizes) == 502
     early, late = sum(sizes[48:53]) / 5, sum(sizes[497:502]) / 5
@@ -51,7 +51,7 @@ def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, hom
 
 
 def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
-    run = mining(opened, agents=10, values={"rounds": 201})
+    run = mining(opened, agents=4, values={"rounds": 201, "rows": 6, "cols": 6})
 
     def mean(turn: int) -> float:
         tokens = [approximate_tokens(call.prompt.turn) for call in opened.calls(run.id, turn)]

@@ -224,7 +224,7 @@ def test_a_longer_run_is_not_read_again_for_each_of_its_pages(
     whole: Counter[str] = Counter()
     decisions = Store.decisions
 
-    def counted(self: Store, run: str) -> list[Decision]:
+    def counted(self: Store, run: str) -> Iterator[Decision]:
         whole[run] += 1
         return decisions(self, run)
 

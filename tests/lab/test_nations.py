@@ -10,11 +10,10 @@ import pytest
 from engine.worlds import WORLDS
 from lab.play.playing import RunOptions
 from lab.proof.replaying import replay_run
-from lab.proof.verifying import faults
 from lab.show.tracing import turn_card
 from lab.store.database import Store
 from nodes.prompting import load_prompts, turn_text
-from tests.conftest import Hobbes
+from tests.conftest import Cli
 from tests.lab.play import played
 
 NATIONS = WORLDS["nations"]
@@ -33,19 +32,19 @@ def mix(agents: int) -> str:
     return ",".join(f"policy:{name}*{dealt.count(name)}" for name in dict.fromkeys(dealt))
 
 
-@pytest.mark.parametrize("agents", [2, 4, 8, 20])
-def test_fifty_turns_are_played_verified_and_replayed_without_a_failed_call(
-    opened: Store, agents: int
+@pytest.mark.parametrize(("agents", "turns"), [(2, 50), (8, 50), (20, 10)])
+def test_many_turns_are_played_verified_and_replayed_without_a_failed_call(
+    opened: Store, agents: int, turns: int
 ) -> None:
-    run = played(opened, RunOptions("nations", agents=agents, models=mix(agents), values={"rounds": 50}))
+    run = played(opened, RunOptions("nations", agents=agents, models=mix(agents), values={"rounds": turns}))
     result = opened.result(run)
-    assert (result["outcomes"], result["tainted"], result["drops"]) == ({"answered": 50 * agents}, False, {})
-    assert list(faults(opened, run)) == []
+    told = (result["outcomes"], result["tainted"], result["drops"])
+    assert told == ({"answered": turns * agents}, False, {})
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert (replayed.digest, replayed.divergence) == (run.digest, None)
 
 
-def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Store, hobbes: Hobbes) -> None:
+def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Store, cli: Cli) -> None:
     run = played(opened, WAR)
     rows = opened.db.execute(
         "select rater, ratee, score from reports where run = ? and turn = 3 and kind = 'aggressor_report'",
@@ -55,15 +54,15 @@ def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Store, hobbes: Ho
     told = {(rater, ratee, score) for rater, report in shown.items() for ratee, score in report.items()}
     assert told == set(rows)
     assert shown["AgentB"]["AgentA"] > shown["AgentB"]["AgentC"]
-    text = hobbes("trace", run.id, "3").stdout
+    text = cli("trace", run.id, "3").stdout
     assert "aggressor report" in text
     assert "rater \\ ratee  ●AgentA  ■AgentB  ▲AgentC" in text
     assert f"({shown['AgentA']['AgentA']})" in text, "a rating of oneself stands in brackets"
 
 
-def test_trace_prints_each_account_with_its_arithmetic(opened: Store, hobbes: Hobbes) -> None:
+def test_trace_prints_each_account_with_its_arithmetic(opened: Store, cli: Cli) -> None:
     run = played(opened, WAR)
-    text = hobbes("trace", run.id, "0").stdout
+    text = cli("trace", run.id, "0").stdout
     told = re.sub(" +", " ", text)
     # The militarist sends half of its 12 mils at the appeaser: 6 x 5 = 30 of its 50.
     assert "gross territories 5 × 10 = 50" in told  # noqa: RUF001  a times sign

@@ -69,11 +69,11 @@ def test_a_person_who_answers_as_a_rule_does_leads_to_the_rules_digest(opened: S
     assert (replayed.digest, replayed.divergence) == (person.digest, None)
 
 
-def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes) -> None:
+def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes, cli: Cli) -> None:
     game = ("run", "trust", "--rounds", "2", "--model", MODELS, "--json")
-    scripted = json.loads(hobbes(*game, "--observer", "always").stdout)
+    scripted = json.loads(cli(*game, "--observer", "always").stdout)
     stopped = json.loads(hobbes(*game, "--observer", "human", "--name", "mine").stdout)
-    again = json.loads(hobbes("resume", "mine", "--json").stdout)
+    again = json.loads(cli("resume", "mine", "--json").stdout)
     assert again["waiting"] == stopped["waiting"], "a resume asks the same"
     while "waiting" in stopped:
         grants = [f"--grant={asked['unit']}={asked['amount']}" for asked in stopped["waiting"]]
@@ -111,16 +111,16 @@ def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
     assert on(opened, run).turns > turn
 
 
-def test_what_is_asked_is_told_and_answered_in_the_terminal(hobbes: Hobbes) -> None:
-    told = hobbes("run", "trust", "--rounds", "2", "--model", MODELS, "--observer", "human")
-    assert told.returncode == 0, told.stderr
+def test_what_is_asked_is_told_and_answered_in_the_terminal(cli: Cli) -> None:
+    told = cli("run", "trust", "--rounds", "2", "--model", MODELS, "--observer", "human")
+    assert told.exit_code == 0, told.exception
     assert "a person is asked" in told.stdout
     assert "hobbes answer" in told.stdout
-    assert "waiting" in hobbes("runs").stdout
+    assert "waiting" in cli("runs").stdout
     for _ in range(2):
-        answered = hobbes("answer", "last", input="2\nbe brave\n")
+        answered = cli("answer", "last", input="2\nbe brave\n")
         assert "unit-b: asks for" in answered.stderr
-    seen = json.loads(hobbes("trace", "last", "1", "unit-b", "--json").stdout)["view"]["observer"]
+    seen = json.loads(cli("trace", "last", "1", "unit-b", "--json").stdout)["view"]["observer"]
     assert (seen["granted"], seen["reason"]) == (2, "be brave")
 
 
@@ -238,13 +238,13 @@ def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
     assert opened.find(run.id).question == run.question
 
 
-def test_an_answer_without_a_run_is_wrong_usage(hobbes: Hobbes) -> None:
-    told = hobbes("answer", "--grant", "unit-b=1")
-    assert (told.returncode, "write one RUN" in told.stderr) == (2, True)
+def test_an_answer_without_a_run_is_wrong_usage(cli: Cli) -> None:
+    told = cli("answer", "--grant", "unit-b=1").exception
+    assert (type(told), "write one RUN" in str(told)) == (UsageError, True)
 
 
-def test_help_names_the_options_of_the_command_itself(hobbes: Hobbes) -> None:
-    told = hobbes("answer", "last", "--help").stdout
+def test_help_names_the_options_of_the_command_itself(cli: Cli) -> None:
+    told = cli("answer", "last", "--help").stdout
     assert set(re.findall(r"^  --([a-z]+)", told, re.MULTILINE)) == OWN_OPTIONS
 
 
@@ -313,18 +313,19 @@ def test_a_model_observes_with_a_prompt_of_its_own(opened: Store) -> None:
 
 
 def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_answer(
-    opened: Store, hobbes: Hobbes
+    opened: Store, cli: Cli
 ) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/all?noise=1.0", taint_share=1.0, rounds=2))
-    card = json.loads(hobbes("trace", run.id, "0", "observer", "--json").stdout)
+    card = json.loads(cli("trace", run.id, "0", "observer", "--json").stdout)
     assert card["view"]["requests"][0]["unit"] == "unit-b"
     codes = [found["code"] for found in (*card["drops"], *card["mends"])]
     assert codes
-    assert "You are the observer" in hobbes("trace", run.id, "0", "observer").stdout
-    turn = hobbes("trace", run.id, "0").stdout
+    assert "You are the observer" in cli("trace", run.id, "0", "observer").stdout
+    turn = cli("trace", run.id, "0").stdout
     assert all(code in turn for code in codes)
-    assert hobbes("trace", played(opened, game("never")).id, "0", "observer").returncode == 2
+    never = cli("trace", played(opened, game("never")).id, "0", "observer")
+    assert isinstance(never.exception, UsageError)
 
 
 def begs(store: Store, run: Run) -> Iterator[Mapping[str, Any]]:

@@ -152,7 +152,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.sampled_from(PATHS), anything, anything)
 def test_every_line_gets_a_line(path: tuple[str | int, ...], value: Any, answer: Any) -> None:
     state = step(answers={"A": {"claim": [[0, 0]]}, "B": {"raid": [[0, 0]]}})["state"]

@@ -122,5 +122,6 @@ def digest(played: Sequence[Turn]) -> str:
 
 
 if __name__ == "__main__":
-    agents, turns = int(sys.argv[1]), int(sys.argv[2])
-    sys.stdout.write(digest(run(board(agents), list(NATIONS.policies.by_name), turns, noise=0.1)))
+    turns, *sizes = map(int, sys.argv[1:])
+    for agents in sizes:
+        print(digest(run(board(agents), list(NATIONS.policies.by_name), turns, noise=0.1)))  # noqa: T201

@@ -15,9 +15,9 @@ from engine.nations.validation import validate
 from engine.nations.world import NATIONS
 from engine.record import canonical
 from tests.nations.stage import Answers, Turn, setting, turn
+from tests.soak import examples
 
-EXAMPLES = 10 * settings().max_examples
-"""1,000 in the suite, ten times as many in `make soak`."""
+EXAMPLES = examples(300, 10_000)
 
 NAMES = NATIONS.names(5)
 LAND = [f"T{k}" for k in range(12)]
@@ -230,7 +230,7 @@ def shuffled(entries: Mapping[str, Any], luck: Random) -> dict[str, Any]:
     return {key: entries[key] for key in luck.sample(list(entries), len(entries))}
 
 
-@settings(max_examples=EXAMPLES // 10, deadline=None)
+@settings(deadline=None)
 @given(turns(), st.randoms(use_true_random=False))
 def test_the_order_of_agents_in_the_input_does_not_matter(drawn: tuple[State, Answers], luck: Random) -> None:
     state, said = drawn
@@ -270,7 +270,7 @@ def test_proportional_shares_add_up_and_are_fair(weights: dict[str, int], data: 
         assert abs(shares[name] * whole - amount * weight) < whole  # less than one from the exact share
 
 
-@settings(max_examples=EXAMPLES // 10, deadline=None)
+@settings(deadline=None)
 @given(turns())
 def test_a_turn_is_a_pure_function_of_board_and_intents_as_they_are_stored(
     drawn: tuple[State, Answers],
