@@ -160,7 +160,7 @@ def elements(answer: Mapping[str, Json]) -> int:
     return count
 
 
-@settings(LAWS, max_examples=examples(300, 10_000))
+@settings(LAWS, max_examples=examples(1_000, 10_000))
 @given(turns())
 def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None]]) -> None:
     state, said = turn
