@@ -11,6 +11,7 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVa
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from engine.board import Board, of_picture
 from engine.policy import Policies
 from engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from engine.reflection import Reflection
@@ -256,6 +257,8 @@ class World(Generic[C, S, I]):
     default_agents                   the default number of agents
     picture(state)                   the state for people: rows of short words
     in_picture(agents)               the word by which the picture shows an agent, where it is not its name
+    board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
+                                     has none is shown by its picture (`board_of`)
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
                                      A field that names an actor says to whom it happened, or, if it is
@@ -302,11 +305,21 @@ class World(Generic[C, S, I]):
     codes: Mapping[str, str]
     viewer_key: str = "you"
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
+    board: Callable[[Played[S, I]], Board] | None = None
     observer: Observer[S, I] | None = None
     former_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
+
+
+def board_of(world: AnyWorld, played: Played[Any, Any]) -> Board:
+    """Return the board of a turn: the world's own, or else one that is made from its picture."""
+    if world.board is not None:
+        return world.board(played)
+    agents = played.after.setting.agents
+    title = f"turn {played.before.turn}"
+    return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
 
 
 def in_letters(k: int, alphabet: str) -> str:

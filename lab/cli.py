@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from lab.commands import experimenting, looking, playing, prompts, proving, tools
+from lab.commands import editing, experimenting, looking, playing, prompts, proving, tools
 from lab.errors import LabError, UsageError
 
 app = typer.Typer(
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, experimenting, proving, looking, tools, prompts):
+for group in (playing, experimenting, proving, looking, tools, prompts, editing):
     app.add_typer(group.app)
 
 

@@ -1,8 +1,9 @@
 """The pages for people say what is true: docs/data.md above all, and the links and commands of every page."""
 
+import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,18 @@ from engine.trust.tournament import Place, Standing
 from engine.turn import TurnRecord
 from engine.worlds import WORLDS
 from lab.cli import app
+from lab.play.asking import Asker
 from lab.play.modelsfile import VALUES
 from lab.play.playing import RunOptions
+from lab.play.rendering import question_of_new
 from lab.play.stepping import PARTS, step
+from lab.show.prompt_edits import Answered, Edits, Rendering
 from lab.store.database import Store
 from lab.store.schema import migrations
 from lab.store.tables import JSON_COLUMNS, TABLES, table_of
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
+from nodes.caps import NO_CAPS
 from tests.lab.play import played
 
 ROOT = Path(__file__).parents[1]
@@ -210,6 +217,12 @@ def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Pat
     )
 
 
+def test_the_page_describes_what_make_test_prints(trust: Store, home: Path, tmp_path: Path) -> None:
+    assert trust.find("last").turns
+    words = ("make-test", "last", "--turns", "0", "--name", "pinned", "--to", str(tmp_path))
+    assert keys("hobbes make-test RUN --json") == list(told(home, *words))
+
+
 def test_the_page_describes_what_tournament_prints() -> None:
     standing: Any = Standing((Place(1, "grudger", 0.5, 0.4, 0.6, 50.0, 1),), {}, {}, 1, 1).to_json()
     heading = "hobbes tournament --json"
@@ -233,6 +246,22 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
 
 def test_the_page_describes_what_worlds_prints(home: Path) -> None:
     assert keys("hobbes worlds WORLD --json") == list(told(home, "worlds", "mining"))
+
+
+def test_the_page_describes_what_watch_prints(opened: Store) -> None:
+    heading, shown = "hobbes watch WORLD --json", list[Rendering | Answered]()
+    question = question_of_new(RunOptions("mining", models="openai:policy/guided"), 0, "miner-01")
+
+    async def saved() -> AsyncIterator[None]:
+        yield
+
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
+        asyncio.run(Edits(question, shown.append, Asker(opened, question, NO_CAPS).ask).follow(saved()))
+    rendering, answer = (new.to_json() for new in shown)
+    assert keys(heading) == list(rendering)
+    assert keys(heading, 1) == list(answer)
+    (line,) = [meaning for key, meaning in listed(sections()[heading])[1] if key == "card"]
+    assert [name for name in code(line) if name != "rulings"] == list(answer["card"])
 
 
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:

@@ -4,6 +4,7 @@ from engine import reflection
 from engine.mining import state, validation
 from engine.mining.actions import action_model
 from engine.mining.arithmetic import arithmetic
+from engine.mining.board import board
 from engine.mining.metrics import BY_NAME, measures
 from engine.mining.policies import POLICIES
 from engine.mining.rules import EVENTS, resolve
@@ -38,6 +39,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     default_agents=10,
     picture=lambda state: [row.split(" ") for row in draw_map(state)],
     in_picture=map_codes,
+    board=board,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
     codes={**validation.CODES, **reflection.CODES},

@@ -6,6 +6,7 @@ from string import ascii_uppercase
 from engine import reflection
 from engine.nations import phases, state, validation
 from engine.nations.arithmetic import arithmetic
+from engine.nations.board import board
 from engine.nations.metrics import BY_NAME, measures
 from engine.nations.policies import POLICIES
 from engine.nations.resolution import EVENTS, resolve
@@ -66,6 +67,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     names=names,
     default_agents=4,
     picture=picture,
+    board=board,
     prompts=lambda _: "plain",
     events=EVENTS,
     codes={

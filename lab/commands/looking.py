@@ -72,9 +72,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes trace last 3 miner-01
     """
-    from lab.show import cards, searching, tracing
+    from lab.show import boards, cards, searching, tracing
     from lab.show.looks import looks_in, words_of
-    from lab.show.terminal import OUT, picture, print_json
+    from lab.show.terminal import OUT, picture, plain, print_json
     from lab.store.history import state_before
 
     with opened(home) as store, store.as_of_now():
@@ -95,8 +95,11 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             return
         if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
+        board = None
         if agent is None:
-            shown: Any = tracing.turn_card(store, found, turn)
+            full = tracing.full_turn(store, found, turn)
+            shown: Any = tracing.turn_card(store, found, turn, lambda *_: full)
+            board = tracing.board_in(store, found, full)
         else:
             shown = tracing.agent_card(store, found, turn, agent)
         looks, last = looks_in(store, found), min(turn + 1, found.turns)
@@ -105,7 +108,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         print_json(shown)
     elif agent is None:
         cards.show_turn(shown, looks)
-        OUT.print(picture(after, words_of(found, looks)))
+        OUT.print(picture(after, words_of(found, looks)), end="")
+        OUT.print(plain("\n".join(boards.text(board)) if board else ""))
     else:
         cards.show_card(shown, looks)
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,10 +30,23 @@ from lab.commands.options import (
 )
 from lab.errors import UsageError
 
+if TYPE_CHECKING:
+    from lab.play.rendering import Question
+    from lab.store.database import Store
+
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
 )
 
+AtTurn = Annotated[int, typer.Option(min=0, help="a turn, counted from 0")]
+OfAgent = Annotated[str | None, typer.Option(help="an agent, or observer; by default the first agent")]
+InRun = Annotated[
+    str | None,
+    typer.Option(
+        autocompletion=completion.runs, help="take state and memories from this run, and its settings"
+    ),
+]
+RunsLang = Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")]
 Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
@@ -107,22 +120,15 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 @app.command("render", context_settings=ENV, cls=NamesWorlds)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
-    turn: Annotated[int, typer.Option(min=0, help="a turn, counted from 0")] = 0,
-    agent: Annotated[
-        str | None, typer.Option(help="an agent, or observer; by default the first agent")
-    ] = None,
-    run: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=completion.runs, help="take state and memories from this run, and its settings"
-        ),
-    ] = None,
+    turn: AtTurn = 0,
+    agent: OfAgent = None,
+    run: InRun = None,
     agents: Agents = None,
     rounds: Rounds = None,
     seed: Seed = None,
     model: Model = None,
     prompts: Prompts = None,
-    lang: Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")] = None,
+    lang: RunsLang = None,
     observer: ObserverSpec = None,
     settings: Settings = None,
     home: Home = HOME,
@@ -144,40 +150,49 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from rich.text import Text
 
-    from lab.play.modelsfile import read_models
-    from lab.play.rendering import render_in_run, render_new
+    from lab.play.rendering import token_counts
     from lab.show.terminal import ERR, percent, print_json, table
-    from nodes.prompting import approximate_tokens, sections
 
-    who = agent or world_asked(world).names(1)[0]
     own = {"agents": agents, "seed": seed, "models": model}
     values = settings_asked(settings, rounds=rounds, observer=observer)
-    if run is None:
-        options = run_options(world, values, prompts=prompts, lang=lang, **own)
-        prompt = render_new(options, turn, who, read_models(home))
-    elif values or any(value is not None for value in own.values()):
-        raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
-    else:
-        with opened(home) as store:
-            prompt = render_in_run(store, store.find(run), turn, who, (prompts, lang))
-    parts = {"system": prompt.system, "turn": prompt.turn}
-    tokens = {part: approximate_tokens(text) for part, text in parts.items()}
-    empty = approximate_tokens("")  # what a message takes beside its text
-    found = [
-        (part, title, approximate_tokens(text) - empty)
-        for part, title, text in sections(prompt.system, prompt.turn)
-    ]
-    *_, view = found
-    share = 1 - view[-1] / sum(count for *_, count in found)
+    with opened(home) as store:
+        prompt = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own).prompt()
+    parts, tokens = {"system": prompt.system, "turn": prompt.turn}, token_counts(prompt)
     if as_json:
-        listed = [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in found]
-        print_json({**parts, "tokens": {**tokens, "sections": listed, "shared": share}})
+        print_json({**parts, "tokens": tokens})
         return
     for part, text in parts.items():
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
         print(text)  # noqa: T201  rich would wrap it
-    ERR.print(table("", ("text", "section", "tokens"), found))
-    ERR.print(Text(f"about {percent(share)} of the prompt is the same for all agents and turns"))
+    ERR.print(table("", ("text", "section", "tokens"), [list(one.values()) for one in tokens["sections"]]))
+    ERR.print(Text(f"about {percent(tokens['shared'])} of the prompt is the same for all agents and turns"))
+
+
+def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
+    store: "Store",
+    world: str,
+    turn_and_agent: tuple[int, str | None],
+    run: str | None,
+    values: dict[str, Any],
+    variant_and_lang: tuple[str | None, str | None],
+    own: dict[str, Any],
+) -> "Question":
+    """Return the question that the options of `prompts render` ask for.
+
+    `values` are the settings, and `own` the other options that only a run that is not played yet can have.
+    """
+    from lab.play.modelsfile import read_models
+    from lab.play.rendering import question_in_run, question_of_new
+
+    turn, agent = turn_and_agent
+    who = agent or world_asked(world).names(1)[0]
+    if run is None:
+        prompts, lang = variant_and_lang
+        options = run_options(world, values, prompts=prompts, lang=lang, **own)
+        return question_of_new(options, turn, who, read_models(store.home))
+    if values or any(value is not None for value in own.values()):
+        raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
+    return question_in_run(store, store.find(run), turn, who, variant_and_lang)
 
 
 @app.command("diff", context_settings=ENV, cls=NamesWorlds)

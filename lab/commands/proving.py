@@ -1,5 +1,7 @@
-"""The commands that prove a run: `replay` and `verify`."""
+"""The commands that prove a run: `replay`, `verify` and `make-test`."""
 
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lab.commands import completion
-from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
+from lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from lab.errors import HaltedRunError, LabError, UsageError
 
 if TYPE_CHECKING:
@@ -184,3 +186,52 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
             )
     if wrong:
         sys.exit(1)
+
+
+def _turns(text: str) -> tuple[int, int]:
+    """Return the first and the last turn of `A-B`, or of one turn."""
+    found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
+    if found is None or (found[2] and int(found[2]) < int(found[1])):
+        raise UsageError(f"--turns {text!r}: write the first and the last turn, such as 40-42, or one turn")
+    return int(found[1]), int(found[2] or found[1])
+
+
+@app.command(context_settings=ENV)
+def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
+    run: RunName,
+    turns: Annotated[str, typer.Option(metavar="A-B", help="the turns to pin, such as 40-42")],
+    name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
+    agent: Annotated[
+        str | None, typer.Option(callback=not_empty, help="compare only what this agent reads and decides")
+    ] = None,
+    to: Annotated[Path, typer.Option(help="the folder of the test")] = Path(),
+    home: Home = HOME,
+    as_json: AsJson = False,
+) -> None:
+    """Pin recorded turns of a run as a test for pytest.
+
+    The test plays the turns again from the recorded answers, without a network. It fails if a prompt, the
+    reading of an answer, an intent, a rejection, a correction or a digest changes, and shows how.
+    `pytest --hobbes-update` accepts the change.
+
+    Example: hobbes make-test last --turns 3-5 --name story --to tests
+    """
+    from rich.text import Text
+
+    from lab.proof.pinning import pin
+    from lab.show.pinned import files_for, write
+    from lab.show.terminal import OUT, print_json
+
+    asked, files = _turns(turns), files_for(name, to)
+    with opened(home) as store, store.as_of_now():
+        found = store.find(run)
+        made = pin(store, found, asked, to)
+    if agent is not None:
+        made.check_agent(agent)
+    write(made, files, agent)
+    if as_json:
+        paths = {"test": str(files.test), "cassette": str(files.cassette)}
+        print_json({"run": found.id, "turns": list(asked), "agent": agent, **paths})
+    else:
+        OUT.print(Text(f"wrote {files.test} and {files.cassette}"), soft_wrap=True)
+        OUT.print(Text(f"next: pytest {shlex.quote(str(files.test))}", style="dim"), soft_wrap=True)

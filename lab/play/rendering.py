@@ -1,6 +1,7 @@
-"""`hobbes prompts render`: the exact prompt of a turn and agent, without sending it."""
+"""What is asked in one turn, and the exact prompt for it: `hobbes prompts render` and `hobbes watch`."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from engine import turn as turns
@@ -13,35 +14,85 @@ from engine.world import OBSERVER, AnyWorld, Setting
 from lab.errors import UsageError
 from lab.play.playing import RunOptions, settle_options
 from lab.store.database import Run, Store
-from lab.store.history import logged, memories_before, state_before
+from lab.store.history import intents_of, logged, memories_before, state_before
 from nodes.journal import PlayerKind, Prompt, Reply
 from nodes.models import NO_MODELS, Models
 from nodes.players import deal, parse_spec
-from nodes.prompting import PromptSet, load_prompts, one_line_json, system_text, turn_text
+from nodes.prompting import (
+    PromptError,
+    PromptSet,
+    approximate_tokens,
+    load_prompts,
+    one_line_json,
+    sections,
+    system_text,
+    turn_text,
+)
 from nodes.reading import read
 
+Before = tuple[Any, Mapping[str, Memory]]
+"""The state and the memories at the start of a turn."""
 
-def render_in_run(
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an agent or the observer is asked in a turn, apart from the prompt files, which people edit."""
+
+    world: AnyWorld
+    setting: Setting[Any]
+    variant: str
+    lang: str
+    state: Any
+    """The world's state at the start of the turn."""
+    memories: Mapping[str, Memory]
+    """The memories at the start of the turn."""
+    agent: str
+    view: JsonObject
+    """What the agent sees; for the observer, the requests of the turn."""
+    intents: Mapping[str, Any]
+    """What the agents intend that request something of the observer; empty for an agent's question."""
+    player: str
+    """The spec of the player that answers."""
+    models: Models
+    """The settings of the models that the spec may name."""
+
+    def prompts(self) -> PromptSet:
+        """Return the prompt files as they are now; raise UsageError if they are wrong."""
+        return prompts_for(self.world, self.variant, self.lang, self.setting)
+
+    def filled_in(self, prompts: PromptSet) -> Prompt:
+        """Return the prompt; raise UsageError if the templates cannot be filled in under these settings."""
+        if self.agent == OBSERVER:
+            return Prompt(prompts.observer, one_line_json(self.view))
+        try:
+            return Prompt(system_text(prompts, self.setting), turn_text(prompts, self.view))
+        except PromptError as error:
+            raise UsageError(str(error)) from error
+
+    def prompt(self) -> Prompt:
+        """Return the prompt as the files say it now; raise UsageError if they are wrong."""
+        return self.filled_in(self.prompts())
+
+
+def question_in_run(
     store: Store, run: Run, turn: int, agent: str, variant_and_lang: tuple[str | None, str | None]
-) -> Prompt:
-    """Return the prompt of one turn and agent, or observer, of a run, from the prompt files as they are now.
+) -> Question:
+    """Return the question of one turn and agent, or observer, of a run.
 
     `variant_and_lang` may have None for the run's own variant or language.
     """
     variant, lang = variant_and_lang
     way = run.at(turn)
-    variant, lang = variant or way.prompts.variant, lang or way.prompts.lang
-    prompts = prompts_for(run.world, variant, lang, way.setting)
-    state, memories = state_before(store, run, turn), memories_before(store, run, turn)
+    before = state_before(store, run, turn), memories_before(store, run, turn)
+    said: Mapping[str, Any] = {}
     if agent == OBSERVER:
-        intents = logged(store, run, turn).record.intents
-        said = {name: run.world.intent.from_json(intent) for name, intent in intents.items()}
-        return _observer_prompt(run.world, prompts, state, said)
-    return _prompt(run.world, way.setting, prompts, (state, memories), agent)
+        said = intents_of(run, logged(store, run, turn))
+    wording = variant or way.prompts.variant, lang or way.prompts.lang
+    return _question(run.world, way.setting, wording, before, agent, said, way.models, way.model_settings)
 
 
-def render_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> Prompt:
-    """Return the prompt that an agent or the observer would read in a turn of a run with these options.
+def question_of_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> Question:
+    """Return the question to an agent or the observer in a turn of a run with these options.
 
     `named` has the models of the models file, which `options` may name.
 
@@ -53,16 +104,32 @@ def render_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MO
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    variant = options.prompts or world.prompts(setting.config)
-    prompts = prompts_for(world, variant, options.lang, setting)
+    wording = options.prompts or world.prompts(setting.config), options.lang
     last = 0
     for last, before in enumerate(_playing_out(world, setting, models)):
-        if last == turn and agent == OBSERVER:
-            judged = _judged(world, setting, models, before)
-            return _observer_prompt(world, prompts, before[0], judged.intents)
         if last == turn:
-            return _prompt(world, setting, prompts, before, agent)
+            judged = _judged(world, setting, models, before)
+            return _question(world, setting, wording, before, agent, judged.intents, models, named)
     raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {last}")
+
+
+def token_counts(prompt: Prompt) -> dict[str, Any]:
+    """Return the approximate tokens of a prompt: of both texts, and of each section.
+
+    `shared` is the share of the prompt, from 0 to 1, that is the same for all agents and turns.
+    """
+    empty = approximate_tokens("")  # what a message takes beside its text
+    found = [
+        (text, title, approximate_tokens(section) - empty)
+        for text, title, section in sections(prompt.system, prompt.turn)
+    ]
+    *_, view = found
+    return {
+        "system": approximate_tokens(prompt.system),
+        "turn": approximate_tokens(prompt.turn),
+        "sections": [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in found],
+        "shared": 1 - view[-1] / sum(count for *_, count in found),
+    }
 
 
 def prompts_for(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
@@ -73,29 +140,35 @@ def prompts_for(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] 
         raise UsageError(str(error)) from error
 
 
-Before = tuple[Any, Mapping[str, Memory]]
-"""The state and the memories at the start of a turn."""
-
-
-def _prompt(world: AnyWorld, setting: Setting[Any], prompts: PromptSet, before: Before, agent: str) -> Prompt:
-    """Return an agent's prompt; raise UsageError, with the agents that act, if this one does not."""
-    state, memories = before
-    agents = world.actors(state)
-    if world.over(state) or agent not in agents:
-        raise UsageError(
-            f"{agent!r} does not act in turn {state.turn}; the agents that act: {', '.join(agents) or 'none'}"
-        )
-    view = turns.view_of(world, state, memories, agent)
-    return Prompt(system_text(prompts, setting), turn_text(prompts, view))
-
-
-def _observer_prompt(
+def _question(  # noqa: PLR0913, PLR0917  what a question depends on
     world: AnyWorld,
-    prompts: PromptSet,
-    state: Any,  # noqa: ANN401  a world's own state
+    setting: Setting[Any],
+    wording: tuple[str, str],
+    before: Before,
+    agent: str,
     intents: Mapping[str, Any],
-) -> Prompt:
-    """Return the prompt of an observer that is a model; raise UsageError if none is asked in this turn."""
+    players: Mapping[str, str],
+    models: Models,
+) -> Question:
+    """Return a question; raise UsageError if this agent or observer is not asked, with those that are."""
+    state, memories = before
+    if agent == OBSERVER:
+        view = _requests(world, state, intents)
+        player = world.observer.asks(state) if world.observer else ""
+    else:
+        agents = world.actors(state)
+        if world.over(state) or agent not in agents:
+            raise UsageError(
+                f"{agent!r} does not act in turn {state.turn}; "
+                f"the agents that act: {', '.join(agents) or 'none'}"
+            )
+        view, intents = turns.view_of(world, state, memories, agent), {}
+        player = players[world.owner(state, agent)]
+    return Question(world, setting, *wording, state, memories, agent, view, intents, player, models)
+
+
+def _requests(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject:  # noqa: ANN401  a world's own state
+    """Return what the observer is asked; raise UsageError if no observer that is a model is asked."""
     if world.observer is None:
         raise UsageError(f"{world.name} has no observer; name an agent")
     if world.observer.asks(state) in {"", PlayerKind.HUMAN}:
@@ -105,7 +178,7 @@ def _observer_prompt(
     question = turns.question_of(world, state, intents)
     if question is None:
         raise UsageError(f"no agent requests anything in turn {state.turn}, so the observer is not asked")
-    return Prompt(prompts.observer, one_line_json(question))
+    return question
 
 
 def _playing_out(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> Iterator[Before]:

@@ -205,17 +205,20 @@ def _words_of_call(
     }
 
 
-def word_diff(one: str, other: str) -> list[tuple[CHANGE, str]]:
+def word_diff(one: str, other: str, *, whole: bool = False) -> list[tuple[CHANGE, str]]:
     """Return the lines that differ, word by word: pieces of text, each with what became of it.
 
-    Lines that are equal are left out; lines of JSON are broken into several lines.
+    Lines that are equal are left out, and lines of JSON are broken into several lines. With `whole`, all
+    lines are returned, as they are.
     """
-    a, b = (_lines(text) for text in (one, other))
+    a, b = (text.split("\n") if whole else _lines(text) for text in (one, other))
     pieces: list[tuple[CHANGE, str]] = []
     for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if kind != "equal":
             pieces += _pieces("\n".join(a[a_from:a_to]), "\n".join(b[b_from:b_to]))
             pieces.append((" ", "\n"))
+        elif whole:
+            pieces.append((" ", "\n".join([*a[a_from:a_to], ""])))
     return pieces
 
 

@@ -42,7 +42,19 @@ class Replayed:
     divergence: DivergedError | None
 
 
-class ReplayJournal:
+class JournalWithoutCalls:
+    """What journals share that have all answers, so that no call is made."""
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Raise AssertionError: a replay makes no calls."""
+        raise AssertionError(f"a replay called {agent} in turn {turn}")
+
+    async def keep(self, call: Call) -> None:
+        """Raise AssertionError: a replay makes no calls."""
+        raise AssertionError(f"a replay stored {call.address}")
+
+
+class ReplayJournal(JournalWithoutCalls):
     """A journal that answers from a recorded run, and raises DivergedError at the first difference.
 
     With `reread` it returns the recorded answers whatever the prompt is now, and compares nothing.
@@ -68,14 +80,6 @@ class ReplayJournal:
             diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
             raise DivergedError(turn, agent, "prompt", diff)
         return call
-
-    def free(self, turn: int, agent: str) -> Address:
-        """Raise AssertionError: a replay makes no calls."""
-        raise AssertionError(f"a replay called {agent} in turn {turn}")
-
-    async def keep(self, call: Call) -> None:
-        """Raise AssertionError: a replay makes no calls."""
-        raise AssertionError(f"a replay stored {call.address}")
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Compare outcome and reading of an answer with the recorded ones."""

@@ -20,7 +20,7 @@ EFFECTS = ("state", "events", "draws")
 
 
 class Changed(NamedTuple):
-    """A decision that today's reading and rules change: both of its forms, as `_decision` gives them."""
+    """A decision that today's reading and rules change: both of its forms, as `decision` gives them."""
 
     turn: int
     agent: str
@@ -79,12 +79,12 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
 def _changed(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:
     """Yield the decisions of a turn that change."""
     for agent in sorted({*turn.record.intents, *now.intents, OBSERVER}):
-        one = Changed(turn.turn, agent, _decision(turn.record, agent), _decision(now, agent))
+        one = Changed(turn.turn, agent, decision(turn.record, agent), decision(now, agent))
         if one.parts:
             yield one
 
 
-def _decision(record: TurnRecord, agent: str) -> dict[str, Any]:
+def decision(record: TurnRecord, agent: str) -> dict[str, Any]:
     """Return the decision of an agent in a turn, as plain JSON."""
     told: Mapping[str, Any] = record.to_json()
     of_agent = {part: [one for one in told[part] if one["agent"] == agent] for part in ("drops", "mends")}

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from engine.answer import DECISIONS
 from engine.record import Event
 from engine.turn import TurnRecord
 from lab.show.looks import Looks
@@ -191,6 +192,21 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
         ]
     title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(named(data["agent"], looks))
     OUT.print(card(title, parts))
+
+
+def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]]:
+    """Return the parts of the card of a question that was asked apart from any run, without its prompt."""
+    failed = data["outcome"] not in DECISIONS
+    decided, default = ("intent", "default action") if "intent" in data else ("rulings", "rulings by default")
+    outcome = plain(f"✗ {_outcome(data)}" if failed else _outcome(data))
+    outcome.style = "bold red" if failed else ""
+    return [
+        ("outcome", outcome),
+        ("answer", plain(data["answer"] or "none")),
+        ("reasoning", plain(reasoning_of(data) or "none")),
+        ("rejections and corrections", _rejections_and_corrections(data)),
+        (default if failed else decided, json_text(data[decided])),
+    ]
 
 
 def _outcome(data: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """What `hobbes compare` prints: two runs side by side."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -24,7 +24,7 @@ LONGEST_LINE = 400
 FAILED_CALLS_HINT = "Differences may come from the provider, not from the agents."
 """What a comparison says if calls failed."""
 
-MARKS = {" ": ("", "", ""), "-": ("[-", "-]", "red"), "+": ("{+", "+}", "green")}
+MARKS = {" ": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "bold green")}
 """How the pieces of a word diff are marked: before, after, and the style."""
 
 TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
@@ -144,19 +144,24 @@ def _decision(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
     for layer in ("prompt", "answer"):
         if found[layer]:
             yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")
-            yield from _words(found[layer])
+            yield from words(found[layer])
 
 
-def _words(pieces: Sequence[tuple[str, str]]) -> Iterator[Text]:
-    """Yield the beginning of a word diff, line by line. Its marks can be read without colours."""
-    text = Text()
-    for change, words in pieces:
-        before, after, style = MARKS[change]
-        text.append(f"{before}{spelled_out(_cut(words))}{after}", style=style)
-    lines = text.split(allow_blank=False)
+def words(pieces: Iterable[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:
+    """Yield the beginning of a word diff, line by line. `all_of_it` says where the rest is."""
+    lines = marked((change, _cut(piece)) for change, piece in pieces).split(allow_blank=False)
     yield from lines[:MOST_LINES]
     if len(lines) > MOST_LINES:
-        yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
+        yield Text(f"… and {len(lines) - MOST_LINES} more lines{all_of_it}", style="dim")
+
+
+def marked(pieces: Iterable[tuple[str, str]], *, marks: bool = True) -> Text:
+    """Return a word diff. Its marks can be read without colours; without `marks` it has colours alone."""
+    text = Text()
+    for change, words in pieces:
+        before, after, style = MARKS[change] if marks else ("", "", MARKS[change][-1])
+        text.append(f"{before}{spelled_out(words)}{after}", style=style)
+    return text
 
 
 def _cut(line: str) -> str:

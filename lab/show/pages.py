@@ -19,18 +19,22 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.answer import DECISIONS
+from lab.errors import MissingError
 from lab.play.answering import asked_form, columns_and_rows, waiting
 from lab.play.forms import Field, Kind, spelled
 from lab.proof.comparing import beside, compare, moves
+from lab.show.boards import svg
 from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
 from lab.show.looks import PALETTE, Looks, looks_in, looks_of, words_of
+from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
 from lab.show.tracing import (
     FullTurn,
     agent_card,
     all_calls,
+    board_in,
     changed_in_memory,
     full_turn,
     overview,
@@ -46,13 +50,13 @@ STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
 _STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 _POLICY = {
     "default-src": "'none'",
-    "style-src": f"'sha256-{_STYLE_HASH}'",
+    "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}'",
     "img-src": "data:",
     "form-action": "'self'",
     "base-uri": "'none'",
 }
 POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
-"""The content security policy: only our style sheet, embedded images and forms to the same site."""
+"""The content security policy: only our style sheets, embedded images and forms to the same site."""
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
@@ -251,7 +255,22 @@ class Pages:
             looks=looks,
             before=before,
             after=after,
+            board=self._board(run, number),
         )
+
+    def board(self, run: Run, number: int) -> str:
+        """Return the SVG of what happened in a turn. Raise MissingError if there is none."""
+        drawn = self._board(run, number)
+        if not drawn:
+            raise MissingError(
+                f"there is no board of turn {number} of run {run.id}: it has not ended, or is damaged"
+            )
+        return drawn
+
+    def _board(self, run: Run, number: int) -> str:
+        """Return the SVG of what happened in a turn, or nothing if it has not ended or is damaged."""
+        board = board_in(self.store, run, self._full_turn(self.store, run, number))
+        return "" if board is None else Markup(svg(board))  # noqa: S704  it escapes all texts
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""

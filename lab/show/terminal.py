@@ -81,11 +81,11 @@ def named(name: str, looks: Looks) -> Text:
     return Text(f"{look.mark}{spelled_out(name)}", style=PALETTE[look.colour])
 
 
-def print_json(value: object) -> None:
-    """Print one JSON document on stdout, with invisible characters escaped."""
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """Print one JSON document on stdout, with invisible characters escaped; without `indent` on one line."""
     ascii_only = sys.stdout.encoding.lower() != "utf-8"
-    text = json.dumps(value, ensure_ascii=ascii_only, indent=2)
-    print(_CONTROL.sub(lambda found: json.dumps(found.group())[1:-1], text))  # noqa: T201  the one place that prints JSON
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    print(_CONTROL.sub(lambda found: json.dumps(found.group())[1:-1], text), flush=indent is None)  # noqa: T201  the one place that prints JSON
 
 
 def table(

@@ -3,14 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
+from engine.board import Board
 from engine.memory import EMPTY_MEMORY, Memory
 from engine.record import MESSAGE, Event, JsonObject
-from engine.turn import question_of
-from engine.world import OBSERVER
+from engine.turn import as_list, question_of
+from engine.world import OBSERVER, AnyWorld, Played, board_of
 from lab.errors import MissingError
+from lab.play.asking import Asked
 from lab.store.database import Decision, LoggedTurn, Run, Store
 from lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
 from lab.store.rows import damaged
@@ -132,11 +135,12 @@ def _line(number: int, turn: LoggedTurn | None, decided: list[Decision], names: 
 class FullTurn:
     """A completed turn with what is known from the turn before it, and each agent's figures after it.
 
-    `before` is the state at the start of the turn, None if that is damaged; then there are no figures.
+    `played` is the turn as its world's values, None if the state before it is damaged; then there are no
+    figures.
     """
 
     turn: LoggedTurn
-    before: Any
+    played: Played[Any, Any] | None
     memories: Mapping[str, Memory]
     arithmetic: Arithmetic
 
@@ -150,8 +154,24 @@ def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
         return None
     before = store.if_readable(lambda: state_before(store, run, number), None)
     memories: Mapping[str, Memory] = store.if_readable(lambda: memories_before(store, run, number), {})
-    figures = {} if before is None else run.world.arithmetic(played_turn(run, before, turn))
-    return FullTurn(turn, before, memories, figures)
+    played = None if before is None else played_turn(run, before, turn)
+    figures = {} if played is None else run.world.arithmetic(played)
+    return FullTurn(turn, played, memories, figures)
+
+
+def board_in(store: Store, run: Run, full: FullTurn | None) -> Board | None:
+    """Return the board of a completed turn; None if the turn has not ended, or damage hides what it shows."""
+    if full is None or full.played is None:
+        return None
+    return store.if_readable(partial(_board_in, run, full.turn.turn, full.played), None)
+
+
+def _board_in(run: Run, number: int, played: Played[Any, Any]) -> Board:
+    try:
+        return board_of(run.world, played)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        why = f"the events in the column turns.record are damaged: {error!r}"
+        raise damaged(run.id, f", turn {number}", why) from error
 
 
 Read: TypeAlias = Callable[[Store, Run, int], FullTurn | None]
@@ -226,7 +246,7 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
         )
     return {
         **called,
-        "view": {} if full.before is None else run.world.observe(full.before, agent),
+        "view": {} if full.played is None else run.world.observe(full.played.before, agent),
         "intent": record.intents[agent],
         **_found(turn, agent),
         "events": list(_about([event.to_json() for event in record.events], agent)),
@@ -246,9 +266,27 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
     intents = intents_of(run, turn)
     return {
         **called,
-        "view": {} if full.before is None else question_of(run.world, full.before, intents),
+        "view": {} if full.played is None else question_of(run.world, full.played.before, intents),
         **_found(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
+    }
+
+
+def asked_card(world: AnyWorld, asked: Asked) -> Card:
+    """Return the card of a question that was asked apart from any run: call, rejections, what was decided."""
+    judged, agent = asked.judged, asked.call.address.agent
+    decided: Card = {}
+    if agent != OBSERVER:
+        decided = {"intent": world.intent.to_json(judged.intents[agent])}
+    elif world.observer is not None:
+        decided = {"rulings": world.observer.ruled(judged.intents)}
+    return {
+        "turn": asked.call.address.turn,
+        "agent": agent,
+        **_told(asked.call),
+        "drops": as_list(judged.drops),
+        "mends": as_list(judged.mends),
+        **decided,
     }
 
 

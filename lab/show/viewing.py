@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from lab.errors import LabError, UsageError
@@ -69,10 +69,18 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
 
+BOARD = "/{run}/{turn:int}.svg"
+"""The address of the board of a turn. No agent can have a name that makes it the address of a page."""
+
 
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
     """Return the run that an address names."""
     return pages.store.find(at.get(which, ""))
+
+
+def _board(pages: Pages, at: At) -> str:
+    """Return the board of the turn that an address names."""
+    return pages.board(_run(pages, at), at["turn"])
 
 
 def _first(at: At) -> int | None:
@@ -86,14 +94,16 @@ def _first(at: At) -> int | None:
 def site(home: Path, host: str, token: str | None = None) -> Starlette:
     """Return the web site of a home. With a token, it is shown only to those who know the token."""
 
-    def page(show: Callable[[Pages, At], str]) -> Callable[[Request], Response]:
+    def page(
+        show: Callable[[Pages, At], str], media_type: str = "text/html"
+    ) -> Callable[[Request], Response]:
         """Return the endpoint of a page. Starlette calls it in a thread, with its own connection."""
 
         def endpoint(request: Request) -> Response:
             at = {**request.query_params, **request.path_params}
             try:
                 with open_store(home, writes=False) as opened, opened.as_of_now():
-                    return HTMLResponse(show(Pages(opened, link, live=True), at))
+                    return Response(show(Pages(opened, link, live=True), at), media_type=media_type)
             except LabError as error:
                 return _told(error, 404 if isinstance(error, UsageError) else 500)
 
@@ -115,6 +125,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
         return await run_in_threadpool(answer, request, await body_of(request, MOST_BYTES))
 
     routes = [Route(path, page(show)) for path, show in PAGES.items()]
+    routes.append(Route(BOARD, page(_board, "image/svg+xml")))
     return Starlette(
         routes=[*routes, Route("/{run}/answer", answered, methods=["POST"])],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, get_args
 
@@ -20,9 +20,10 @@ from engine.chance import Luck, chance
 from engine.memory import Memory
 from engine.record import MESSAGE, Draw, Event, canonical
 from engine.turn import Judged, TurnRecord, first_digest
-from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Percent, Ruled, Validated, settle
+from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Percent, Ruled, Validated, board_of, settle
 from engine.worlds import WORLDS
 from lab.play.stepping import MEMORY
+from lab.show.boards import svg
 from tests.arithmetic import comes_out
 from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, settled, start
 from tests.contract.private import others, places
@@ -86,6 +87,7 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
             "over": world.over(state),
             "scores": world.scores(state),
             "picture": world.picture(state),
+            "board": asdict(board_of(world, played)),
             "arithmetic": world.arithmetic(played),
             "measures": [[one.name, one.scope, one.value] for one in world.measures([played])],
         }
@@ -113,6 +115,33 @@ def test_every_function_gives_the_same_again_and_after_json_and_changes_nothing(
         assert functions_of(world, moment.state, moment, answers) == once
         assert functions_of(world, reloaded(world, moment.state), moment, answers) == once
         assert given(world, moment, answers) == before
+
+
+@each_case
+def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
+    """Agents own what is theirs, arrows lead to places, signs are explained, and all is said in words."""
+    for moment in game(case):
+        board = board_of(case.world, moment.played.played)
+        places = {place.name: place for place in board.places}
+        assert len(places) == len(board.places) > 0
+        assert f"turn {moment.state.turn}" in board.title
+        assert board.agents == case.setting.agents
+        kinds = {kind.name for kind in board.kinds}
+        assert {badge.kind for place in board.places for badge in place.badges} <= kinds
+        assert {arrow.kind for arrow in board.arrows} <= kinds
+        owners = {place.owner for place in board.places} | {place.was for place in board.places}
+        owners |= {arrow.owner for arrow in board.arrows} | {bar.owner for bar in board.bars}
+        assert owners <= {*board.agents, None}
+        for arrow in board.arrows:
+            assert arrow.target in places
+            assert arrow.source is None or arrow.source in places
+        assert all({*line} <= set(places) for line in board.lines)
+        assert all(place.words for place in board.places)
+        assert all(arrow.words for arrow in board.arrows)
+        for place in board.places:
+            assert 0 <= place.x <= board.width
+            assert 0 <= place.y <= board.height
+        assert svg(board) == svg(board_of(case.world, moment.played.played))
 
 
 @each_case

@@ -16,7 +16,7 @@ from engine.world import hashed_settings
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.play.forking import ForkOptions, fork
 from lab.play.playing import RunOptions, begin
-from lab.play.rendering import render_in_run
+from lab.play.rendering import question_in_run
 from lab.proof.comparing import compare
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import faults
@@ -145,7 +145,9 @@ def test_each_turn_has_the_settings_players_and_prompts_that_it_was_played_with(
     assert [way.models["miner-01"] for way in ways] == ["policy:guided"] * 3 + ["policy:random"]
     assert [one.after.config.immunity for one in history(opened, second)] == [1, 20, 20, 7]
     assert [one.before.config.immunity for one in history(opened, second)] == [1, 20, 20, 7]
-    shown = [render_in_run(opened, second, turn, "miner-01", (None, None)).system for turn in range(4)]
+    shown = [
+        question_in_run(opened, second, turn, "miner-01", (None, None)).prompt().system for turn in range(4)
+    ]
     assert len(set(shown)) == 3
 
 

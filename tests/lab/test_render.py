@@ -16,7 +16,7 @@ from engine.world import OBSERVER
 from engine.worlds import world_named
 from lab.errors import UsageError
 from lab.play.playing import RunOptions
-from lab.play.rendering import render_in_run, render_new
+from lab.play.rendering import question_in_run, question_of_new
 from lab.store.database import Store
 from lab.wire.recording import environment, in_thread
 from tests.conftest import Cli
@@ -95,15 +95,15 @@ def test_a_rendered_prompt_is_the_one_on_record(opened: Store, name: str) -> Non
     )
     for call in seen:
         at = (call.address.turn, call.address.agent)
-        assert render_new(options, *at) == call.prompt
-        assert render_in_run(opened, run, *at, (None, None)) == call.prompt
+        assert question_of_new(options, *at).prompt() == call.prompt
+        assert question_in_run(opened, run, *at, (None, None)).prompt() == call.prompt
 
 
 def test_the_command_takes_the_options_of_run(cli: Cli) -> None:
     asked = ("--agents", "3", "--seed", "9", "--rounds", "4", "--set", "communication=true", "--lang", "zh")
     model = ("--model", "policy:random?noise=0.5")
     rendered = cli("prompts", "render", "mining", "--turn", "3", *asked, *model, "--json")
-    prompt = render_new(
+    prompt = question_of_new(
         RunOptions(
             "mining",
             3,
@@ -114,7 +114,7 @@ def test_the_command_takes_the_options_of_run(cli: Cli) -> None:
         ),
         3,
         "miner-01",
-    )
+    ).prompt()
     told = json.loads(rendered.stdout)
     assert (told["system"], told["turn"]) == (prompt.system, prompt.turn)
 

@@ -1,0 +1,173 @@
+"""mining: what a round looks like: the grid after it, with its claims, raids, defences and gold."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, listed, title_of
+from engine.mining.state import Cell, State
+from engine.mining.validation import Intent
+from engine.mining.view import map_codes
+from engine.record import Event
+from engine.world import Played
+
+KINDS = (
+    Kind("raid", "harm", "a raid, from the raider's nearest plot"),
+    Kind("claimed", "new", "claimed in this round; a number: how many agents tried"),
+    Kind("captured", "taken", "captured in this round; the corner has the former owner's colour"),
+    Kind("defended", "guarded", "defended in this round; a number: with so many points"),
+    Kind("immune", "safe", "cannot be raided in the next round"),
+    Kind("rich", "worth", "gold for each stamina spent on mining"),
+    Kind("mined", "gain", "gold that was mined here"),
+)
+
+AGES = (1, 5, 20)
+"""For how many rounds at most a plot of each shade has been held; those of the darkest longer."""
+
+
+def board(played: Played[State, Intent]) -> Board:
+    """Return the grid after a round, with what happened in it."""
+    state, events = played.after, _by_type(played.events)
+    claims, raids = _at_plots(events.get("claim", [])), events.get("raid", [])
+    happened = [
+        (len(claims), "claim"),
+        (len(raids), "raid"),
+        (sum(raid.facts["result"] == "captured" for raid in raids), "capture"),
+        (len(events.get("defend", [])), "defended plot"),
+    ]
+    return Board(
+        title_of(played.before.turn, happened),
+        state.setting.agents,
+        width=state.config.cols,
+        height=state.config.rows,
+        places=tuple(_places(played, events)),
+        arrows=tuple(_raid(played.before, raid, _returned(events)) for raid in raids),
+        bars=tuple(_bars(played, events)),
+        measure="gold",
+        kinds=KINDS,
+        shading="how long a plot has been held: at most 1, 5 or 20 rounds, or longer",
+    )
+
+
+def _by_type(events: tuple[Event, ...]) -> dict[str, list[Event]]:
+    """Return the events of each type."""
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        found.setdefault(event.type, []).append(event)
+    return found
+
+
+def _plot(event: Event) -> Cell:
+    """Return the plot that an event is about."""
+    plot: Any = event.facts["plot"]
+    row, column = plot
+    return row, column
+
+
+def _at_plots(events: list[Event]) -> dict[Cell, list[Event]]:
+    """Return events by their plots."""
+    found: dict[Cell, list[Event]] = {}
+    for event in events:
+        found.setdefault(_plot(event), []).append(event)
+    return found
+
+
+def _returned(events: Mapping[str, list[Event]]) -> set[Cell]:
+    """Return the captured plots that an authority gave back."""
+    return {_plot(event) for event in events.get("return", [])}
+
+
+def _places(played: Played[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Place]:
+    """Yield each plot, row by row."""
+    before, after = played.before, played.after
+    codes = map_codes(after.setting.agents)
+    at = {kind: _at_plots(events.get(kind, [])) for kind in ("claim", "defend", "mine")}
+    plain = min(map(min, after.alpha))
+    for cell, owner in after.owner.items():
+        row, column = cell
+        was = before.owner[cell]
+        badges, words = [], [f"plot {row},{column}: {owner or 'nobody'}'s"]
+        if owner:
+            words.append(f"held since turn {after.turn - after.held(cell)}")
+        if claims := at["claim"].get(cell):
+            badges.append(Badge("claimed", f"{len(claims)}" if len(claims) > 1 else ""))
+            losers = [claim.agent for claim in claims if not claim.facts["won"]]
+            words.append("claimed" + (f", also wanted by {listed(losers)}" if losers else ""))
+        if was not in {None, owner}:
+            badges.append(Badge("captured"))
+            words.append(f"captured from {was}")
+        for defence in at["defend"].get(cell, ()):
+            points = defence.facts["points"]
+            badges.append(Badge("defended", f"{points}" if points != 1 else ""))
+            words.append(f"defended with {points}")
+        if cell in after.protected:
+            badges.append(Badge("immune"))
+            words.append(f"immune until turn {after.protected[cell]}")
+        if (alpha := after.alpha[row][column]) > plain:
+            badges.append(Badge("rich", f"x{alpha}"))
+            words.append(f"{alpha} gold per stamina")
+        if gold := sum(_number(order, "gold") for order in at["mine"].get(cell, ())):
+            badges.append(Badge("mined", f"+{gold}"))
+            words.append(f"{gold} gold mined")
+        yield Place(
+            _name(cell),
+            column + 0.5,
+            row + 0.5,
+            1,
+            1,
+            words=", ".join(words),
+            owner=owner,
+            was=was if was != owner else None,
+            text=codes[owner] if owner else "",
+            shade=_shade(after.held(cell)),
+            badges=tuple(badges),
+        )
+
+
+def _number(event: Event, field: str) -> int:
+    """Return a number of an event."""
+    value = event.facts[field]
+    return value if isinstance(value, int) else 0
+
+
+def _name(cell: Cell) -> str:
+    """Return the name of a plot on the board."""
+    return f"{cell[0]},{cell[1]}"
+
+
+def _shade(held: int) -> int:
+    """Return the shade of a plot that has been held for so many rounds: the longer, the darker."""
+    return next((shade for shade, most in enumerate(AGES) if held <= most), DARKEST)
+
+
+def _raid(before: State, raid: Event, returned: set[Cell]) -> Arrow:
+    """Return the arrow of a raid. It comes from the raider's plot that was nearest, if it had one."""
+    cell, result = _plot(raid), str(raid.facts["result"])
+    near = min(
+        before.holdings[raid.agent],
+        key=lambda own: (abs(own[0] - cell[0]) + abs(own[1] - cell[1]), own),
+        default=None,
+    )
+    ended = result if result != "captured" or cell not in returned else "captured, and returned"
+    return Arrow(
+        "raid",
+        raid.agent,
+        None if near is None else _name(near),
+        _name(cell),
+        words=f"{raid.agent} raids plot {_name(cell)} of {raid.facts['owner'] or 'nobody'}: {ended}",
+        succeeded=result == "captured",
+    )
+
+
+def _bars(played: Played[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Bar]:
+    """Yield the gold and the number of plots of each agent."""
+    before, after = played.before, played.after
+    punished = {event.agent for event in events.get("punish", [])}
+    for agent in after.setting.agents:
+        plots = len(after.holdings[agent])
+        more = plots - len(before.holdings[agent])
+        note = f"{plots} plot{'s' * (plots != 1)}" + (f" ({more:+})" if more else "")
+        note += ", punished" if agent in punished else ""
+        gold = after.gold[agent]
+        yield Bar(
+            agent, f"{map_codes(after.setting.agents)[agent]} {agent}", gold, gold - before.gold[agent], note
+        )

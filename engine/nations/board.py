@@ -1,0 +1,259 @@
+"""nations: what a turn looks like: territories and armies, and what each agent did to whom.
+
+With a map, territories lie as they touch; without one, each agent's lie below its army.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, isqrt, sqrt
+from typing import NamedTuple, TypeAlias
+
+from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, listed, spread, title_of
+from engine.nations.land import Edge, by_number
+from engine.nations.state import State, starting_territories
+from engine.nations.validation import Intent
+from engine.record import Event
+from engine.world import Played
+
+KINDS = (
+    Kind("attack", "harm", "mils sent against an agent; they destroy income"),
+    Kind("gift", "help", "money, resources or land that an agent gave to another"),
+    Kind("ceded", "taken", "changed hands in this turn; the corner has the former owner's colour"),
+    Kind("capital", "chief", "a capital, which cannot be ceded"),
+)
+
+MOST_DRAWN = 600
+"""How many territories are drawn; if there are more, their numbers stand in their place."""
+
+MOST_NAMED = 2
+"""How many territories are named on an arrow; if there are more, their number is."""
+
+SMALLEST = 45
+"""How much of its room the disc of an army fills at least, in percent."""
+
+Position: TypeAlias = tuple[float, float]
+
+
+class Room(NamedTuple):
+    """The room of a place: its middle and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def board(played: Played[State, Intent]) -> Board:
+    """Return territories and armies after a turn, with what each agent did."""
+    after, events = played.after, played.events
+    count = {kind: sum(event.type == kind for event in events) for kind in ("attack", "grant", "cede")}
+    given = count["grant"] + sum(event.type == "resource_grant" for event in events)
+    happened = [(count["attack"], "attack"), (given, "grant"), (count["cede"], "ceded territory")]
+    title = title_of(played.before.turn, happened).replace("territorys", "territories")
+    few = sum(map(len, after.territories.values())) <= MOST_DRAWN
+    drawn = _as_mapped(played) if after.config.map != "none" and few else _as_blocks(played, few=few)
+    width, height, places = drawn
+    shown = {place.name for place in places}
+    lines = tuple((_land(a), _land(b)) for a, b in after.land.edges)
+    return Board(
+        title,
+        after.setting.agents,
+        width,
+        height,
+        tuple(places),
+        arrows=tuple(_arrows(events)),
+        lines=tuple(line for line in lines if shown.issuperset(line)),
+        bars=tuple(_bars(played)),
+        measure="welfare",
+        kinds=KINDS,
+    )
+
+
+def _land(territory: str) -> str:
+    """Return the name of a territory's place on the board."""
+    return f"land {territory}"
+
+
+def _army(agent: str) -> str:
+    """Return the name of an agent's place on the board."""
+    return f"army {agent}"
+
+
+def _as_blocks(played: Played[State, Intent], *, few: bool) -> tuple[float, float, list[Place]]:
+    """Return the size of a board without a map, and its places: territories lie outside of their army.
+
+    If there are too many territories, only their number is shown.
+    """
+    state, territories = played.after, _Territories(played)
+    ring = spread(len(state.setting.agents))
+    places: list[Place] = []
+    for agent, (x, y) in zip(state.setting.agents, ring.middles, strict=True):
+        held, third = state.territories[agent], ring.room / 3
+        outer = -1 if y < ring.height / 2 else 1  # above the army, or below; arrows come from the other side
+        army = Room(x, y - outer * third / 2, ring.room, 2 * third)
+        places.append(_army_of(state, agent, army, "" if few else f"land {len(held)}"))
+        if few:
+            edge = y + outer * third / 2
+            places += [territories.place(t, agent, room) for t, room in _rows(held, x, edge, outer, third)]
+    return SIDE, ring.height, places
+
+
+def _rows(held: Sequence[str], x: float, edge: float, outer: int, third: float) -> Iterator[tuple[str, Room]]:
+    """Yield territories in rows around x that begin at an edge, no higher than a third of an agent's room."""
+    columns = max(5, ceil(sqrt(2.5 * len(held))))
+    rows = [held[k : k + columns] for k in range(0, len(held), columns)]
+    size = third * min(2.85 / columns, 1 / max(len(rows), 1))
+    top = edge if outer > 0 else edge - len(rows) * size
+    for r, row in enumerate(rows):
+        for c, territory in enumerate(row):
+            yield territory, Room(x + (c + 0.5 - len(row) / 2) * size, top + (r + 0.5) * size, size, size)
+
+
+def _as_mapped(played: Played[State, Intent]) -> tuple[float, float, list[Place]]:
+    """Return the size of a board with a map, and its places: armies lie on capitals.
+
+    An agent without a capital lies below the map.
+    """
+    state, territories, at = played.after, _Territories(played), _positions(played.after)
+    owners = _owners(state)
+    width = max([4, *(x + 1 for x, _ in at.values())])
+    height = max([0, *(y + 1 for _, y in at.values())])
+    places = [territories.place(t, owners.get(t), Room(x + 0.5, y + 0.5, 1, 1)) for t, (x, y) in at.items()]
+    without = [agent for agent in state.setting.agents if agent not in state.land.capitals]
+    middles = {agent: at[capital] for agent, capital in state.land.capitals.items()}
+    middles |= {agent: (k % width, height + k // width) for k, agent in enumerate(without)}
+    for agent in state.setting.agents:
+        x, y = middles[agent]
+        places.append(_army_of(state, agent, Room(x + 0.5, y + 0.5, 2, 0.85)))  # its name may be long
+    return width, height + ceil(len(without) / width), places
+
+
+def _positions(state: State) -> Mapping[str, Position]:
+    """Return the column and row of each territory on the map."""
+    start = [t for held in starting_territories(state.setting).values() for t in held]
+    match state.config.map:
+        case "grid":
+            width = isqrt(max(0, len(start) - 1)) + 1
+            return {territory: (k % width, k // width) for k, territory in enumerate(start)}
+        case "ring":
+            return dict(zip(start, _loop(len(start)), strict=True))
+        case _:
+            return _layers(start, state.land.edges)
+
+
+def _loop(n: int) -> Sequence[Position]:
+    """Return n positions around a square, clockwise from the top left."""
+    side = ceil(n / 4)
+    ways = ((0, 0, 1, 0), (side, 0, 0, 1), (side, side, -1, 0), (0, side, 0, -1))
+    return [(x + dx * k, y + dy * k) for x, y, dx, dy in ways for k in range(side)][:n]
+
+
+def _layers(territories: Sequence[str], edges: Sequence[Edge]) -> Mapping[str, Position]:
+    """Return positions for any graph: a column for each distance from the first territory.
+
+    A part that nothing joins to the rest begins below it.
+    """
+    near: dict[str, list[str]] = {territory: [] for territory in territories}
+    for a, b in edges:
+        near[a].append(b)
+        near[b].append(a)
+    found: dict[str, Position] = {}
+    top = 0
+    for first in territories:
+        layer, column, bottom = [first] * (first not in found), 0, top
+        while layer:
+            found |= {territory: (column, top + k) for k, territory in enumerate(layer)}
+            bottom = max(bottom, top + len(layer))
+            reached = dict.fromkeys(other for territory in layer for other in near[territory])
+            layer, column = [other for other in reached if other not in found], column + 1
+        top = bottom
+    return found
+
+
+def _owners(state: State) -> Mapping[str, str]:
+    """Return the owner of each territory."""
+    return {territory: agent for agent, held in state.territories.items() for territory in held}
+
+
+class _Territories:
+    """The places of territories: what is known of all of them in a turn."""
+
+    def __init__(self, played: Played[State, Intent]) -> None:
+        self.was = _owners(played.before)
+        self.capital_of = {capital: agent for agent, capital in played.after.land.capitals.items()}
+
+    def place(self, territory: str, owner: str | None, room: Room) -> Place:
+        """Return the place of a territory."""
+        was, capital_of = self.was.get(territory), self.capital_of.get(territory)
+        ceded = was is not None and was != owner
+        words = f"{territory}: {owner or 'nobody'}'s"
+        words += f", ceded by {was}" if ceded else ""
+        words += f", capital of {capital_of}" if capital_of else ""
+        return Place(
+            _land(territory),
+            *room,
+            words=words,
+            owner=owner,
+            was=was if ceded else None,
+            text="" if capital_of else territory,
+            shade=1 if capital_of else 2,
+            badges=(*[Badge("ceded")] * ceded, *[Badge("capital")] * (capital_of is not None)),
+        )
+
+
+def _army_of(state: State, agent: str, room: Room, note: str = "") -> Place:
+    """Return the place of an agent: the larger its army, the larger its disc."""
+    mils, most = state.army[agent], max([1, *state.army.values()])
+    land = len(state.territories[agent])
+    return Place(
+        _army(agent),
+        *room,
+        words=f"{agent}: land {land}, mils {mils}, welfare {state.welfare[agent]}",
+        owner=agent,
+        shape="disc",
+        size=SMALLEST + int((100 - SMALLEST) * sqrt(mils / most)),
+        text=str(mils),
+        label=agent,
+        note=note,
+    )
+
+
+def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
+    """Yield what agents did to one another; all that one gave to another is one arrow."""
+    given: dict[tuple[str, str], list[str]] = {}
+    ceded: dict[tuple[str, str], list[str]] = {}
+    for event in events:
+        agent, told = event.agent, event.facts
+        to = str(told.get("target", told.get("to")))
+        match event.type:
+            case "attack":
+                fell = f", {told['lost']} fall" if told["lost"] else ""
+                mils = f"{told['mils']} mil{'s' * (told['mils'] != 1)}"
+                words = f"{agent} attacks {to} with {mils}: {told['damage']} damage{fell}"
+                yield Arrow("attack", agent, _army(agent), _army(to), words, f"{mils}")
+            case "grant":
+                given.setdefault((agent, to), []).append(f"{told['amount']} money")
+            case "resource_grant":
+                given.setdefault((agent, to), []).append(f"{told['amount']} {told['resource']}")
+            case "cede":
+                ceded.setdefault((agent, to), []).append(str(told["territory"]))
+            case _:
+                continue
+    for agent, to in sorted({*given, *ceded}):
+        goods, land = given.get((agent, to), []), sorted(ceded.get((agent, to), []), key=by_number)
+        short = [*goods, *(land if len(land) <= MOST_NAMED else [f"{len(land)} territories"])]
+        words = f"{agent} gives {to} {listed([*goods, *land])}"
+        yield Arrow("gift", agent, _army(agent), _army(to), words, ", ".join(short))
+
+
+def _bars(played: Played[State, Intent]) -> Iterator[Bar]:
+    """Yield the welfare of each agent, with its land and army."""
+    before, after = played.before, played.after
+    for agent in after.setting.agents:
+        parts = []
+        for what, then, now in (
+            ("land", len(before.territories[agent]), len(after.territories[agent])),
+            ("mils", before.army[agent], after.army[agent]),
+        ):
+            parts.append(f"{what} {now}" + (f" ({now - then:+})" if now != then else ""))
+        welfare = after.welfare[agent]
+        yield Bar(agent, agent, welfare, welfare - before.welfare[agent], ", ".join(parts))

@@ -1,0 +1,153 @@
+"""trust: what a round looks like: the units with their sats, and what each did to whom."""
+
+from collections.abc import Iterator
+from math import sqrt
+
+from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, Spread, spread, title_of
+from engine.record import Event
+from engine.trust.state import State, Unit
+from engine.trust.validation import Intent
+from engine.trust.view import own_words
+from engine.world import Played
+
+KINDS = (
+    Kind("high five", "meet", "a high five; it pays only if it is returned"),
+    Kind("attack", "harm", "an attack takes sats, unless it is blocked"),
+    Kind("send", "help", "sats sent to an ally"),
+    Kind("replicate", "help", "the new unit of a unit that replicated"),
+    Kind("missed", "slip", "went otherwise than meant: a high five that came out as an attack, or a fumble"),
+    Kind("blocks", "guarded", "blocked in this round"),
+    Kind("born", "new", "a new unit"),
+    Kind("died", "gone", "has no sats left"),
+)
+
+MOST_LABELLED = 4
+"""With how many units at most each arrow has its name on it."""
+
+SMALLEST = 35
+"""How much of its room the disc of a unit fills at least, in percent."""
+
+
+def board(played: Played[State, Intent]) -> Board:
+    """Return the units after a round, with what each did."""
+    after = played.after
+    units = [unit for unit in after.units if _is_shown(played, unit)]
+    events = played.events
+    happened = [
+        (sum(event.type == kind for event in events), word)
+        for kind, word in (
+            ("high_five", "high five"),
+            ("miss", "missed high five"),
+            ("attack", "attack"),
+            ("beg", "request"),
+            ("replicate", "replication"),
+            ("death", "death"),
+        )
+    ]
+    ring, labelled = spread(len(units)), len(units) <= MOST_LABELLED
+    return Board(
+        title_of(played.before.turn, happened),
+        after.setting.agents,
+        width=SIDE,
+        height=ring.height,
+        places=tuple(_places(played, units, ring)),
+        arrows=tuple(_arrows(after, events, labelled=labelled)),
+        bars=tuple(_bars(played, units)),
+        measure="sats",
+        goal=after.config.threshold,
+        kinds=KINDS,
+    )
+
+
+def _is_shown(played: Played[State, Intent], unit: Unit) -> bool:
+    """Return whether a unit is shown: each agent's own, and of the others those that lived in this round."""
+    then = played.before.unit.get(unit.id)
+    return unit.id == unit.team or unit.alive or (then is not None and then.alive)
+
+
+def _places(played: Played[State, Intent], units: list[Unit], ring: Spread) -> Iterator[Place]:
+    """Yield each unit: the more sats it has, the larger."""
+    before = played.before.unit
+    begged = {event.agent: event.facts for event in played.events if event.type == "beg"}
+    slipped = {event.agent for event in played.events if event.type in {"miss", "fumble"}}
+    blocked = {event.agent for event in played.events if event.type == "block"}
+    goal = max([played.after.config.threshold, *(unit.sats for unit in units)])
+    for unit, (x, y) in zip(units, ring.middles, strict=True):
+        note, words = "", [f"{unit.id}: {unit.sats} sats"]
+        if unit.team != unit.id:
+            words.append(f"of {unit.team}")
+        if not unit.alive:
+            note = "dead"
+            words.append("dead")
+        if asked := begged.get(unit.id):
+            note = f"asks {asked['amount']}, gets {asked['granted']}"
+            words.append(note)
+        badges = [
+            Badge(kind)
+            for kind, there in (
+                ("missed", unit.id in slipped),
+                ("blocks", unit.id in blocked),
+                ("born", unit.id not in before),
+                ("died", not unit.alive),
+            )
+            if there
+        ]
+        words += [badge.kind for badge in badges if badge.kind != "died"]
+        yield Place(
+            unit.id,
+            x,
+            y,
+            ring.room,
+            ring.room,
+            words=", ".join(words),
+            owner=unit.team,
+            shape="disc",
+            size=SMALLEST + int((100 - SMALLEST) * sqrt(max(unit.sats, 0) / goal)),
+            text=str(unit.sats),
+            label=unit.id,
+            note=note,
+            shade=3 if unit.alive else 0,
+            badges=tuple(badges),
+        )
+
+
+def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Iterator[Arrow]:
+    """Yield what units did to one another."""
+    missed = {event.agent for event in events if event.type == "miss"}
+    for event in events:
+        unit, target = event.agent, str(event.facts.get("target"))
+        team = after.unit[unit].team
+        match event.type:
+            case "high_five":
+                returned = bool(event.facts["returned"])
+                ended = "returned" if returned else "not returned"
+                words = f"{unit} high fives {target}: {ended}"
+                label = "high five" if labelled else ""
+                yield Arrow("high five", team, unit, target, words, label, succeeded=returned)
+            case "attack" if event.facts["target"] is not None:
+                blocked = bool(event.facts["blocked"])
+                words = f"{unit} attacks {target}" + (": blocked" if blocked else "")
+                words += ", a missed high five" if unit in missed else ""
+                label = "missed" if unit in missed else "attack" if labelled else ""
+                yield Arrow("attack", team, unit, target, words, label, succeeded=not blocked)
+            case "send":
+                words = f"{unit} sends {event.facts['amount']} sats to {target}"
+                yield Arrow("send", team, unit, target, words, f"{event.facts['amount']}")
+            case "replicate" if event.facts["clone"] is not None:
+                clone = str(event.facts["clone"])
+                yield Arrow("replicate", team, unit, clone, f"{unit} replicates: {clone} is born", "born")
+            case _:
+                continue
+
+
+def _bars(played: Played[State, Intent], units: list[Unit]) -> Iterator[Bar]:
+    """Yield the sats of each unit and what it did."""
+    before = played.before.unit
+    deeds = played.after.history[-1].deed_of if played.after.history else {}
+    for unit in units:
+        deed = deeds.get(unit.id)
+        note = ""
+        if deed is not None:
+            note = own_words(deed).replace("_", " ") + (f" → {deed.target}" if deed.target else "")
+        then = before[unit.id].sats if unit.id in before else 0
+        yield Bar(unit.team, unit.id, unit.sats, unit.sats - then, note)

@@ -1,0 +1,84 @@
+"""The command for people who edit a prompt: `watch`."""
+
+from typing import Annotated
+
+import typer
+
+from lab.commands.options import (
+    ENV,
+    HOME,
+    Agents,
+    Home,
+    Model,
+    NamesWorlds,
+    ObserverSpec,
+    Prompts,
+    Rounds,
+    Seed,
+    Settings,
+    WorldName,
+    opened,
+    settings_asked,
+)
+from lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
+from lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, question_asked
+
+app = typer.Typer()
+
+
+@app.command(context_settings=ENV, cls=NamesWorlds)
+def watch(  # noqa: PLR0913, PLR0917  a parameter per option
+    world: WorldName,
+    turn: AtTurn = 0,
+    agent: OfAgent = None,
+    run: InRun = None,
+    agents: Agents = None,
+    rounds: Rounds = None,
+    seed: Seed = None,
+    model: Model = None,
+    prompts: Prompts = None,
+    lang: RunsLang = None,
+    observer: ObserverSpec = None,
+    settings: Settings = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="ask the agent's model whenever the prompt has changed")
+    ] = False,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    max_seconds: MaxSeconds = None,
+    home: Home = HOME,
+    as_json: Annotated[
+        bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document per line on stdout")
+    ] = False,
+) -> None:
+    """Print the prompt of a turn again whenever one of its files is saved, until you press Ctrl-C.
+
+    Each time, the whole prompt is printed with the words that changed marked, then the lines that changed,
+    the approximate tokens, and what `prompts check` finds. If the prompt cannot be rendered, one line says
+    why. The options are those of `prompts render`.
+
+    With --ask, the model that plays the agent is asked at once and again whenever the prompt has changed. Its
+    answer is printed beside the one before, or below it. Answers are not kept, and nothing is played. The
+    caps count the calls from the start of this command.
+
+    Example: hobbes watch mining --prompts ./mine --turn 3 --agent miner-01
+    """
+    import asyncio
+    from contextlib import suppress
+
+    from lab.play.asking import Asker
+    from lab.show.prompt_edits import Edits, Terminal, saves, show_json
+    from nodes.caps import Caps
+    from nodes.prompting import languages
+
+    own = {"agents": agents, "seed": seed, "models": model}
+    values = settings_asked(settings, rounds=rounds, observer=observer)
+    with suppress(KeyboardInterrupt), opened(home) as store:
+        question = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own)
+        if question.lang not in languages(question.world.name, question.variant):
+            question.prompts()  # raises UsageError: there is nothing to watch
+        caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
+        asker = Asker(store, question, caps) if ask else None
+        edits = Edits(question, show_json if as_json else Terminal().show, asker.ask if asker else None)
+        asyncio.run(edits.follow(saves(question)))

@@ -1,0 +1,80 @@
+"""Ask a model one question of a turn, apart from any run: what `hobbes watch --ask` does."""
+
+from typing import Any, NamedTuple
+
+from engine import turn as turns
+from engine.world import OBSERVER
+from lab.errors import UsageError
+from lab.play.playing import checked_players
+from lab.play.rendering import Question
+from lab.store.database import Store
+from lab.store.prices import prices_of, usd
+from nodes.agent_reason import Asking, made_call
+from nodes.caps import Caps, Meter, Spent
+from nodes.journal import TURN_QUESTION, Address, Call, NoJournal
+from nodes.players import RunPlayers, parse_spec
+from nodes.present import Present
+from nodes.prompting import PromptSet
+from nodes.state import state_at
+
+
+class Asked(NamedTuple):
+    """The answer to a question: the call that counts, and what the world's rules make of the answer."""
+
+    call: Call
+    judged: turns.Judged[Any]
+
+
+class Asker:
+    """Asks the model that plays an agent or the observer in several wordings, and counts what it costs.
+
+    Raise UsageError if no model plays it, or if the model cannot be reached.
+    """
+
+    def __init__(self, store: Store, question: Question, caps: Caps) -> None:
+        world, spec = question.world, question.player
+        try:
+            model = parse_spec(world.policies, spec, question.models).settings
+            if model is None:
+                raise UsageError(
+                    f"--ask needs a model, but {spec} plays {question.agent} and reads no prompt; "
+                    "choose an agent that a model plays, or write --model openai:NAME"
+                )
+            players = {question.agent: spec}
+            self._named = checked_players(store, world, question.setting, players, question.models, caps)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        prices = prices_of(store.home)
+        self._question = question
+        self._meter = Meter(
+            caps,
+            Spent(),
+            lambda reply: usd(prices, reply.model, reply.tokens_in, reply.tokens_out, model.price),
+        )
+
+    async def ask(self, prompts: PromptSet) -> Asked:
+        """Return the answer to the question in these words.
+
+        A failed call is an answer that says how it failed. Raise HaltedError if a cap is reached.
+        """
+        question = self._question
+        world, state, agent = question.world, question.state, question.agent
+        start = state_at(world, question.setting, {agent: question.player}, state, question.memories, "")
+        # A player that has seen its server fail asks no more, so each wording has a new one.
+        players = RunPlayers(world, question.setting, prompts, self._meter, models=self._named)
+        asking = Asking(
+            Present(world), players, NoJournal(), {**start, "views": {agent: dict(question.view)}}
+        )
+        try:
+            if agent == OBSERVER:
+                player = players.observing(question.player)
+                answer = await asking.put(player, agent, TURN_QUESTION, player.prompt(question.view))
+                judged = turns.rule(world, state, turns.Judged({}, question.intents), answer.parsed)
+            else:
+                answer = await asking.ask(agent)
+                judged = turns.judge(world, state, {agent: answer.parsed})
+        finally:
+            await players.close()
+        prompt = question.filled_in(prompts)
+        call = made_call(Address(state.turn, agent), prompt, TURN_QUESTION, answer.reply, answer.parsed)
+        return Asked(call, judged)

@@ -1,0 +1,86 @@
+"""A pinned test: the two files that `hobbes make-test` writes, and what a failure of the test prints."""
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+from lab.errors import LabError, UsageError
+from lab.files import check_path
+from lab.proof.pin_file import Pin, save, source, turns_in_words
+from lab.proof.pinning import Failure
+from lab.show.comparison_table import words
+
+WIDTH = 98
+"""The length of a line of the test file."""
+
+NAME = re.compile(r"[\w-]{1,100}")
+"""What a test may be called: a part of the name of a file, and of a function."""
+
+
+class Files(NamedTuple):
+    """The files of a pinned test."""
+
+    test: Path
+    cassette: Path
+
+
+def files_for(name: str, folder: Path) -> Files:
+    """Return the files of a test with this name; raise UsageError if there cannot be such files."""
+    if not NAME.fullmatch(name):
+        raise UsageError(f"--name {name!r} cannot be part of a file's name; write letters, digits, - and _")
+    files = Files(folder / f"test_{name}.py", folder / f"{name}.json")
+    for path in files:
+        if check_path(path, "--to").exists():
+            raise UsageError(f"{path} already exists; choose another --name or --to, or remove it")
+    return files
+
+
+def write(pin: Pin, files: Files, agent: str | None) -> None:
+    """Write both files. Raise UsageError if their folder is none, LabError if they cannot be written."""
+    text = text_of_test(pin, files, agent)
+    try:
+        files.test.parent.mkdir(parents=True, exist_ok=True)
+        save(pin, files.cassette)
+        files.test.write_text(text, encoding="utf-8")
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"--to {files.test.parent} is not a folder; choose another one") from error
+    except OSError as error:
+        raise LabError(
+            f"cannot write {files.test}: {error.strerror}; choose another folder with --to"
+        ) from error
+
+
+def text_of_test(pin: Pin, files: Files, agent: str | None) -> str:
+    """Return the text of a test that plays pinned turns."""
+    file, turns = files.cassette.name, turns_in_words(pin.expected[0].turn, pin.expected[-1].turn)
+    compared = "prompts, how answers are read, intents, rejections, corrections and digests"
+    asked = ""
+    if agent is not None:
+        compared = (
+            f"the prompts of {agent}, how its answers are read, its intents, rejections and corrections"
+        )
+        asked = f", agent={json.dumps(agent)}"
+    held = f"{file} holds the state before these turns, the recorded answers and what is expected."
+    played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
+    paragraphs = (
+        f"{turns} of the {pin.world} run {pin.run}, as `hobbes make-test` pinned them.",
+        f"{held} {played}",
+        source(pin.answers),
+        "`pytest --hobbes-update` accepts a change that is meant.",
+    )
+    about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
+    about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
+    function = re.sub(r"\W", "_", files.test.stem)
+    return f'"""{about}\n"""\n\n\ndef {function}(hobbes_replay):\n    hobbes_replay("{file}"{asked})\n'
+
+
+def failure_text(found: Failure, path: Path, test: str) -> str:
+    """Return what a failure prints; `test` is what pytest is told to run this test alone."""
+    lines = "\n".join(line.plain for line in words(found.pieces, ""))
+    differ = "\n{} of the {} prompts of these turns differ.".format(*found.prompts) if found.prompts else ""
+    return (
+        f"{found.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
+        f"If this is meant: pytest {test} --hobbes-update"
+    )

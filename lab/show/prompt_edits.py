@@ -1,0 +1,285 @@
+"""`hobbes watch`: the prompt of one turn and agent, rendered again whenever one of its files is saved.
+
+What is rendered has a number, and so has the answer of a model to it, which arrives later.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+from watchfiles import awatch
+
+from lab.errors import UsageError
+from lab.play.asking import Asked
+from lab.play.rendering import Question, token_counts
+from lab.proof.comparing import word_diff
+from lab.show.cards import asked_card_parts
+from lab.show.comparison_table import marked
+from lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json
+from lab.show.tracing import Card, asked_card
+from nodes.halted import HaltedError
+from nodes.journal import Prompt
+from nodes.prompt_warnings import prompt_warnings
+from nodes.prompting import ROOT, PromptSet, check_prompts, folder_of, languages, template_files
+
+SETTLED = 50
+"""Milliseconds without a further change after which a save counts as complete."""
+
+LONGEST = 200
+"""Milliseconds after which changes are reported even if they go on."""
+
+WIDE = 120
+"""The columns that a terminal needs for two cards side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """The prompt after a save, or why there is none."""
+
+    number: int
+    prompt: Prompt | None = None
+    before: Prompt | None = None
+    """The last prompt that could be rendered before this one."""
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    error: str | None = None
+    """Why the prompt could not be rendered."""
+
+    @property
+    def tokens(self) -> dict[str, Any] | None:
+        """The approximate token counts, with their change since the prompt before."""
+        if self.prompt is None:
+            return None
+        counts, change = token_counts(self.prompt), None
+        if self.before:
+            earlier = token_counts(self.before)
+            change = {text: counts[text] - earlier[text] for text in ("system", "turn")}
+        return {**counts, "change": change}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rendering as plain JSON."""
+        changes = word_diff(_whole(self.before), _whole(self.prompt)) if self.prompt and self.before else []
+        return {
+            "rendering": self.number,
+            "system": self.prompt.system if self.prompt else None,
+            "turn": self.prompt.turn if self.prompt else None,
+            "changes": changes,
+            "tokens": self.tokens,
+            "problems": list(self.problems),
+            "warnings": list(self.warnings),
+            "error": self.error,
+        }
+
+
+def _whole(prompt: Prompt) -> str:
+    return f"{prompt.system}\n\n{prompt.turn}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer of a model to a rendering, or why it was not asked."""
+
+    number: int
+    card: Card | None = None
+    error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain JSON."""
+        return {"rendering": self.number, "card": self.card, "error": self.error}
+
+
+Show: TypeAlias = Callable[[Rendering | Answered], None]
+"""Shows what is new."""
+
+Ask: TypeAlias = Callable[[PromptSet], Awaitable[Asked]]
+"""Asks a model. HaltedError if it may not be asked."""
+
+
+async def saves(question: Question) -> AsyncIterator[None]:
+    """Yield once as soon as the files of a question's prompts are watched, then after each save of one."""
+    folders = _folders(question)
+    while True:
+        there = {folder for folder in folders if folder.is_dir()}
+        changes = awatch(
+            *there,
+            watch_filter=None,
+            recursive=False,  # folders and not files, since many editors replace a file by a new one
+            step=SETTLED,
+            debounce=LONGEST,
+            rust_timeout=LONGEST,
+            yield_on_timeout=True,  # so that it is known when the watching has begun
+        )
+        watching = False
+        async with aclosing(changes):
+            async for changed in changes:
+                paths = {Path(path) for _, path in changed}
+                if not watching or paths & _places(question):
+                    watching = True
+                    yield
+                if paths & folders:  # a folder that was made anew is another one
+                    break
+
+
+def _folders(question: Question) -> set[Path]:
+    """Return the folders in which files of a question's prompts are or may be."""
+    folder = folder_of(question.world.name, question.variant).resolve()
+    of_world = (ROOT / question.world.name).resolve()
+    return {folder, folder.parent, of_world, *(place.parent for place in _places(question))}
+
+
+def _places(question: Question) -> set[Path]:
+    """Return the paths of the files of a question's variant in all languages, with what they include.
+
+    A symbolic link has two: its own, and that of the file to which it leads.
+    """
+    world, variant = question.world, question.variant
+    found: set[Path] = set()
+    for lang in {question.lang, *languages(world.name, variant)}:
+        # If a file cannot be read, rendering says so; those that it includes are not known now.
+        with suppress(OSError, UnicodeDecodeError):
+            for file in template_files(world, variant, lang):
+                found |= {file.parent.resolve() / file.name, file.resolve()}
+    return found
+
+
+class Edits:
+    """Renders a question's prompt after each save, and asks a model if there is one to ask."""
+
+    def __init__(self, question: Question, show: Show, ask: Ask | None = None) -> None:
+        self._question = question
+        self._show = show
+        self._ask = ask
+        self._renderings = 0
+        self._last: Prompt | None = None
+        self._to_ask: asyncio.Queue[tuple[int, PromptSet] | None] = asyncio.Queue()
+
+    async def follow(self, saved: AsyncIterable[None]) -> None:
+        """Render once for each element, which stands for a save, until there are no more."""
+        await asyncio.gather(self._render_each(saved), self._ask_each())
+
+    async def _render_each(self, saved: AsyncIterable[None]) -> None:
+        async for _ in saved:
+            self._render()
+        self._to_ask.put_nowait(None)
+
+    def _render(self) -> None:
+        """Show the next rendering, and have a model asked if the prompt is a new one."""
+        question, number, before = self._question, self._renderings, self._last
+        self._renderings += 1
+        try:
+            prompts = question.prompts()
+            prompt = question.filled_in(prompts)
+        except UsageError as error:
+            self._show(Rendering(number, before=before, error=str(error)))
+            return
+        self._last = prompt
+        problems = check_prompts(question.world, prompts)
+        # Each one once: variants may include a file twice.
+        warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
+        self._show(Rendering(number, prompt, before, problems, tuple(warnings)))
+        if prompt != before:
+            self._to_ask.put_nowait((number, prompts))
+
+    async def _ask_each(self) -> None:
+        """Ask about one rendering at a time; those that are out of date by then are skipped."""
+        more = True
+        while more:
+            waiting = [await self._to_ask.get()]
+            while not self._to_ask.empty():
+                waiting.append(self._to_ask.get_nowait())
+            more = None not in waiting
+            wordings = [wording for wording in waiting if wording]
+            if self._ask and wordings:
+                self._show(await self._answered(self._ask, *wordings[-1]))
+
+    async def _answered(self, ask: Ask, number: int, prompts: PromptSet) -> Answered:
+        try:
+            asked = await ask(prompts)
+        except HaltedError as error:
+            return Answered(number, error=str(error))
+        return Answered(number, asked_card(self._question.world, asked))
+
+
+def show_json(new: Rendering | Answered) -> None:
+    """Print what is new as one JSON document on one line."""
+    print_json(new.to_json(), indent=None)
+
+
+class Terminal:
+    """Prints what is new for people. An answer stands beside the last one, or below it."""
+
+    def __init__(self) -> None:
+        self._answer: RenderableType | None = None
+
+    def show(self, new: Rendering | Answered) -> None:
+        """Print a rendering or an answer."""
+        if isinstance(new, Rendering):
+            OUT.print(*_lines(new), sep="\n", soft_wrap=True)
+        else:
+            self._show_answer(new)
+        sys.stdout.flush()
+
+    def _show_answer(self, new: Answered) -> None:
+        if new.card is None:
+            OUT.print(plain(f"rendering {new.number}: not asked: {new.error}"), soft_wrap=True)
+            return
+        title = f"answer to rendering {new.number}: turn {new.card['turn']}, {new.card['agent']}"
+        before, self._answer = self._answer, card(title, asked_card_parts(new.card))
+        if before is None:
+            OUT.print(self._answer)
+        elif WIDE <= OUT.width < UNLIMITED:
+            beside = Table.grid(padding=(0, GAP, 0, 0), expand=True)
+            beside.add_column(ratio=1)
+            beside.add_column(ratio=1)
+            beside.add_row(before, self._answer)
+            OUT.print(beside)
+        else:
+            OUT.print(before, self._answer, sep="\n")
+
+
+def _lines(new: Rendering) -> Iterator[Text]:
+    """Yield a rendering: the prompt, what changed in it, its tokens, and what there is to say about it."""
+    yield Text(f"rendering {new.number}", style="bold")
+    if new.prompt is None:
+        yield plain(new.error or "")
+        return
+    before = new.before or new.prompt
+    for part, was, now in (
+        ("system", before.system, new.prompt.system),
+        ("turn", before.turn, new.prompt.turn),
+    ):
+        yield Text(f"--- {part}", style="dim")
+        yield _marked(word_diff(was, now, whole=True))
+    if new.before:
+        yield Text("--- changed", style="dim")  # once more, since the prompt may be longer than the screen
+        yield _marked(word_diff(_whole(new.before), _whole(new.prompt))) or Text("nothing")
+    yield Text(_tokens(new.tokens or {}), style="dim")
+    yield from map(plain, new.problems)
+    yield from (plain(f"warning: {warning}") for warning in new.warnings)
+    yield Text(f"{len(new.problems)} problems, {len(new.warnings)} warnings")
+
+
+def _marked(pieces: Iterable[tuple[str, str]]) -> Text:
+    """Return a word diff, with colours on a terminal that has some, otherwise with marks."""
+    text = marked(pieces, marks=OUT.color_system is None)
+    text.rstrip()
+    return text
+
+
+def _tokens(counts: Mapping[str, Any]) -> str:
+    """Return the token counts of a prompt in one line, with their change."""
+    change = counts["change"] or {}
+
+    def signed(more: int | None) -> str:
+        return "" if more is None else f" ({more:+,})"
+
+    parts = ", ".join(f"{text} {counts[text]:,}{signed(change.get(text))}" for text in ("system", "turn"))
+    more = sum(change.values()) if change else None
+    return f"about {counts['system'] + counts['turn']:,} tokens{signed(more)}: {parts}"

@@ -1,0 +1,449 @@
+"""Boards: what a world says there is to see in a turn, and how it is drawn and told."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from engine import turn as turns
+from engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
+from engine.chance import Luck
+from engine.memory import Memory
+from engine.mining.board import board as mining_board
+from engine.nations.board import board as nations_board
+from engine.policy import speak
+from engine.trust.board import board as trust_board
+from engine.world import OBSERVER, AnyWorld, Played, board_of, settle
+from engine.worlds import WORLDS
+from lab.errors import LabError
+from lab.play.playing import RunOptions
+from lab.show.boards import MOST_ARROWS, MOST_BARS, MOST_LINES, svg, text
+from lab.show.exporting import export
+from lab.show.pages import POLICY
+from lab.show.strokes import STYLE
+from lab.show.terminal import spelled_out
+from lab.show.viewing import site
+from lab.store.database import Store
+from tests.conftest import Cli
+from tests.contract.games import heard
+from tests.lab.play import mining, played
+from tests.lab.test_view import LOCAL, dead_run
+from tests.mining.plays import board as grid
+from tests.mining.plays import mine
+from tests.mining.plays import play as mining_round
+from tests.nations.stage import A, B, C, turn
+from tests.nations.stage import board as nations
+from tests.trust.plays import game
+from tests.trust.plays import play as trust_round
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words(shapes: Sequence[Place] | Sequence[Arrow]) -> list[str]:
+    return [shape.words for shape in shapes]
+
+
+def badges(board: Board) -> dict[str, list[str]]:
+    """Return the badges of the places that have some, each with its text."""
+    return {
+        place.name: [f"{badge.kind} {badge.text}".strip() for badge in place.badges]
+        for place in board.places
+        if place.badges
+    }
+
+
+# What there is to see in each world.
+
+
+def test_a_round_of_mining_is_the_grid_after_it_with_what_was_done_on_each_plot() -> None:
+    """A's 0,0 falls to C, against which B defends 0,2. A and B both claim 0,1, and A mines 3 gold on 0,3."""
+    before = grid("A.BA/C..C")
+    played = mining_round(
+        before,
+        A={"claim": [[0, 1]], "mine": mine((0, 3, 3))},
+        B={"claim": [[0, 1]], "defend": [[0, 2]]},
+        C={"raid": [[0, 0], [0, 2]]},
+    )
+    board = mining_board(played.played)
+    winner = played.after.owner[0, 1]
+    other = "B" if winner == "A" else "A"
+    assert board.title == "turn 10: 1 claim, 2 raids, 1 capture, 1 defended plot"
+    assert words(board.places)[:5] == [
+        "plot 0,0: C's, held since turn 10, captured from A",
+        f"plot 0,1: {winner}'s, held since turn 10, claimed, also wanted by {other}",
+        "plot 0,2: B's, held since turn 0, defended with 1",
+        "plot 0,3: A's, held since turn 0, 3 gold mined",
+        "plot 1,0: C's, held since turn 0",
+    ]
+    assert badges(board) == {
+        "0,0": ["captured"],
+        "0,1": ["claimed 2"],
+        "0,2": ["defended"],
+        "0,3": ["mined +3"],
+    }
+    assert [(place.owner, place.was, place.text, place.shade) for place in board.places][:3] == [
+        ("C", "A", "03", 0),
+        (winner, None, {"A": "01", "B": "02"}[winner or ""], 0),
+        ("B", None, "02", 2),
+    ]
+    assert [(arrow.source, arrow.target, arrow.succeeded, arrow.words) for arrow in board.arrows] == [
+        ("1,0", "0,0", True, "C raids plot 0,0 of A: captured"),
+        ("1,3", "0,2", False, "C raids plot 0,2 of B: blocked"),
+    ]
+    assert board.bars[0].note == ("2 plots" if winner == "A" else "1 plot (-1)")
+    assert (board.bars[0].amount, board.bars[0].change) == (3, 3)
+
+
+def test_immunity_and_gold_mines_are_marked() -> None:
+    board = mining_board(mining_round(grid("A.", immunity=5, alpha=((1, 7),)), A={"claim": [[0, 1]]}).played)
+    assert badges(board) == {"0,1": ["claimed", "immune", "rich x7"]}
+    assert "immune until turn 15, 7 gold per stamina" in board.places[1].words
+
+
+def test_a_raider_without_land_strikes_from_nowhere() -> None:
+    (arrow,) = mining_board(mining_round(grid("A", agents="B"), B={"raid": [[0, 0]]}).played).arrows
+    assert (arrow.source, arrow.target, arrow.succeeded) == (None, "0,0", True)
+
+
+def test_a_turn_of_nations_shows_land_armies_attacks_and_gifts() -> None:
+    """A sends 4 of its 6 mils against B, where 1 falls, gives C 7 money and cedes T2 to it."""
+    before = nations(3, territories_per_agent=2, army=6)
+    orders = {"attacks": {B: 4}, "money_grants": {C: 7}, "cede_territories": {C: ["T2"]}}
+    board = nations_board(turn(before, {A: orders}).played())
+    assert board.title == "turn 0: 1 attack, 1 grant, 1 ceded territory"
+    place = {place.name: place for place in board.places}
+    assert place[f"army {A}"].words == f"{A}: land 1, mils 5, welfare 1"
+    assert [(p.owner, p.was) for name, p in place.items() if name.startswith("land")] == [
+        (A, None),
+        (B, None),
+        (B, None),
+        (C, A),
+        (C, None),
+        (C, None),
+    ]
+    assert place["land T2"].words == f"T2: {C}'s, ceded by {A}"
+    assert [(arrow.kind, arrow.source, arrow.target, arrow.label) for arrow in board.arrows] == [
+        ("attack", f"army {A}", f"army {B}", "4 mils"),
+        ("gift", f"army {A}", f"army {C}", "7 money, T2"),
+    ]
+    assert words(board.arrows)[0] == f"{A} attacks {B} with 4 mils: 20 damage, 1 fall"
+    assert words(board.arrows)[1] == f"{A} gives {C} 7 money and T2"
+    assert board.bars[0].note == "land 1 (-1), mils 5 (-1)"
+
+
+@pytest.mark.parametrize(
+    ("settings_of_map", "at"),
+    [
+        ({"map": "grid"}, [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]),
+        ({"map": "ring"}, [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2), (1, 2)]),
+        (
+            {"map": "file", "map_edges": [["T1", "T2"], ["T1", "T3"], ["T3", "T4"], ["T5", "T6"]]},
+            [(0, 0), (1, 0), (1, 1), (2, 0), (0, 2), (1, 2)],
+        ),
+    ],
+)
+def test_with_a_map_territories_lie_as_they_touch_and_armies_on_capitals(
+    settings_of_map: dict[str, Any], at: list[tuple[int, int]]
+) -> None:
+    board = nations_board(turn(nations(3, territories_per_agent=2, **settings_of_map), {}).played())
+    place = {place.name: place for place in board.places}
+    assert [(place[f"land T{k}"].x - 0.5, place[f"land T{k}"].y - 0.5) for k in range(1, 7)] == at
+    for agent, capital in ((A, "T1"), (B, "T3"), (C, "T5")):
+        home = place[f"land {capital}"]
+        assert (place[f"army {agent}"].x, place[f"army {agent}"].y) == (home.x, home.y)
+        assert [badge.kind for badge in home.badges] == ["capital"]
+    assert ("land T1", "land T2") in board.lines
+
+
+def test_a_round_of_trust_shows_who_did_what_to_whom() -> None:
+    """a and b high five; c attacks d, which blocks; e, with 1 sat, begs in vain and dies."""
+    before = game(sats={"a": 50, "b": 50, "c": 50, "d": 50, "e": 1}, observer="never")
+    played = trust_round(
+        before, a="high_five b", b="high_five a", c="attack d", d="block", e="beg 5 for bread"
+    )
+    board = trust_board(played.played)
+    assert board.title == "turn 0: 2 high fives, 1 attack, 1 request, 1 death"
+    assert [(arrow.source, arrow.target, arrow.succeeded) for arrow in board.arrows] == [
+        ("a", "b", True),
+        ("b", "a", True),
+        ("c", "d", False),
+    ]
+    assert words(board.arrows)[2] == "c attacks d: blocked"
+    assert badges(board) == {"d": ["blocks"], "e": ["died"]}
+    assert words(board.places)[4] == "e: 0 sats, dead, asks 5, gets 0"
+    assert [(bar.amount, bar.change, bar.note) for bar in board.bars] == [
+        (53, 3, "high five → b"),
+        (53, 3, "high five → a"),
+        (47, -3, "attack → d"),
+        (51, 1, "block"),
+        (0, -1, "beg"),
+    ]
+    assert board.goal == 100
+
+
+def test_a_miss_and_a_birth_are_marked() -> None:
+    before = game(sats={"a": 50, "b": 120}, miss=100, victory="team")
+    board = trust_board(trust_round(before, a="high_five b", b="replicate").played)
+    assert badges(board) == {"a": ["missed"], "b-2": ["born"]}
+    assert [(arrow.kind, arrow.owner, arrow.target, arrow.label) for arrow in board.arrows] == [
+        ("attack", "a", "b", "missed"),
+        ("replicate", "b", "b-2", "born"),
+    ]
+
+
+def test_the_dead_of_earlier_rounds_keep_their_place_if_they_are_agents_own_units() -> None:
+    board = trust_board(trust_round(game(sats={"a": 50, "b": 50, "c": 0}), a="attack b").played)
+    assert [place.note for place in board.places] == ["", "", "dead"]
+
+
+def test_a_world_without_a_board_is_shown_by_its_picture() -> None:
+    board = of_picture("turn 3", ("ann", "bob"), [["sea", "700"], ["B!", "5"]], {"bob": "B!"})
+    assert [(place.text, place.owner) for place in board.places] == [
+        ("sea", None),
+        ("700", None),
+        ("B!", "bob"),
+        ("5", None),
+    ]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 24, 25, 100])
+def test_places_that_are_spread_do_not_touch(n: int) -> None:
+    found = spread(n)
+    middles = found.middles
+    assert len(middles) == n
+    for k, (x, y) in enumerate(middles):
+        assert found.room / 2 - 0.1 <= x <= 100 - found.room / 2 + 0.1
+        assert found.room / 2 - 0.1 <= y <= found.height - found.room / 2 + 0.1
+        for a, b in middles[:k]:
+            assert (x - a) ** 2 + (y - b) ** 2 >= (found.room - 0.1) ** 2
+
+
+# How it is drawn and told.
+
+SMALL = Board(
+    "turn 1: 1 raid",
+    ("ann", "bob"),
+    width=2,
+    height=1,
+    places=(
+        Place("0,0", 0.5, 0.5, 1, 1, words="ann's plot", owner="ann", text="01"),
+        Place(
+            "0,1", 1.5, 0.5, 1, 1, words="bob's plot", owner="bob", text="02", badges=(Badge("worn", "3"),)
+        ),
+    ),
+    arrows=(Arrow("raid", "bob", "0,1", "0,0", words="bob raids ann", succeeded=False),),
+    bars=(Bar("ann", "ann", 1_234_567, -2, "1 plot"),),
+    measure="gold",
+    kinds=(
+        Kind("raid", "harm", "a raid"),
+        Kind("worn", "guarded", "a coat"),
+        Kind("unseen", "new", "nothing"),
+    ),
+)
+
+
+def elements(drawn: str) -> list[ET.Element]:
+    """Return all elements of an SVG; raise ParseError if it is not XML."""
+    return list(ET.fromstring(drawn).iter())  # noqa: S314  our own SVG
+
+
+def said(drawn: str, tag: str) -> list[str]:
+    """Return the texts of all elements of one kind."""
+    return [found.text or "" for found in elements(drawn) if found.tag == f"{SVG}{tag}"]
+
+
+def titles(drawn: str) -> list[str]:
+    return said(drawn, "title")
+
+
+def texts(drawn: str) -> list[str]:
+    return said(drawn, "text")
+
+
+def test_each_shape_has_its_words_colour_and_mark_and_the_legend_explains_what_occurs() -> None:
+    drawn = svg(SMALL)
+    assert titles(drawn) == ["ann's plot", "bob's plot", "bob raids ann", "ann: 1234567 gold (-2), 1 plot"]
+    assert {"●01", "■02", "3", "1235k", "-2", "1 plot", "gold"} <= set(texts(drawn))
+    assert {"a raid", "a coat", "pale and crossed out: it failed"} <= set(texts(drawn))
+    assert "nothing" not in texts(drawn)
+    assert re.search(r"bob raids ann</title><path class=\"k10 b\"", drawn)  # bob's colour, at its palest
+    assert svg(SMALL) == drawn
+
+
+def test_a_board_is_told_in_a_few_lines() -> None:
+    assert text(SMALL) == ["turn 1: 1 raid", "  bob raids ann"]
+    many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MOST_LINES + 5))
+    assert text(many)[-1] == "  and 5 more"
+    assert len(text(many)) == MOST_LINES + 2
+
+
+def test_a_board_of_hundreds_is_no_larger_than_a_few_tens_of_kilobytes() -> None:
+    agents = tuple(f"agent-{k:03}" for k in range(500))
+    ring = spread(len(agents))
+    places = tuple(
+        Place(name, x, y, ring.room, ring.room, name, owner=name, shape="disc", text="50", label=name)
+        for name, (x, y) in zip(agents, ring.middles, strict=True)
+    )
+    arrows = tuple(Arrow("raid", a, a, b, f"{a} raids {b}") for a, b in pairwise(agents))
+    bars = tuple(Bar(name, name, 5, 0) for name in agents)
+    drawn = svg(Board("turn 1", agents, 100, ring.height, places, arrows, bars=bars, kinds=SMALL.kinds))
+    assert drawn.count(" raids ") == MOST_ARROWS
+    assert f"and {500 - MOST_BARS} more" in texts(drawn)
+    assert len(drawn) < 250_000
+
+
+TAGS = {"svg", "style", "g", "title", "text", "rect", "circle", "path"}
+ATTRIBUTES = {
+    *("class", "role", "aria-label", "viewBox", "width", "height", "x", "y", "font-size"),
+    *("cx", "cy", "r", "d", "transform"),
+}
+
+hostile = st.one_of(
+    st.text(st.characters(), min_size=1, max_size=12),
+    st.sampled_from(
+        [
+            "</title><script>alert(1)</script>",
+            '" onload="alert(1)',
+            "]]><!--",
+            "&amp;<b>",
+            "\x00\x1b[2J\u202e",
+            "\ufffe\uffff",
+            "\ud800",
+            "汉字" * 40,
+            "x" * 300,
+            "-->",
+        ]
+    ),
+)
+
+VALUES: dict[str, list[dict[str, Any]]] = {
+    "mining": [
+        {"rows": 2, "cols": 3, "immunity": 0},
+        {"rows": 9, "cols": 1, "alpha": {"plots": 2, "multiplier": 9}},
+    ],
+    "nations": [
+        {},
+        {"map": "grid", "resources": True},
+        {"map": "ring", "territories_per_agent": 1},
+        {"army": 0},
+    ],
+    "trust": [{"miss": 40, "fumble": 20}, {"start": 110, "victory": "team", "shock": 40}],
+}
+
+
+def some_turns(
+    world: AnyWorld, names: Sequence[str], values: dict[str, Any], n: int, seed: int
+) -> list[Played[Any, Any]]:
+    """Play some turns: agents follow the policies of their world, noisily."""
+    setting = settle(world, names, seed, values)
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    memories: dict[str, Memory] = {}
+    policies = list(world.policies.by_name)
+    found = []
+    for _ in range(n):
+        if world.over(state):
+            break
+        said = {
+            agent: heard(
+                agent,
+                speak(world.policies, policies[k % len(policies)], 0.2, view, Luck(seed, state.turn, agent)),
+            )
+            for k, (agent, view) in enumerate(turns.views(world, state, memories).items(), start=seed)
+        }
+        done = turns.play(world, state, memories, said)
+        found.append(done.played)
+        state, memories = done.resolved.state, dict(done.memories)
+    return found
+
+
+@settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=max(20, settings().max_examples // 4),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(st.data())
+def test_any_reachable_turn_is_drawn_as_xml_in_which_all_texts_are_escaped(data: st.DataObject) -> None:
+    """Names of agents are anything: nothing of them becomes a tag or an attribute, or makes bad XML."""
+    world = data.draw(st.sampled_from(list(WORLDS.values())), label="world")
+    names = data.draw(st.lists(hostile, min_size=1, max_size=6, unique=True), label="names")
+    names = [name for name in names if name not in {OBSERVER, "all"}] or ["one"]
+    values = data.draw(st.sampled_from(VALUES[world.name]), label="settings")
+    seed = data.draw(st.integers(0, 99), label="seed")
+    for one in some_turns(world, names, values, data.draw(st.integers(1, 4)), seed):
+        drawn = svg(board_of(world, one))
+        for element in elements(drawn):
+            assert element.tag.removeprefix(SVG) in TAGS
+            assert set(element.attrib) <= ATTRIBUTES
+        shown = "".join(titles(drawn))
+        assert all(
+            re.sub("[\ud800-\udfff\ufffe\uffff]", lambda c: f"\\x{ord(c.group()):02x}", spelled_out(name))
+            in shown
+            for name in names
+        )
+
+
+# Where boards stand.
+
+
+def test_the_style_sheet_of_a_board_is_the_one_that_the_policy_allows() -> None:
+    (style,) = re.findall("<style>(.*?)</style>", svg(SMALL), re.DOTALL)
+    assert style == STYLE
+    assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in POLICY
+    assert " style=" not in svg(SMALL)
+
+
+def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
+    opened: Store, home: Path, tmp_path: Path
+) -> None:
+    run = mining(opened)
+    export(opened, run, "html", tmp_path / "pages")
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        found = visitor.get(f"/{run.id}/2.svg")
+        assert found.status_code == 200
+        assert found.headers["content-type"].startswith("image/svg+xml")
+        assert "turn 2: " in found.text
+        assert found.text.strip() in visitor.get(f"/{run.id}/2").text
+        assert found.text.strip() in (tmp_path / "pages" / "2" / "index.html").read_text(encoding="utf-8")
+        missing = visitor.get(f"/{run.id}/99.svg")
+        assert (missing.status_code, "has no turn 99" in missing.text) == (404, True)
+
+
+def test_a_turn_that_has_not_ended_has_no_board(opened: Store, home: Path) -> None:
+    with pytest.raises(LabError, match="halted"):
+        dead_run(opened)
+    run = opened.find("last")
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        missing = visitor.get(f"/{run.id}/0.svg")
+        assert missing.status_code == 404
+        assert "there is no board of turn 0" in missing.text
+        assert "<svg" not in visitor.get(f"/{run.id}/0").text
+
+
+def test_trace_tells_the_board_below_the_picture(opened: Store, cli: Cli) -> None:
+    run = played(opened, RunOptions("nations", 3, models="policy:militarist", values={"rounds": 2}))
+    shown = cli("trace", run.id, "0").stdout
+    told = shown.partition("digest")[2]
+    assert re.search(r"turn 0: \d attacks", told)
+    assert re.search(r"  AgentA attacks Agent[BC] with \d+ mils?: \d+ damage", told)
+    assert "attacks" not in cli("trace", run.id, "0", "--json").stdout.partition('"board"')[2]
+
+
+def test_damaged_events_take_the_board_away_and_nothing_else(opened: Store, home: Path) -> None:
+    run = mining(opened, models="policy:random")
+    record = opened.db.table("turns").get((run.id, 0))["record"]
+    opened.db.table("turns").update((run.id, 0), {"record": record.replace('"plot"', '"plit"')})
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        page = visitor.get(f"/{run.id}/0")
+        assert page.status_code == 200
+        assert "<svg" not in page.text
+        assert "damaged" in page.text
