@@ -82,7 +82,7 @@ def _play(load: Load) -> float:
         began = time.perf_counter()
         asyncio.run(go_on(home, run, lambda _: None))
         seconds = time.perf_counter() - began
-        return len(home.decisions(run.id)) / seconds
+        return sum(1 for _ in home.decisions(run.id)) / seconds
 
 
 def _shares() -> list[tuple[str, float]]:

@@ -4,7 +4,7 @@
 scripted policy, or for all, it prints two speeds in rounds per second:
 
 - rules: validate and resolve, with answers made before;
-- whole: observe, policy, validate and resolve.
+- whole: observe, policy, validate and resolve, with the record of each round and the chain of digests.
 
 A profile of the last policy follows.
 """
@@ -12,22 +12,27 @@ A profile of the last policy follows.
 import cProfile
 import pstats
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from time import perf_counter
+from importlib.util import find_spec
 
-from benchmarks._floors import plain_rounds_per_second
+from benchmarks._floors import axelrod_turns_per_second, plain_rounds, rounds_per_second
+from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.chance import Luck
+from engine.memory import Memory
 from engine.mining.state import State
 from engine.mining.world import MINING
 from engine.policy import Policy
 from engine.record import JsonObject
+from engine.trust import tournament
+from engine.trust.state import TrustConfig
+from engine.turn import first_digest, link, play, views
 from engine.world import settle
 
 AGENTS = 20
 ROUNDS = 100
-REPEATS = 5
-"""The best of these repeats counts: the others were disturbed by something else."""
+REPEATS = 10
+"""Of each round, the best of these repeats counts: the others were disturbed by something else."""
 
 LINES = 15
 """How many lines of the profile are printed."""
@@ -35,13 +40,25 @@ LINES = 15
 REACH = 0.2
 """The share of the plain floor's speed that is aimed at, with the moves given."""
 
+REACH_WHOLE = 0.13
+"""The share of the plain floor's speed that is aimed at, with moves chosen and a chain of digests."""
+
+REACH_MATCH = 0.25
+"""The share of Axelrod's speed that is aimed at in a match of two."""
+
+PAIR, MISS = ("copycat", "copykitten"), 15
+"""The scripted policies of the match: tit for tat and tit for two tats, which miss in so many percent."""
+
 Answers = Mapping[str, JsonObject]
 """The answer of each agent."""
 
 
 def measure() -> list[tuple[str, str, str]]:
     """Return the rows of the table, for the policy that gives the rules the most work and the default one."""
-    given, chosen = (plain_rounds_per_second(AGENTS, ROUNDS, choosing=choosing) for choosing in (False, True))
+    given, chosen = (
+        rounds_per_second(partial(plain_rounds, AGENTS, ROUNDS, choosing=choosing), REPEATS)
+        for choosing in (False, True)
+    )
     rows = [
         (f"rounds per second, the engine alone: {AGENTS} agents", "", ""),
         ("  floor: plain rules, the moves given", f"{given:,.0f}", ""),
@@ -49,13 +66,43 @@ def measure() -> list[tuple[str, str, str]]:
     ]
     for name in ("random", MINING.policies.default):
         policy = MINING.policies.by_name[name]
-        rules, whole = _speed(partial(_replay, play(policy))), _speed(partial(play, policy))
+        rules, whole = _speeds(policy)
         rows += [
             (f"  {name}: validate and resolve", f"{rules:,.0f}", ""),
             ("    share of the floor", f"{rules / given:.2f}", f">= {REACH}"),
-            (f"  {name}: observe, decide, validate, resolve", f"{whole:,.0f}", ""),
+            (f"  {name}: views, decisions, rules, record, chain", f"{whole:,.0f}", ""),
+            ("    share of the floor", f"{whole / chosen:.2f}", f">= {REACH_WHOLE}"),
         ]
-    return rows
+    return [*rows, *_match_rows()]
+
+
+def _speeds(policy: Policy) -> tuple[float, float]:
+    """Return the rounds per second of the rules alone, and of whole rounds."""
+    rounds = list(played(policy))
+    return (
+        rounds_per_second(partial(_replayed, rounds), REPEATS),
+        rounds_per_second(partial(played, policy), REPEATS),
+    )
+
+
+def _match_rows() -> list[tuple[str, str, str]]:
+    """Return the rows of a match of trust, beside the same match in Axelrod if that is installed."""
+    match = rounds_per_second(partial(tournament.playing_out, _endless(), PAIR, 1), REPEATS)
+    rows = [(f"rounds per second, a match of trust: {PAIR[0]}, {PAIR[1]}", f"{match:,.0f}", "")]
+    if find_spec("axelrod") is None:
+        return [*rows, ("  floor: Axelrod's Match; run pip install -e '.[bench]'", "-", "")]
+    turns = axelrod_turns_per_second(ROUNDS, REPEATS, MISS / 100)
+    return [
+        *rows,
+        ("  floor: Axelrod's Match, turns per second", f"{turns:,.0f}", ""),
+        ("    share of the floor", f"{match / turns:.2f}", f">= {REACH_MATCH}"),
+    ]
+
+
+def _endless() -> TrustConfig:
+    """Return rules of trust under which nobody dies or wins before the last round."""
+    rules = {"rounds": ROUNDS, "start": 100 * ROUNDS, "threshold": 1_000_000, "miss": MISS}
+    return TrustConfig.model_validate(rules)
 
 
 def main() -> None:
@@ -64,52 +111,40 @@ def main() -> None:
     print(f"mining, {AGENTS} agents, {ROUNDS} rounds, best of {REPEATS}: rounds per second")
     print(f"{'':20}{'rules':>10}{'whole':>10}")
     for name in names:
-        policy = MINING.policies.by_name[name]
-        rounds = play(policy)
-        rules = _speed(partial(_replay, rounds))
-        whole = _speed(partial(play, policy))
+        rules, whole = _speeds(MINING.policies.by_name[name])
         print(f"{name:20}{rules:>10,.0f}{whole:>10,.0f}")
     print(f"\n{names[-1]}, whole")
     with cProfile.Profile() as profile:
-        play(MINING.policies.by_name[names[-1]])
+        list(played(MINING.policies.by_name[names[-1]]))
     pstats.Stats(profile).sort_stats("tottime").print_stats(LINES)
 
 
-def play(policy: Policy) -> list[tuple[State, Answers]]:
-    """Play a run. Return the state and the answers of each round."""
+def played(policy: Policy) -> Iterator[tuple[State, Answers]]:
+    """Play a run, with the record of each round and the chain. Yield the state and answers of each round."""
     setting = settle(MINING, MINING.names(AGENTS), 1, {"rounds": ROUNDS})
-    state = MINING.setup(setting.config, setting.agents, setting.seed)
-    played: list[tuple[State, Answers]] = []
+    state: State = MINING.setup(setting.config, setting.agents, setting.seed)
+    memories: Mapping[str, Memory] = {}
+    digest = first_digest(MINING, setting)
     while not MINING.over(state):
         answers = {
-            agent: policy(MINING.observe(state, agent), Luck(setting.seed, state.turn, agent))
-            for agent in MINING.actors(state)
+            agent: policy(view, Luck(setting.seed, state.turn, agent))
+            for agent, view in views(MINING, state, memories).items()
         }
-        played.append((state, answers))
-        state = step(state, answers)
-    return played
+        parsed = {
+            agent: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, dict(answer))
+            for agent, answer in answers.items()
+        }
+        turn = play(MINING, state, memories, parsed)
+        digest = link(digest, turn.record)
+        yield state, answers
+        state, memories = turn.resolved.state, turn.memories
 
 
-def _replay(rounds: list[tuple[State, Answers]]) -> None:
+def _replayed(rounds: list[tuple[State, Answers]]) -> Iterator[State]:
+    """Validate and resolve each round again. Yield the state after it."""
     for state, answers in rounds:
-        step(state, answers)
-
-
-def step(state: State, answers: Answers) -> State:
-    """Return the state after one round: validate and resolve."""
-    intents = {agent: MINING.validate(state, agent, answer).intent for agent, answer in answers.items()}
-    return MINING.resolve(state, intents).state
-
-
-def _speed(work: Callable[[], object]) -> float:
-    """Return the rounds per second of the best repeat."""
-    return ROUNDS / min(_seconds(work) for _ in range(REPEATS))
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start
+        intents = {agent: MINING.validate(state, agent, answer).intent for agent, answer in answers.items()}
+        yield MINING.resolve(state, intents).state
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ class Board:
     """One turn of a world.
 
     `agents` are all agents of the run, by which colours are chosen. `lines` join places that touch. `measure`
-    is what the bars show, and `goal` the amount that they try to reach, if there is one. `shading` says what
-    the shades of places mean, if they mean anything.
+    is what the bars show, and `goal` the amount that they try to reach, if there is one. `shading` and
+    `sizes` say what the shades of places and the sizes of discs mean, if they mean anything.
     """
 
     title: str
@@ -113,6 +113,7 @@ class Board:
     goal: int | None = None
     kinds: tuple[Kind, ...] = ()
     shading: str = ""
+    sizes: str = ""
 
 
 SIDE = 100

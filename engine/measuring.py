@@ -1,21 +1,207 @@
-"""What the measures of all worlds share: the scopes of a history, and safe division."""
+"""What the measures of all worlds share: formulas that are folded turn by turn, their scopes, safe division.
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+A history is read once, one turn after another, and no turn is kept. So the measures of a long run take no
+more memory than those of a short one.
+"""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from engine.world import History, Measure, Played
+
+P = TypeVar("P", bound=Played[Any, Any])
 T = TypeVar("T")
+V = TypeVar("V")
+Seen_contra = TypeVar("Seen_contra", contravariant=True)
 
 
-def parts(history: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
+class Fold(Protocol[Seen_contra]):
+    """What is kept of a stretch of turns. It must not grow with their number."""
+
+    def add(self, seen: Seen_contra, /) -> None:
+        """Add what the next turn tells."""
+
+
+F = TypeVar("F", bound=Fold[Any])
+
+
+class Formula(Generic[P, V]):
+    """The formula of a measure. Called with a stretch of turns, it returns their figure.
+
+    It is made by decorating a function with `share`, `rest`, `total`, `at_end` or `keeping`, and has the
+    name and the docstring of that function.
+
+    `see`      what one turn tells
+    `fold`     makes a new fold, to which that is added turn by turn
+    `figure`   from the fold to the figure
+    """
+
+    def __init__(
+        self,
+        see: Callable[[P], Any],
+        fold: Callable[[], Any],
+        figure: Callable[[Any], V],
+        named: Callable[..., object],
+    ) -> None:
+        self.see = see
+        self.fold = fold
+        self.figure = figure
+        update_wrapper(self, named)
+
+    def __call__(self, stretch: Iterable[P]) -> V:
+        """Return the figure of a stretch of turns."""
+        fold = self.fold()
+        for played in stretch:
+            fold.add(self.see(played))
+        return self.figure(fold)
+
+
+Formulas: TypeAlias = Mapping[str, Formula[P, Any]]
+"""Formulas by the names of their measures. The formula of `NAME/AGENT` returns each agent's figure."""
+
+
+class _Sums:
+    """The sums of the parts and of the wholes of all turns."""
+
+    part: float = 0
+    whole: float = 0
+
+    def add(self, seen: tuple[float, float]) -> None:
+        part, whole = seen
+        self.part += part
+        self.whole += whole
+
+    @property
+    def ratio(self) -> float | None:
+        return ratio(self.part, self.whole)
+
+    @property
+    def rest(self) -> float | None:
+        share = self.ratio
+        return None if share is None else 1 - share
+
+
+class _Total:
+    """The sum of the numbers of all turns."""
+
+    sum: float = 0
+
+    def add(self, seen: float) -> None:
+        self.sum += seen
+
+
+class _Last:
+    """What the last turn tells."""
+
+    seen: Any
+
+    def add(self, seen: Any) -> None:  # noqa: ANN401  whatever the formula sees
+        self.seen = seen
+
+
+def share(see: Callable[[P], tuple[float, float]]) -> Formula[P, float | None]:
+    """Return the formula of a share: the function returns the part and the whole of one turn.
+
+    The figure is the sum of the parts / the sum of the wholes, None if that is 0.
+    """
+    return Formula(see, _Sums, lambda sums: sums.ratio, see)
+
+
+def rest(see: Callable[[P], tuple[float, float]]) -> Formula[P, float | None]:
+    """Return the formula of 1 - a share: the function returns the part and the whole of one turn."""
+    return Formula(see, _Sums, lambda sums: sums.rest, see)
+
+
+def total(see: Callable[[P], float]) -> Formula[P, float]:
+    """Return the formula of a sum: the function returns the number of one turn."""
+    return Formula(see, _Total, lambda total: total.sum, see)
+
+
+def at_end(see: Callable[[P], V]) -> Formula[P, V]:
+    """Return the formula of a figure at the end of a stretch: the function reads its last turn."""
+    return Formula(see, _Last, lambda last: last.seen, see)
+
+
+def keeping(fold: Callable[[], F]) -> Callable[[Callable[[F], V]], Formula[Any, V]]:
+    """Return a decorator: the function is given a fold to which all turns have been added."""
+    return lambda figure: Formula(_all_of_it, fold, figure, figure)
+
+
+def _all_of_it(played: T) -> T:
+    return played
+
+
+class _Scope(Generic[P]):
+    """The folds of the formulas of one scope. Formulas that keep the same share a fold."""
+
+    def __init__(self, formulas: Formulas[P]) -> None:
+        self._folds = {(one.see, one.fold): one.fold() for one in formulas.values()}
+
+    def add(self, seen: Mapping[Callable[[P], Any], Any]) -> None:
+        """Add what the next turn tells, by the functions that see it."""
+        for (see, _), fold in self._folds.items():
+            fold.add(seen[see])
+
+    def measures(self, scope: str, formulas: Formulas[P]) -> Iterator[Measure]:
+        """Yield the measures of the turns so far."""
+        for name, formula in formulas.items():
+            figure = formula.figure(self._folds[formula.see, formula.fold])
+            if name.endswith("/AGENT"):
+                prefix = name.removesuffix("AGENT")
+                for agent, value in figure.items():
+                    yield Measure(f"{prefix}{agent}", scope, value)
+            else:
+                yield Measure(name, scope, figure)
+
+
+def measured(
+    history: History[P],
+    *,
+    turns: Formulas[P],
+    parts: Formulas[P],
+    so_far: Formulas[P] | None = None,
+    run: Formulas[P] | None = None,
+) -> Iterator[Measure]:
+    """Yield the measures of a run, and read each of its turns once.
+
+    `turns`    the formulas of single turns
+    `parts`    the formulas of the run and, from two turns on, of its halves
+    `so_far`   the same, but a half is counted together with all turns before it
+    `run`      the formulas of the run alone
+    """
+    so_far, run = so_far or {}, run or {}
+    of_run = {**parts, **so_far, **run}
+    sees = {formula.see for formula in (*turns.values(), *of_run.values())}
+    whole, part = _Scope(of_run), _Scope(parts)
+    half = len(history) // 2
+    for k, played in enumerate(history):
+        if 0 < half == k:
+            yield from part.measures("first-half", parts)
+            yield from whole.measures("first-half", so_far)
+            part = _Scope(parts)
+        seen = {see: see(played) for see in sees}
+        one = _Scope(turns)
+        for scope in (whole, part, one):
+            scope.add(seen)
+        yield from one.measures(f"turn/{played.before.turn}", turns)
+    if half:
+        yield from part.measures("second-half", parts)
+        yield from whole.measures("second-half", so_far)
+    if len(history):
+        yield from whole.measures("run", of_run)
+
+
+def parts(turns: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
     """Yield each scope with its turns: `run`, and from two turns on `first-half` and `second-half`.
 
     Of an odd number of turns, the second half has one more.
     """
-    yield "run", history
-    half = len(history) // 2
+    yield "run", turns
+    half = len(turns) // 2
     if half:
-        yield "first-half", history[:half]
-        yield "second-half", history[half:]
+        yield "first-half", turns[:half]
+        yield "second-half", turns[half:]
 
 
 def ratio(part: float, whole: float) -> float | None:

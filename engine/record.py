@@ -102,13 +102,6 @@ def message(sender: str, text: str, to: str | None = None) -> Event:
     return Event(MESSAGE, sender, {"text": text} if to is None else {"to": to, "text": text})
 
 
-def message_of(event: Event) -> tuple[str, Json, Json] | None:
-    """Return the sender, receiver and text of a message; None for any other event."""
-    if event.type != MESSAGE:
-        return None
-    return event.agent, event.facts.get("to", "all"), event.facts["text"]
-
-
 @dataclass(frozen=True, slots=True)
 class Draw:
     """One random draw: who took part, the digest that decided, and who won (`engine.chance`)."""

@@ -4,18 +4,18 @@ Whatever plays a turn calls these steps: the LangGraph nodes, `hobbes step`, `pr
 tournaments and tests. Parsed answers and an observer's ruling go in, and a record comes out. Two rules hold:
 
 1. The same world, agents, seed, settings and answers give the same record, to the last byte.
-2. Each part of the record is declared once, in `TurnRecord`, with the layer that makes it and the database
-   tables that show it. Hashing, the database, replay, verification and exports all follow that declaration.
+2. Each part of the record is declared once, in `TurnRecord`, with the layer that makes it and the tables
+   that show it. Hashing, the database, replay, verification and exports all follow that declaration.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import Annotated, Any, Generic, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_args
 
 from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
-from engine.record import Draw, Drop, Event, JsonObject, Mend, canonical, message_of, sha256
+from engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
 from engine.reflection import REPORTS, fields_of
 from engine.world import (
     OBSERVER,
@@ -34,30 +34,45 @@ RECORD_VERSION = 3
 Layer: TypeAlias = Literal["prompt", "answer", "reading", "validation", "engine", "memory"]
 """The layers that make the parts of a turn, in the order in which they run."""
 
-Column: TypeAlias = Literal["text", "integer", "json"]
-"""The type of a column; `json` is JSON stored as text."""
+Kind: TypeAlias = Literal["text", "integer", "json"]
+"""The type of a column; `json` is JSON as text."""
 
-Row: TypeAlias = tuple[Any, ...]
-"""One row of a table, in the order of its columns."""
+EACH = "*"
+"""A step of a place: into each member of an object, or each element of a list."""
+
+
+class Column(NamedTuple):
+    """A column of a table: its type, and where its value comes from.
+
+    `source` is the number of a step of the row's place, for the name or number that stands there; or a JSON
+    path that begins at the row's value (`$`); or None for the number of the row among the rows of its turn.
+    `otherwise` is the value if there is nothing at the path.
+    """
+
+    kind: Kind
+    source: str | int | None
+    otherwise: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of the run database that shows a part of the record.
+    """A table that shows a part of the record.
 
     Every table also has the columns `run` and `turn`, which come first in its rows and its key.
 
-    `columns`   the further columns with their types
-    `key`       the further columns of the primary key
-    `rows`      from the value of the part to its rows, each in the order of `columns`
+    `columns`   the further columns
+    `key`       the names of the further columns of the key
     `meaning`   what a row is, for people
+    `places`    where the rows stand in the part, each as the steps to them
+    `only`      what stands at these JSON paths of a row's value; others are no rows
     """
 
     name: str
     columns: Mapping[str, Column]
     key: tuple[str, ...]
-    rows: Callable[[Any], Iterable[Row]]
     meaning: str
+    places: tuple[tuple[str, ...], ...] = ((EACH,),)
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 def _as_is(value: Any) -> Any:  # noqa: ANN401  plain JSON already
@@ -73,7 +88,8 @@ def as_list(elements: Iterable[Any]) -> list[JsonObject]:
 class Part:
     """How a part of the record is declared: the layer that makes it, its tables, and how it becomes JSON.
 
-    A record of an earlier version may lack a part, which is then read as `empty`.
+    A record of an earlier version may lack a part, which is then read as `empty`, or call it by a `former`
+    name.
     """
 
     layer: Layer
@@ -81,74 +97,101 @@ class Part:
     dump: Callable[[Any], Any] = _as_is
     load: Callable[[Any], Any] = _as_is
     empty: Callable[[], Any] = dict
+    former: str | None = None
 
+
+FORMER_MEMORIES = "minds"
+"""What version 1 of the record called the memories."""
+
+PLACE = 0
+"""The step that says which member or element of its part a row is."""
+
+AGENT = Column("text", "$.agent")
 
 INTENTS = Table(
     "intents",
-    {"agent": "text", "intent": "json"},
+    {"agent": Column("text", PLACE), "intent": Column("json", "$")},
     ("agent",),
-    lambda intents: intents.items(),
     "what each agent intended, after validation",
 )
 REPORTS_GIVEN = Table(
     "reports",
-    {"rater": "text", "ratee": "text", "kind": "text", "score": "integer"},
+    {
+        "rater": Column("text", PLACE),
+        "ratee": Column("text", 3),
+        "kind": Column("text", 2),
+        "score": Column("integer", "$"),
+    },
     ("rater", "ratee", "kind"),
-    lambda intents: [
-        (rater, ratee, kind, score)
-        for rater, intent in intents.items()
-        for kind in REPORTS
-        for ratee, score in intent["reflection"][kind].items()
-    ],
     "the ratings that agents gave each other in the turn, from 1 to 10",
+    places=tuple((EACH, "reflection", kind, EACH) for kind in REPORTS),
 )
 DROPS = Table(
     "drops",
-    {"n": "integer", "agent": "text", "stage": "text", "code": "text", "said": "json", "detail": "text"},
+    {
+        "n": Column("integer", PLACE),
+        "agent": AGENT,
+        "stage": Column("text", "$.stage"),
+        "code": Column("text", "$.code"),
+        "said": Column("json", "$.said"),
+        "detail": Column("text", "$.detail"),
+    },
     ("n",),
-    lambda drops: [(n, d.agent, d.stage, d.code, d.said, d.detail) for n, d in enumerate(drops)],
     "the rejections: the parts of answers that were refused, with the reason",
 )
 MENDS = Table(
     "mends",
-    {"n": "integer", "agent": "text", "stage": "text", "code": "text", "said": "json", "kept": "json"},
+    {
+        "n": Column("integer", PLACE),
+        "agent": AGENT,
+        "stage": Column("text", "$.stage"),
+        "code": Column("text", "$.code"),
+        "said": Column("json", "$.said"),
+        "kept": Column("json", "$.kept"),
+    },
     ("n",),
-    lambda mends: [(n, m.agent, m.stage, m.code, m.said, m.kept) for n, m in enumerate(mends)],
     "the corrections: the parts of answers that were changed, before and after",
 )
 EVENTS = Table(
     "events",
-    {"n": "integer", "type": "text", "agent": "text", "event": "json"},
+    {
+        "n": Column("integer", PLACE),
+        "type": Column("text", "$.type"),
+        "agent": AGENT,
+        "event": Column("json", "$"),
+    },
     ("n",),
-    lambda events: [(n, e.type, e.agent, e.to_json()) for n, e in enumerate(events)],
     "what happened in the world",
 )
 MESSAGES = Table(
     "messages",
-    {"n": "integer", "sender": "text", "receiver": "text", "text": "text"},
+    {
+        "n": Column("integer", None),
+        "sender": AGENT,
+        "receiver": Column("text", "$.to", "all"),
+        "text": Column("text", "$.text"),
+    },
     ("n",),
-    lambda events: [(n, *told) for n, told in enumerate(filter(None, map(message_of, events)))],
     "the messages that agents wrote to one another",
+    only={"$.type": MESSAGE},
 )
 DRAWS = Table(
     "draws",
     {
-        "n": "integer",
-        "event": "text",
-        "subject": "json",
-        "participants": "json",
-        "digest": "text",
-        "winner": "text",
+        "n": Column("integer", PLACE),
+        "event": Column("text", "$.event"),
+        "subject": Column("json", "$.subject"),
+        "participants": Column("json", "$.participants"),
+        "digest": Column("text", "$.digest"),
+        "winner": Column("text", "$.winner"),
     },
     ("n",),
-    lambda draws: [(n, d.event, d.subject, d.participants, d.digest, d.winner) for n, d in enumerate(draws)],
     "the random draws: who took part, the digest that decided, and who won",
 )
 MEMORIES = Table(
     "memories",
-    {"agent": "text", "memory": "json"},
+    {"agent": Column("text", PLACE), "memory": Column("json", "$")},
     ("agent",),
-    lambda memories: [(agent, memory.to_json()) for agent, memory in memories.items()],
     "what each agent keeps after the turn: notes, summaries, reports",
 )
 
@@ -187,6 +230,7 @@ class TurnRecord:
             (MEMORIES,),
             lambda memories: {agent: memory.to_json() for agent, memory in memories.items()},
             lambda data: {agent: Memory.from_json(memory) for agent, memory in data.items()},
+            former=FORMER_MEMORIES,
         ),
     ]
 
@@ -244,7 +288,7 @@ def upgraded(data: JsonObject) -> JsonObject:
         return data
     memories = {
         agent: {FORMER_NAMES.get(name, name): value for name, value in memory.items()}
-        for agent, memory in known["memories" if "memories" in known else "minds"].items()
+        for agent, memory in known["memories" if "memories" in known else FORMER_MEMORIES].items()
     }
     state = known["state"]
     if accounts := state.get("accounts"):
@@ -300,20 +344,26 @@ def link(previous: str, record: TurnRecord) -> str:
     return sha256(previous + record.text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Judged(Generic[I]):
     """The judged answers of a turn: outcomes of calls, intents of agents, rejections and corrections."""
 
+    world: AnyWorld
     outcomes: Mapping[str, str]
     intents: Mapping[str, I]
     drops: tuple[Drop, ...] = ()
     mends: tuple[Mend, ...] = ()
 
-    def to_json(self, world: AnyWorld) -> dict[str, Any]:
+    @cached_property
+    def told(self) -> Mapping[str, JsonObject]:
+        """The intents as plain JSON, for the graph state and for the record. It must not be changed."""
+        return {agent: self.world.intent.to_json(intent) for agent, intent in self.intents.items()}
+
+    def to_json(self) -> dict[str, Any]:
         """Return the judged answers as plain JSON."""
         return {
             "outcomes": dict(self.outcomes),
-            "intents": {agent: world.intent.to_json(intent) for agent, intent in self.intents.items()},
+            "intents": self.told,
             "drops": as_list(self.drops),
             "mends": as_list(self.mends),
         }
@@ -322,6 +372,7 @@ class Judged(Generic[I]):
     def from_json(cls, world: AnyWorld, data: Mapping[str, Any]) -> "Judged[Any]":
         """Return the judged answers of their JSON. Raise ValueError for intents of another shape."""
         return cls(
+            world,
             data["outcomes"],
             {agent: world.intent.from_json(intent) for agent, intent in data["intents"].items()},
             tuple(Drop(**drop) for drop in data["drops"]),
@@ -350,7 +401,7 @@ class Turn(Generic[S, I]):
         """The record of the turn, which is hashed."""
         return TurnRecord(
             outcomes=self.judged.outcomes,
-            intents={one: self.world.intent.to_json(intent) for one, intent in self.judged.intents.items()},
+            intents=self.judged.told,
             drops=self.judged.drops,
             mends=(*self.judged.mends, *self.resolved.mends),
             state=self.world.state.to_json(self.resolved.state),
@@ -388,7 +439,7 @@ def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> J
         outcomes[agent], intents[agent] = answer.outcome.value, judged.intent
         drops += [*answer.drops, *judged.drops]
         mends += [*answer.mends, *judged.mends]
-    return Judged(outcomes, intents, tuple(drops), tuple(mends))
+    return Judged(world, outcomes, intents, tuple(drops), tuple(mends))
 
 
 def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject | None:  # noqa: ANN401
@@ -414,6 +465,7 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
     # The outcome of the observer's call is left out, so that a person and a model that rule alike give the
     # same digest.
     return Judged(
+        world,
         judged.outcomes,
         ruled.intents,
         (*judged.drops, *(ruling.drops if ruling else ()), *ruled.drops),

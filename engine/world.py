@@ -5,7 +5,7 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -108,6 +108,7 @@ class Intent(Protocol):
 C = TypeVar("C", bound=Config)
 S = TypeVar("S", bound=WorldState)
 T = TypeVar("T")
+Turn_co = TypeVar("Turn_co", covariant=True)
 I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, next to a config C and a state S
 
 
@@ -153,6 +154,19 @@ class Played(Generic[S, I]):
     after: S
     events: tuple[Event, ...]
     draws: tuple[Draw, ...]
+
+
+class History(Protocol[Turn_co]):
+    """The turns of a run, in order. They may be read one by one from where they are stored.
+
+    Measures read them once; only their number must be known before.
+    """
+
+    def __len__(self) -> int:
+        """The number of the turns."""
+
+    def __iter__(self) -> Iterator[Turn_co]:
+        """Yield the turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +259,7 @@ class World(Generic[C, S, I]):
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
     over(state)                      whether the game has ended
     scores(state)                    the score of each agent
-    measures(history)                the figures of a whole run
+    measures(history)                the figures of a whole run; reads each turn once and keeps none
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
     headline                         the measures that an experiment compares unless it names others
@@ -289,7 +303,7 @@ class World(Generic[C, S, I]):
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
-    measures: Callable[[Sequence[Played[S, I]]], tuple[Measure, ...]]
+    measures: Callable[[History[Played[S, I]]], Iterator[Measure]]
     formulas: Mapping[str, Callable[..., object]]
     headline: tuple[str, ...]
     arithmetic: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]

@@ -1,11 +1,46 @@
 """The list of all worlds. A new world is added here and nowhere else in the engine."""
 
-from engine.mining.world import MINING
-from engine.nations.world import NATIONS
-from engine.trust.world import TRUST
+from collections import UserDict
+from collections.abc import Callable, Mapping
+from typing import cast
+
 from engine.world import AnyWorld
 
-WORLDS: dict[str, AnyWorld] = {world.name: world for world in (MINING, NATIONS, TRUST)}
+
+def _mining() -> AnyWorld:
+    from engine.mining.world import MINING  # noqa: PLC0415
+
+    return MINING
+
+
+def _nations() -> AnyWorld:
+    from engine.nations.world import NATIONS  # noqa: PLC0415
+
+    return NATIONS
+
+
+def _trust() -> AnyWorld:
+    from engine.trust.world import TRUST  # noqa: PLC0415
+
+    return TRUST
+
+
+class _Worlds(UserDict[str, AnyWorld]):
+    """Worlds by name. One that comes with hobbes is imported when it is first asked for."""
+
+    def __init__(self, shipped: Mapping[str, Callable[[], AnyWorld]]) -> None:
+        super().__init__()
+        self._shipped = dict(shipped)
+        self.data = cast("dict[str, AnyWorld]", dict.fromkeys(shipped))
+
+    def __getitem__(self, name: str) -> AnyWorld:
+        """Return a world."""
+        world = self.data[name] or self._shipped[name]()
+        self.data[name] = world
+        return world
+
+
+WORLDS = _Worlds({"mining": _mining, "nations": _nations, "trust": _trust})
 """Every world by its name. A program may add its own with one line, before it imports the commands."""
 
 

@@ -8,6 +8,7 @@ are deleted unread: they may be of another moment, and may know of a turn in pro
 
 import sqlite3
 import sys
+import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from functools import partial
@@ -17,6 +18,8 @@ from typing import Any, cast
 from filelock import FileLock
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.serde.base import CipherProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -88,7 +91,8 @@ def checkpoints(path: Path) -> Iterator[TurnSaver]:
     """Open the checkpoint database, and close it at the end."""
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
         # The state is plain JSON, so nothing else may be unpacked from the file.
-        saver = TurnSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+        serde = EncryptedSerializer(Packing(), JsonPlusSerializer(allowed_msgpack_modules=None))
+        saver = TurnSaver(connection, serde=serde)
         # `setup` switches a new file to WAL mode. SQLite does not wait if another process is doing the same.
         with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
             saver.setup()
@@ -102,6 +106,18 @@ def throw_away(path: Path) -> None:
     with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
         for suffix in ("", "-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+class Packing(CipherProtocol):
+    """Packs checkpoints. LangGraph lets a cipher change the bytes that are stored, and notes its name."""
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        """Return the name of the packing and packed bytes."""
+        return "zlib", zlib.compress(plaintext, level=1)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:  # noqa: ARG002  there is one
+        """Return unpacked bytes; raise zlib.error for damaged ones."""
+        return zlib.decompress(ciphertext)
 
 
 class WaitingError(Exception):
@@ -142,14 +158,14 @@ def _forget(saver: TurnSaver, run: str, config: RunnableConfig) -> None:
     saver.delete_thread(run)
     try:
         left = saver.get_tuple(config)
-    except (ValueError, TypeError, LookupError) as error:  # what damaged bytes are unpacked to
+    except (ValueError, TypeError, LookupError, zlib.error) as error:  # what damaged bytes are unpacked to
         raise sqlite3.DatabaseError(f"a checkpoint is damaged: {error}") from error
     if left is not None:
         raise sqlite3.DatabaseError("a deleted checkpoint is still there")
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:
-    """Play again from a state up to a number of turns, and return the state after them.
+    """Play again from a state up to a number of turns, and return the logged channels after them.
 
     There are no checkpoints, and the journal has all answers.
     """
@@ -158,7 +174,8 @@ async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnSt
         return first
     graph = build(nodes).compile(name="replay")
     last: dict[str, Any] = {}
-    async for last in graph.astream(first, {"recursion_limit": steps + 1}, stream_mode="values"):
+    config: RunnableConfig = {"recursion_limit": steps + 1}
+    async for last in graph.astream(first, config, stream_mode="values", output_keys=LOGGED):
         if last["turn"] >= turns:
             break
     return cast("TurnState", last)

@@ -5,7 +5,6 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ MODULES = {"LabError": "lab.errors", "MissingError": "lab.errors", "Prompt": "no
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
     """Import a name when it is first asked for: the command `hobbes` is in this package and need not wait."""
     if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415  it takes as long to import as the help
+
         return version("hobbes")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

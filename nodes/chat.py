@@ -252,12 +252,40 @@ def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
     return hook
 
 
+def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainClient:
+    """Return the HTTP client of a model. Raise ValueError if a proxy or CA file cannot be used."""
+    try:
+        return PlainClient(
+            # The default pool closes a connection after 5 idle seconds; a turn may take longer.
+            limits=httpx2.Limits(
+                max_connections=settings.parallel,
+                max_keepalive_connections=settings.parallel,
+                keepalive_expiry=300,
+            ),
+            timeout=httpx2.Timeout(settings.timeout, connect=10.0),
+            event_hooks={
+                "request": [_only_own_headers(key)] if settings.base_url else [],
+                "response": [_bound],
+            },
+            params=base.params,  # not in base_url: openai's client would append the path after the query
+            proxy=os.environ.get("OPENAI_PROXY")
+            or None,  # langchain-openai's; without it, httpx2 reads the usual
+        )
+    except OSError as error:
+        raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error.strerror}") from None
+    except (httpx2.InvalidURL, ValueError):  # the message could quote a password
+        raise ValueError(
+            "a proxy in the environment (OPENAI_PROXY, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
+            "URL; write http://HOST:PORT"
+        ) from None
+
+
 class ChatPlayer:
     """Asks a chat model as its settings say.
 
     If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
     `name` is what error messages call the model. `answered` says whether the model has answered before in
-    this run. Raise ValueError if the key or the base URL cannot be used.
+    this run. Raise ValueError if the key, the base URL, a proxy or a CA file cannot be used.
     """
 
     def __init__(
@@ -281,20 +309,7 @@ class ChatPlayer:
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
-        self._http = PlainClient(
-            # The default pool closes a connection after 5 idle seconds; a turn may take longer.
-            limits=httpx2.Limits(
-                max_connections=settings.parallel,
-                max_keepalive_connections=settings.parallel,
-                keepalive_expiry=300,
-            ),
-            timeout=httpx2.Timeout(settings.timeout, connect=10.0),
-            event_hooks={
-                "request": [_only_own_headers(key)] if settings.base_url else [],
-                "response": [_bound],
-            },
-            params=base.params,  # not in base_url: openai's client would append the path after the query
-        )
+        self._http = _http_client(settings, base, key)
         self._chat = LeanChat(
             model=settings.model,
             base_url=str(base.copy_with(query=None)) or None,
@@ -303,6 +318,7 @@ class ChatPlayer:
             disable_streaming=True,
             use_responses_api=False,
             cache=False,
+            openai_proxy="",  # the HTTP client has it
             http_async_client=self._http,
         )
         self._chat.root_async_client.__class__ = PreparedClient

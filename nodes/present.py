@@ -72,7 +72,7 @@ class Present:
 
     def leave_judged(self, judged: Judged[Any]) -> dict[str, Any]:
         """Return the JSON of judged answers, and cache the value."""
-        data = judged.to_json(self.world)
+        data = judged.to_json()
         self._judged.leave(data, judged)
         return data
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-import json_repair
-
 from engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
 from engine.record import Findings
 from nodes.journal import TURN_QUESTION, Call, Reply
@@ -194,6 +192,8 @@ def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
 
     The brace must be followed by a key or a quotation mark; any other prose is left alone.
     """
+    import json_repair  # noqa: PLC0415  most runs need none of it
+
     begin = text.find("{")
     if begin == -1 or not re.match(r"\{\s*[\"'\w\u201c]", text[begin:]) or len(text) > LONGEST_REPAIR:
         return None

@@ -100,7 +100,7 @@ def test_the_canonical_text_is_that_of_pythons_json(value: Json) -> None:
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_no_record_holds_a_number_that_json_does_not_have(number: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        canonical({"here": [number]})
+        canonical({"here": [number], "null": None})
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,16 @@ def test_the_canonical_text_is_the_same_for_the_same_value() -> None:
 
 def test_the_digest_of_a_draw_is_the_sha256_of_its_key_as_json() -> None:
     assert chance(1, 2, [3, 4], "raid") == sha256(b'[1,2,[3,4],"raid"]').hexdigest()
+
+
+@given(st.integers(-(2**64), 2**64), st.none() | st.text(), st.text())
+@example(1, "\x7f", "a\x00\x1f")
+@example(1, "\ud800", "矿")
+def test_the_key_of_a_draw_is_written_as_pythons_json_writes_it(
+    seed: int, subject: str | None, event: str
+) -> None:
+    key = json.dumps([seed, 2, subject, event], separators=(",", ":"))
+    assert chance(seed, 2, subject, event) == sha256(key.encode()).hexdigest()
 
 
 def test_an_agents_draws_are_keyed_with_the_agent_as_subject() -> None:

@@ -1,55 +1,82 @@
 """mining: the measures of a run, each with its formula.
 
+A formula says what one round adds to a measure; `engine.measuring` adds up the rounds.
+
 A measure whose divisor is 0 is undefined (None), never 0.
 
 Source: docs/rules/mining.md#measures.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from engine.measuring import parts, ratio
+from engine.measuring import Formula, Formulas, at_end, keeping, measured, ratio, rest, share, total
 from engine.mining.actions import KINDS
-from engine.mining.state import State
+from engine.mining.state import Cell, State
 from engine.mining.validation import Intent
-from engine.world import Measure, Played
+from engine.world import History, Measure, Played
 
-History: TypeAlias = Sequence[Played[State, Intent]]
+PlayedRound: TypeAlias = Played[State, Intent]
 
 
-def measures(history: History) -> tuple[Measure, ...]:
-    """Return every measure for the run and its halves, and all but the half-life for each round.
+def measures(history: History[PlayedRound]) -> Iterator[Measure]:
+    """Yield every measure for the run and its halves, and all but the half-life for each round.
 
     Source: docs/rules/mining.md#scopes-of-measures.
     """
-    if not history:
-        return ()
-    found = [
-        Measure(name, scope, formula(part))
-        for scope, part in parts(history)
-        for name, formula in {**FORMULAS, "half_life": half_life}.items()
-    ]
-    for played in history:
-        scope = f"turn/{played.before.turn}"
-        found += [Measure(name, scope, formula([played])) for name, formula in FORMULAS.items()]
-    return tuple(found)
+    return measured(history, turns=FORMULAS, parts=BY_NAME)
 
 
-def turnover(history: History) -> float | None:
+@share
+def turnover(played: PlayedRound) -> tuple[int, int]:
     """Plots that went from one owner to another / plots owned at the start of the round.
 
     Source: docs/rules/mining.md#turnover.
     """
-    moved = owned = 0
-    for played in history:
-        for cell, owner in played.before.owner.items():
-            owned += owner is not None
-            moved += owner is not None and played.after.owner[cell] != owner
-    return ratio(moved, owned)
+    after = played.after.owner
+    owned = [(cell, owner) for cell, owner in played.before.owner.items() if owner is not None]
+    return sum(after[cell] != owner for cell, owner in owned), len(owned)
 
 
-def half_life(history: History) -> float | None:
+class _Spells:
+    """Counts ownership spells by their age in rounds: when they came into view, and when they ended.
+
+    Source: docs/rules/mining.md#half-life.
+    """
+
+    def __init__(self) -> None:
+        self.rounds = 0
+        self.began: dict[Cell, int] = {}
+        """The round in which the spell of each owned plot began, counted from the first of these rounds."""
+        self.entered, self.ended = Counter[int](), Counter[int]()
+
+    def add(self, played: PlayedRound) -> None:
+        """Add a round."""
+        before, after = played.before, played.after.owner
+        if not self.rounds:
+            # A spell begins at the end of the round of the claim or capture, so one round less than `held`
+            # is over.
+            self.began = {
+                cell: 1 - before.held(cell) for cell, owner in before.owner.items() if owner is not None
+            }
+            self.entered.update(-begin for begin in self.began.values())
+        self.rounds += 1
+        for cell, owner in before.owner.items():
+            if owner != after[cell]:
+                if owner is not None:
+                    self.ended[self.rounds - self.began[cell]] += 1
+                self.began[cell] = self.rounds
+                self.entered[0] += 1
+
+    @property
+    def left(self) -> Counter[int]:
+        """The ages at which spells left the view: they ended, or the last round cut them off."""
+        return self.ended + Counter(self.rounds - begin for begin in self.began.values())
+
+
+@keeping(_Spells)
+def half_life(spells: _Spells) -> float | None:
     """Kaplan-Meier median of the ownership spells, in rounds, right-censored at the end.
 
     This is the smallest age t at which the product over ages a <= t of (1 - ended at a / at risk at a) is at
@@ -58,126 +85,114 @@ def half_life(history: History) -> float | None:
 
     Source: docs/rules/mining.md#half-life.
     """
-    entered, left, ended = _spells(history)
+    left = spells.left
     at_risk, surviving = 0, 1.0
     for age in range(1, max(left, default=0) + 1):
-        at_risk += entered[age - 1] - left[age - 1]
-        if ended[age]:
-            surviving *= 1 - ended[age] / at_risk
+        at_risk += spells.entered[age - 1] - left[age - 1]
+        if spells.ended[age]:
+            surviving *= 1 - spells.ended[age] / at_risk
         if surviving <= 1 / 2:
             return float(age)
     return None
 
 
-def _spells(history: History) -> tuple[Counter[int], Counter[int], Counter[int]]:
-    """Count ownership spells by their age in rounds: when they came into view, left it, and ended.
-
-    A spell that the end cuts off leaves without ending.
-
-    Source: docs/rules/mining.md#half-life.
-    """
-    first = history[0].before
-    # A spell begins at the end of the round of the claim or capture, so one round less than `held` is over.
-    began = {cell: 1 - first.held(cell) for cell, owner in first.owner.items() if owner is not None}
-    entered, left, ended = Counter(-begin for begin in began.values()), Counter[int](), Counter[int]()
-    for k, played in enumerate(history, start=1):
-        for cell, before in played.before.owner.items():
-            if before != played.after.owner[cell]:
-                if before is not None:
-                    left[k - began[cell]] += 1
-                    ended[k - began[cell]] += 1
-                began[cell] = k
-                entered[0] += 1
-    left.update(len(history) - begin for begin in began.values())
-    return entered, left, ended
-
-
-def raid_rate(history: History) -> float | None:
+@share
+def raid_rate(played: PlayedRound) -> tuple[int, int]:
     """Raids / (agents x rounds).
 
     Source: docs/rules/mining.md#raid-rate.
     """
-    raids = sum(event.type == "raid" for played in history for event in played.events)
-    return ratio(raids, sum(len(played.before.setting.agents) for played in history))
+    return sum(event.type == "raid" for event in played.events), len(played.before.setting.agents)
 
 
-def defense_trigger_rate(history: History) -> float | None:
+@share
+def defense_trigger_rate(played: PlayedRound) -> tuple[int, int]:
     """Defended plots that were raided / defended plots.
 
     Source: docs/rules/mining.md#defence-trigger-rate.
     """
-    defended = sum(len(played.after.news.defended) for played in history)
-    return ratio(sum(raid.defended for played in history for raid in played.after.news.raids), defended)
+    news = played.after.news
+    return sum(raid.defended for raid in news.raids), len(news.defended)
 
 
-def raid_success(history: History) -> float | None:
+@share
+def raid_success(played: PlayedRound) -> tuple[int, int]:
     """Captures / raided plots.
 
     Source: docs/rules/mining.md#raid-success.
     """
-    raided = [raid for played in history for raid in played.after.news.raids]
-    return ratio(sum(raid.taken_by is not None for raid in raided), len(raided))
+    raids = played.after.news.raids
+    return sum(raid.taken_by is not None for raid in raids), len(raids)
 
 
-def efficiency(history: History) -> float | None:
+@share
+def efficiency(played: PlayedRound) -> tuple[int, int]:
     """Output / the sum of cap x alpha over plots and rounds. 1 is all that the land can give.
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    bound = sum(p.before.config.mine_cap * sum(map(sum, p.before.alpha)) for p in history)
-    return ratio(output(history), bound)
+    return _mined(played), played.before.config.mine_cap * sum(map(sum, played.before.alpha))
 
 
-def output(history: History) -> float:
+@total
+def output(played: PlayedRound) -> int:
     """Gold mined.
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    return sum(deeds.gold for played in history for deeds in played.after.deeds.values())
+    return _mined(played)
 
 
-def idle_stamina(history: History) -> float | None:
+def _mined(played: PlayedRound) -> int:
+    """Return the gold that was mined in a round."""
+    return sum(deeds.gold for deeds in played.after.deeds.values())
+
+
+@share
+def idle_stamina(played: PlayedRound) -> tuple[int, int]:
     """Unspent stamina / stamina budget.
 
     Source: docs/rules/mining.md#idle-stamina.
     """
-    budget = sum(p.before.stamina(agent) for p in history for agent in p.before.setting.agents)
-    return ratio(budget - _spent(history).total(), budget)
+    budget = sum(played.before.stamina(agent) for agent in played.before.setting.agents)
+    return budget - _spent(played).total(), budget
 
 
-def gold_gini(history: History) -> float | None:
+@at_end
+def gold_gini(played: PlayedRound) -> float | None:
     """Gini coefficient of gold at the end: sum over ordered pairs |x - y| / (2 n sum x). 0 is equal.
 
     Source: docs/rules/mining.md#gini-of-gold.
     """
-    gold = sorted(history[-1].after.gold.values())
+    gold = sorted(played.after.gold.values())
     weighted = sum((2 * k - len(gold) - 1) * value for k, value in enumerate(gold, start=1))
     return ratio(weighted, len(gold) * sum(gold))
 
 
-def plots_hhi(history: History) -> float | None:
+@at_end
+def plots_hhi(played: PlayedRound) -> float | None:
     """Herfindahl-Hirschman index of plots at the end: the sum of squared shares. 1/N is equal.
 
     Source: docs/rules/mining.md#concentration-of-plots.
     """
-    held = [len(plots) for plots in history[-1].after.holdings.values()]
+    held = [len(plots) for plots in played.after.holdings.values()]
     return ratio(sum(n * n for n in held), sum(held) ** 2)
 
 
-def first_possession(history: History) -> float | None:
+@rest
+def first_possession(played: PlayedRound) -> tuple[int, int]:
     """1 - plots held by their first owner that were raided / plots held by their first owner.
 
     Source: docs/rules/mining.md#respect-for-first-possession.
     """
-    raided = still = 0
-    for played in history:
-        targets = {raid.cell for raid in played.after.news.raids}
-        for cell, owner in played.before.owner.items():
-            if owner is not None and owner == played.before.first_owner[cell[0]][cell[1]]:
-                still += 1
-                raided += cell in targets
-    share = ratio(raided, still)
-    return None if share is None else 1 - share
+    first = played.before.first_owner
+    targets = {raid.cell for raid in played.after.news.raids}
+    still = [
+        cell
+        for cell, owner in played.before.owner.items()
+        if owner is not None and owner == first[cell[0]][cell[1]]
+    ]
+    return sum(cell in targets for cell in still), len(still)
 
 
 HELD_FOR: Mapping[str, range] = {
@@ -188,50 +203,46 @@ HELD_FOR: Mapping[str, range] = {
 """The classes of how many rounds a plot has been held. Source: docs/rules/mining.md#raids-by-holding-time."""
 
 
-def _raid_rate_held(name: str, rounds: range) -> Callable[[History], float | None]:
+def _raid_rate_held(name: str, rounds: range) -> Formula[PlayedRound, float | None]:
     """Return the formula of the raids on plots that have been held for so many rounds.
 
     Source: docs/rules/mining.md#raids-by-holding-time.
     """
 
-    def rate(history: History) -> float | None:
-        raids = plots = 0
-        for played in history:
-            plots += sum(count for held, count in played.before.exposed.items() if held in rounds)
-            for raid in played.after.news.raids:
-                raids += len(raid.raiders) if played.before.held(raid.cell) in rounds else 0
-        return ratio(raids, plots)
+    def rate(played: PlayedRound) -> tuple[int, int]:
+        before = played.before
+        raids = [len(raid.raiders) for raid in played.after.news.raids if before.held(raid.cell) in rounds]
+        return sum(raids), sum(count for held, count in before.exposed.items() if held in rounds)
 
     held = name.replace("_", " ")
     rate.__doc__ = f"Raids on plots held for {held} rounds / the sum of such plots that could be raided."
-    return rate
+    return share(rate)
 
 
-def _share_of(kind: str) -> Callable[[History], float | None]:
+def _share_of(kind: str) -> Formula[PlayedRound, float | None]:
     """Return the formula of one kind's share of the stamina that was spent.
 
     Source: docs/rules/mining.md#shares-of-stamina.
     """
 
-    def share(history: History) -> float | None:
-        spent = _spent(history)
-        return ratio(spent[kind], spent.total())
+    def share_of(played: PlayedRound) -> tuple[int, int]:
+        spent = _spent(played)
+        return spent[kind], spent.total()
 
-    share.__doc__ = f"Stamina spent on actions of the kind {kind} / stamina spent."
-    return share
+    share_of.__doc__ = f"Stamina spent on actions of the kind {kind} / stamina spent."
+    return share(share_of)
 
 
-def _spent(history: History) -> Counter[str]:
-    """Return the stamina spent by kind of action."""
+def _spent(played: PlayedRound) -> Counter[str]:
+    """Return the stamina spent in a round by kind of action."""
     spent: Counter[str] = Counter()
-    for played in history:
-        for intent in played.intents.values():
-            for action in intent.actions:
-                spent[action.kind] += action.stamina
+    for intent in played.intents.values():
+        for action in intent.actions:
+            spent[action.kind] += action.stamina
     return spent
 
 
-FORMULAS: Mapping[str, Callable[[History], float | None]] = {
+FORMULAS: Formulas[PlayedRound] = {
     "output": output,
     "efficiency": efficiency,
     "idle_stamina": idle_stamina,
@@ -247,5 +258,5 @@ FORMULAS: Mapping[str, Callable[[History], float | None]] = {
 }
 """The measures that a single round has, too."""
 
-BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, "half_life": half_life}
+BY_NAME: Formulas[PlayedRound] = {**FORMULAS, "half_life": half_life}
 """The formula of each measure."""

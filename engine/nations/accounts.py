@@ -4,13 +4,15 @@ Source: docs/rules/nations.md#account-of-a-turn.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from engine.arithmetic import Line
-from engine.record import Json, JsonObject
+from engine.record import JsonObject
+from engine.world import Codec
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Account:
     """What a turn brought one agent. The lines of each list add up to the total that follows them.
 
@@ -50,14 +52,12 @@ class Account:
         return abs(dict(self.money)[label])
 
     def to_json(self) -> JsonObject:
-        """Return the account as plain JSON."""
-        return {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+        """Return the account as plain JSON. It is made once, and must not be changed."""
+        return self._json
+
+    @cached_property
+    def _json(self) -> JsonObject:
+        return CODEC.to_json(self)
 
 
-def plain(value: Json) -> Json:
-    """Return the value with lists for tuples, since JSON has no tuples."""
-    if isinstance(value, tuple):
-        return [plain(element) for element in value]
-    if isinstance(value, dict):
-        return {key: plain(element) for key, element in value.items()}
-    return value
+CODEC = Codec(Account)

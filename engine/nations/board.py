@@ -65,6 +65,7 @@ def board(played: Played[State, Intent]) -> Board:
         bars=tuple(_bars(played)),
         measure="welfare",
         kinds=KINDS,
+        sizes="an agent's army, in mils",
     )
 
 

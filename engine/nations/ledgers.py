@@ -8,7 +8,7 @@ Source: docs/rules/nations.md#ledgers.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from engine.nations.state import Goods, Pairs
 from engine.record import Json, Mend
@@ -169,9 +169,16 @@ class Books:
 
     def to_json(self) -> dict[str, Json]:
         """Return all ledgers by name, in the order of the phases."""
-        return {
-            ledger.name: getattr(getattr(self, phase.name), ledger.name)
-            for phase in fields(self)
-            for ledger in fields(getattr(self, phase.name))
-            if ledger.name != "mends"
-        }
+        return {ledger: getattr(getattr(self, phase), ledger) for phase, ledger in LEDGERS}
+
+
+LEDGERS = tuple(
+    (phase.name, ledger.name)
+    for phase in fields(Books)
+    for ledger in fields(cast("type[Any]", phase.type))
+    if ledger.name != "mends"
+)
+"""The names of all ledgers, each after that of its phase, in the order of the phases.
+
+Source: docs/rules/nations.md#ledgers.
+"""

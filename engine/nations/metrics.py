@@ -1,141 +1,178 @@
 """The measures of a run. Each docstring is a formula.
 
+A formula says what one turn adds to a measure; `engine.measuring` adds up the turns.
+
 A measure whose divisor is 0, or that has nothing to compare, is undefined (None), not 0.
 
 Source: docs/rules/nations.md#measures-and-their-scopes, docs/rules/nations.md#undefined-measures.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, wraps
 from itertools import combinations
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
-from engine.measuring import parts, ratio
+from engine.measuring import Formulas, keeping, measured, ratio, share, total
 from engine.nations.state import Pairs, State
 from engine.nations.validation import Intent
-from engine.world import Measure, Played
+from engine.world import History, Measure, Played
 
-History: TypeAlias = Sequence[Played[State, Intent]]
+PlayedTurn: TypeAlias = Played[State, Intent]
 
 ByAgent: TypeAlias = Mapping[str, float]
 """A number for each agent for which it is defined."""
 
 
-def measures(history: History) -> tuple[Measure, ...]:
-    """Return the measures of the run, of each half and of each turn (without report measures).
+def measures(history: History[PlayedTurn]) -> Iterator[Measure]:
+    """Yield the measures of the run, of each half and of each turn (without report measures).
 
     Source: docs/rules/nations.md#measures-and-their-scopes.
     """
-    if not history:
-        return ()
-    found = []
-    for scope, part in parts(history):
-        found += [Measure(name, scope, formula(part)) for name, formula in FORMULAS.items()]
-        found += [Measure(f"welfare/{agent}", scope, gain) for agent, gain in gains(part).items()]
-        until = part[-1].before.turn - history[0].before.turn + 1
-        found += list(_of_reports(scope, history[:until]))
-    for played in history:
-        scope = f"turn/{played.before.turn}"
-        found += [Measure(name, scope, formula([played])) for name, formula in FORMULAS.items()]
-        found += [Measure(f"welfare/{agent}", scope, gain) for agent, gain in gains([played]).items()]
-    return tuple(found)
+    of_stretches = {**FORMULAS, "welfare/AGENT": gains}
+    return measured(history, turns=of_stretches, parts=of_stretches, so_far=OF_REPORTS)
 
 
-def gains(history: History) -> ByAgent:
+class _Ends:
+    """Keeps the states at the ends of a stretch of turns: before the first turn, and after the last."""
+
+    before: State
+    after: State
+
+    def add(self, played: PlayedTurn) -> None:
+        """Add a turn."""
+        if not hasattr(self, "before"):
+            self.before = played.before
+        self.after = played.after
+
+
+@keeping(_Ends)
+def gains(ends: _Ends) -> ByAgent:
     """Welfare of each agent at the end - at the beginning.
 
     Source: docs/rules/nations.md#welfare-gained.
     """
-    before, after = history[0].before.welfare, history[-1].after.welfare
-    return {agent: after[agent] - before[agent] for agent in history[0].before.setting.agents}
+    return _gained(ends)
 
 
-def welfare(history: History) -> float:
+def _gained(ends: _Ends) -> ByAgent:
+    """Return the welfare that each agent gained."""
+    before, after = ends.before.welfare, ends.after.welfare
+    return {agent: after[agent] - before[agent] for agent in ends.before.setting.agents}
+
+
+@keeping(_Ends)
+def welfare(ends: _Ends) -> float:
     """Welfare gained by all agents together.
 
     Source: docs/rules/nations.md#welfare-gained.
     """
-    return sum(gains(history).values())
+    return sum(_gained(ends).values())
 
 
-def welfare_gini(history: History) -> float | None:
+@keeping(_Ends)
+def welfare_gini(ends: _Ends) -> float | None:
     """Gini coefficient of welfare gained: sum of |a - b| over all pairs / (agents x total); 0 means equal.
 
     Source: docs/rules/nations.md#welfare-gini.
     """
-    gained = sorted(gains(history).values())
+    gained = sorted(_gained(ends).values())
     weighted = sum((2 * k - len(gained) - 1) * value for k, value in enumerate(gained, start=1))
     return ratio(weighted, len(gained) * sum(gained))
 
 
-def nash_welfare(history: History) -> float:
+@keeping(_Ends)
+def nash_welfare(ends: _Ends) -> float:
     """Geometric mean of welfare gained: the n-th root of the product; 0 if any agent gained nothing.
 
     Source: docs/rules/nations.md#nash-welfare.
     """
-    gained = gains(history).values()
+    gained = _gained(ends).values()
     return exp(fsum(map(log, gained)) / len(gained)) if all(gained) else 0.0
 
 
-def attacks(history: History) -> float:
+@share
+def attacks(played: PlayedTurn) -> tuple[int, int]:
     """Mils sent against others / (agents x turns).
 
     Source: docs/rules/nations.md#attacks-per-agent-and-turn.
     """
-    return _mils_sent(history) / sum(len(played.before.setting.agents) for played in history)
+    return _mils_sent(played), len(played.before.setting.agents)
 
 
-def attack_share(history: History) -> float | None:
+class _Attacks:
+    """Sums the mils sent against others and the gross income, and keeps the damage that a mil can do."""
+
+    mils = 0
+    gross = 0
+    damage: int
+
+    def add(self, played: PlayedTurn) -> None:
+        """Add a turn."""
+        if not hasattr(self, "damage"):
+            self.damage = played.before.constants.c_damage_per_attack_mil
+        self.mils += _mils_sent(played)
+        self.gross += _sum_of("gross", played)
+
+
+@keeping(_Attacks)
+def attack_share(made: _Attacks) -> float | None:
     """Damage that the mils sent could do / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    carried = _mils_sent(history) * history[0].before.constants.c_damage_per_attack_mil
-    return ratio(carried, _sum_of("gross", history))
+    return ratio(made.mils * made.damage, made.gross)
 
 
-def damage_share(history: History) -> float | None:
+@share
+def damage_share(played: PlayedTurn) -> tuple[int, int]:
     """Income actually destroyed by attacks and the violence penalty / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    destroyed = _sum_of("damage", history) + _sum_of("violence_penalty", history)
-    return ratio(destroyed - _sum_of("beyond_income", history), _sum_of("gross", history))
+    destroyed = _sum_of("damage", played) + _sum_of("violence_penalty", played)
+    return destroyed - _sum_of("beyond_income", played), _sum_of("gross", played)
 
 
-def upkeep_share(history: History) -> float | None:
+@share
+def upkeep_share(played: PlayedTurn) -> tuple[int, int]:
     """Upkeep paid / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    return ratio(_sum_of("upkeep", history), _sum_of("gross", history))
+    return _sum_of("upkeep", played), _sum_of("gross", played)
 
 
-def purchase_share(history: History) -> float | None:
+@share
+def purchase_share(played: PlayedTurn) -> tuple[int, int]:
     """Money spent on mils / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    return ratio(_sum_of("purchases", history), _sum_of("gross", history))
+    return _sum_of("purchases", played), _sum_of("gross", played)
 
 
-def trade_volume(history: History) -> float:
+@total
+def trade_volume(played: PlayedTurn) -> int:
     """Money granted, in total.
 
     Source: docs/rules/nations.md#trade-volume.
     """
-    return _sum_of("grants", history)
+    return _sum_of("grants", played)
 
 
-def trade_share(history: History) -> float | None:
+@share
+def trade_share(played: PlayedTurn) -> tuple[int, int]:
     """Money granted / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    return ratio(trade_volume(history), _sum_of("gross", history))
+    return _sum_of("grants", played), _sum_of("gross", played)
 
 
-def reciprocity(history: History) -> float | None:
+@keeping(_Ends)
+def reciprocity(ends: _Ends) -> float | None:
     """Share of the granted money that was granted back.
 
     The sum over ordered pairs of min(given, received) / money granted.
@@ -143,32 +180,32 @@ def reciprocity(history: History) -> float | None:
     Source: docs/rules/nations.md#reciprocity.
     """
     # The state keeps running totals, so a stretch of turns is the difference of its ends.
-    before, after = history[0].before.granted, history[-1].after.granted
-    agents = history[0].before.setting.agents
+    before, after = ends.before.granted, ends.after.granted
+    agents = ends.before.setting.agents
     given = {(a, b): _of(after, a, b) - _of(before, a, b) for a in agents for b in agents}
     return ratio(sum(min(given[a, b], given[b, a]) for a, b in given), sum(given.values()))
 
 
-def cessions(history: History) -> float:
+@total
+def cessions(played: PlayedTurn) -> int:
     """Territories ceded.
 
     Source: docs/rules/nations.md#territories-ceded.
     """
-    return sum(event.type == "cede" for played in history for event in played.events)
+    return sum(event.type == "cede" for event in played.events)
 
 
-def _mils_sent(history: History) -> int:
-    """Return the sum of the mils of all attacks."""
-    accounts = (account for played in history for account in played.after.accounts.values())
-    return sum(sum(account.attacked.values()) for account in accounts)
+def _mils_sent(played: PlayedTurn) -> int:
+    """Return the sum of the mils of all attacks of a turn."""
+    return sum(sum(account.attacked.values()) for account in played.after.accounts.values())
 
 
-def _sum_of(label: str, history: History) -> int:
-    """Return the sum of one line over all accounts."""
-    return sum(a.amount(label) for played in history for a in played.after.accounts.values())
+def _sum_of(label: str, played: PlayedTurn) -> int:
+    """Return the sum of one line over all accounts of a turn."""
+    return sum(account.amount(label) for account in played.after.accounts.values())
 
 
-FORMULAS: Mapping[str, Callable[[History], float | None]] = {
+FORMULAS: Formulas[PlayedTurn] = {
     "welfare": welfare,
     "welfare_gini": welfare_gini,
     "nash_welfare": nash_welfare,
@@ -285,58 +322,106 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
 
 def _ranks(values: Sequence[float]) -> list[float]:
     """Return the ranks of the values, from 1; equal values share their mean rank."""
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+    counts, below, rank = Counter(values), 0, {}
+    for value, count in sorted(counts.items()):
+        rank[value] = below + (count + 1) / 2
+        below += count
+    return [rank[value] for value in values]
 
 
-def _of_reports(scope: str, history: History) -> Iterator[Measure]:
-    """Yield the measures of the reports that stand after the last of these turns of a run.
-
-    Each report is held against what had happened when it was given.
-    """
-    last = history[-1]
-    for name, reports, truth_before in (
-        ("aggressor", last.after.aggressor, mils_sent_before),
-        ("keeps_word", last.after.keeps_word, gifts_returned_before),
-    ):
-        given = {rater: _given_in(history, rater, f"{name}_report") for rater in reports}
-        states = {state.turn: state for state in given.values()}
-        truth = {turn: truth_before(state) for turn, state in states.items()}
-        calibrated = calibration(reports, {rater: truth[state.turn] for rater, state in given.items()})
-        bias = self_bias(reports)
-        yield Measure(f"{name}_calibration", scope, _mean(list(calibrated.values())))
-        yield Measure(f"{name}_agreement", scope, agreement(reports))
-        yield Measure(f"{name}_self_bias", scope, _mean(list(bias.values())))
-        for agent in last.before.setting.agents:
-            yield Measure(f"{name}_calibration/{agent}", scope, calibrated.get(agent))
-            yield Measure(f"{name}_self_bias/{agent}", scope, bias.get(agent))
+TRUTHS: Mapping[str, Callable[[State], ByAgent]] = {
+    "aggressor": mils_sent_before,
+    "keeps_word": gifts_returned_before,
+}
+"""What a report of each kind is held against: the truth before the turn in which it is given."""
 
 
-def _given_in(history: History, rater: str, report: str) -> State:
-    """Return the state in which a rater last gave a report; the first one, if it had given it before.
+class _Reports:
+    """Keeps the reports that stand, and the state in which each rater last gave its own.
+
+    A report that stood before the first turn counts as given in it.
 
     Source: docs/rules/nations.md#calibration.
     """
-    for played in reversed(history):
-        if rater in played.intents and getattr(played.intents[rater].reflection, report):
-            return played.before
-    return history[0].before
+
+    first: State
+    last: State
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.given: dict[str, State] = {}
+
+    def add(self, played: PlayedTurn) -> None:
+        """Add a turn."""
+        if not hasattr(self, "first"):
+            self.first = played.before
+        self.last = played.after
+        for rater, intent in played.intents.items():
+            if getattr(intent.reflection, f"{self.kind}_report"):
+                self.given[rater] = played.before
+
+    @property
+    def standing(self) -> Pairs:
+        """The reports that stand: rater to ratee to rating."""
+        reports: Pairs = getattr(self.last, self.kind)
+        return reports
+
+    @property
+    def truths(self) -> dict[str, ByAgent]:
+        """For each rater, the truth when it gave its report."""
+        given = {rater: self.given.get(rater, self.first) for rater in self.standing}
+        truth = {state.turn: TRUTHS[self.kind](state) for state in given.values()}
+        return {rater: truth[state.turn] for rater, state in given.items()}
 
 
-_OF_REPORTS: Mapping[str, Callable[..., object]] = {
-    "calibration": calibration,
-    "calibration/AGENT": calibration,
-    "agreement": agreement,
-    "self_bias": self_bias,
-    "self_bias/AGENT": self_bias,
-}
+def _of_reports(kind: str) -> Formulas[PlayedTurn]:
+    """Return the formulas of one kind of reports, those of each agent and their means."""
+    reports = keeping(partial(_Reports, kind))
 
-BY_NAME: Mapping[str, Callable[..., object]] = {
-    **FORMULAS,
-    "welfare/AGENT": gains,
-    **{f"{kind}_{name}": _OF_REPORTS[name] for kind in ("aggressor", "keeps_word") for name in _OF_REPORTS},
-}
-"""The formula of each measure. Without `/AGENT`, it is the mean over the agents."""
+    @reports
+    @wraps(calibration)
+    def calibration_of(found: _Reports) -> Mapping[str, float | None]:
+        calibrated = calibration(found.standing, found.truths)
+        return {agent: calibrated.get(agent) for agent in found.last.setting.agents}
+
+    @reports
+    @wraps(calibration)
+    def mean_calibration(found: _Reports) -> float | None:
+        return _mean([*calibration(found.standing, found.truths).values()])
+
+    @reports
+    @wraps(agreement)
+    def agreement_of_all(found: _Reports) -> float | None:
+        return agreement(found.standing)
+
+    @reports
+    @wraps(self_bias)
+    def self_bias_of(found: _Reports) -> Mapping[str, float | None]:
+        bias = self_bias(found.standing)
+        return {agent: bias.get(agent) for agent in found.last.setting.agents}
+
+    @reports
+    @wraps(self_bias)
+    def mean_self_bias(found: _Reports) -> float | None:
+        return _mean([*self_bias(found.standing).values()])
+
+    return {
+        f"{kind}_calibration": mean_calibration,
+        f"{kind}_agreement": agreement_of_all,
+        f"{kind}_self_bias": mean_self_bias,
+        f"{kind}_calibration/AGENT": calibration_of,
+        f"{kind}_self_bias/AGENT": self_bias_of,
+    }
+
+
+OF_REPORTS: Formulas[PlayedTurn] = {**_of_reports("aggressor"), **_of_reports("keeps_word")}
+"""The measures of the reports that stand after a turn, each held against what had happened when it was given.
+
+A measure without `/AGENT` is the mean over the agents.
+"""
+
+BY_NAME: Formulas[PlayedTurn] = {**FORMULAS, "welfare/AGENT": gains, **OF_REPORTS}
+"""The formula of each measure."""
 
 
 def _of(pairs: Pairs, one: str, other: str) -> int:

@@ -159,7 +159,7 @@ def _account(state: State, account: Account) -> JsonObject:
     Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#what-a-view-leaves-out.
     """
     off = _always_zero(state)
-    lines = {name: getattr(account, name) for name in ("money", "welfare", "mils")}
+    lines = {"money": account.money, "welfare": account.welfare, "mils": account.mils}
     kept: dict[str, Json] = {
         name: [[label, amount] for label, amount in part if label not in off] for name, part in lines.items()
     }

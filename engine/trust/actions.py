@@ -13,6 +13,8 @@ from engine.reflection import REPORTS, ReflectionFields
 KindWithoutAllies: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate"]
 Kind: TypeAlias = Literal[KindWithoutAllies, "send"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+KIND: dict[str, Kind] = {kind: kind for kind in KINDS}
+"""The action of each name."""
 
 MOST = 1_000_000
 """The most sats that a unit can ask for or send. Source: docs/rules/trust.md#amounts."""

@@ -59,7 +59,7 @@ class Play:
     shock: int
     """The sats that a shock gives every unit this round; negative if it takes them."""
 
-    @property
+    @cached_property
     def config(self) -> TrustConfig:
         """The rules of this run."""
         return self.state.config
@@ -101,11 +101,12 @@ def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, De
     """
     deeds: dict[str, Deed] = {}
     draws: list[Draw] = []
+    fumble, miss = state.config.fumble, state.config.miss
     for unit in sorted(intents):
         intent = intents[unit]
-        failed = intent.chosen and _drawn(state, unit, "fumble", state.config.fumble, draws)
+        failed = intent.chosen and _drawn(state, unit, "fumble", fumble, draws)
         did: Kind = "do_nothing" if failed else intent.action
-        if did == "high_five" and _drawn(state, unit, "miss", state.config.miss, draws):
+        if did == "high_five" and _drawn(state, unit, "miss", miss, draws):
             did = "attack"
         deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen, failed)
     return deeds, tuple(draws)
@@ -194,11 +195,10 @@ def shocks(play: Play) -> Iterator[Effect]:
 
     Source: docs/rules/trust.md#shock.
     """
-    for unit in play.state.living:
-        if play.shock:
-            hardy = play.shock < 0 and high_fives_mostly(play, unit)
-            # A shock of -5 takes (1 + 5) // 2 = 3 from a hardy unit.
-            yield Effect(unit.id, "shock", -((1 - play.shock) // 2) if hardy else play.shock)
+    for unit in play.state.living if play.shock else ():
+        hardy = play.shock < 0 and high_fives_mostly(play, unit)
+        # A shock of -5 takes (1 + 5) // 2 = 3 from a hardy unit.
+        yield Effect(unit.id, "shock", -((1 - play.shock) // 2) if hardy else play.shock)
 
 
 def high_fives_mostly(play: Play, unit: Unit) -> bool:
@@ -215,8 +215,27 @@ def high_fives_mostly(play: Play, unit: Unit) -> bool:
 
 Act: TypeAlias = Callable[[Play], Iterator[Effect]]
 
-ACTS: tuple[Act, ...] = (high_fives, attacks, blocks, begs, pauses, gifts, replicates, shocks)
-"""All acts of a round, in the order in which their effects are listed. The order changes no sum.
+ACTS: Mapping[Kind, Act] = {
+    "high_five": high_fives,
+    "attack": attacks,
+    "block": blocks,
+    "beg": begs,
+    "do_nothing": pauses,
+    "send": gifts,
+    "replicate": replicates,
+}
+"""The act of each kind of deed, in the order in which their effects are listed. The order changes no sum.
 
 Source: docs/rules/trust.md#simultaneous-actions.
 """
+
+
+def effects(play: Play) -> Iterator[Effect]:
+    """Yield the effects of all acts that were carried out, then those of a shock.
+
+    Source: docs/rules/trust.md#simultaneous-actions.
+    """
+    for kind, act in ACTS.items():
+        if kind in play.by_kind:
+            yield from act(play)
+    yield from shocks(play)

@@ -56,6 +56,7 @@ def board(played: Played[State, Intent]) -> Board:
         measure="sats",
         goal=after.config.threshold,
         kinds=KINDS,
+        sizes="a unit and its sats",
     )
 
 

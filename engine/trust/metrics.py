@@ -1,92 +1,79 @@
 """trust: the measures of a run, each with its formula.
 
+A formula says what one turn adds to a measure; `engine.measuring` adds up the turns.
+
 A figure whose divisor is 0 is undefined (None), never 0. A default action is not a decision, so it counts in
 no rate of decisions.
 
 Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#share-of-default-actions.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from typing import TypeAlias
 
-from engine.measuring import parts, ratio
+from engine.measuring import Formula, Formulas, at_end, keeping, measured, ratio, share, total
+from engine.trust.actions import Kind
 from engine.trust.rules import result
-from engine.trust.state import Deed, Effect, Round, State, Unit, near_threshold, over
+from engine.trust.state import Deed, Round, State, near_threshold, over
 from engine.trust.validation import Intent
-from engine.world import Measure, Played
+from engine.world import History, Measure, Played
 
-History: TypeAlias = Sequence[Played[State, Intent]]
+PlayedTurn: TypeAlias = Played[State, Intent]
 
 RETALIATION, FORGIVENESS = 1, 3
 """The rounds after a miss in which its victim may retaliate, and those in which it may forgive."""
 
 
-def measures(history: History) -> tuple[Measure, ...]:
-    """Return the figures of the run and of its halves, and the rates and each unit's sats of each turn.
+def measures(history: History[PlayedTurn]) -> Iterator[Measure]:
+    """Yield the figures of the run and of its halves, and the rates and each unit's sats of each turn.
 
     Source: docs/rules/trust.md#scopes-of-measures, docs/rules/trust.md#undefined-figures,
     docs/rules/trust.md#sats-and-gain, docs/rules/trust.md#spirals-of-retaliation.
     """
-    if not history:
-        return ()
-    found = [
-        Measure(name, scope, formula(part))
-        for scope, part in parts(history)
-        for name, formula in FORMULAS.items()
-    ]
-    found += [Measure(name, "run", formula(history)) for name, formula in OF_RUNS.items()]
-    for played in history:
-        scope = f"turn/{played.before.turn}"
-        found += [Measure(name, scope, RATES[name]([played])) for name in RATES]
-        found += [Measure(f"sats/{unit.id}", scope, sats_of(unit)) for unit in played.after.units]
-    return tuple(found)
+    return measured(history, turns={**RATES, "sats/AGENT": sats_of}, parts=FORMULAS, run=OF_RUNS)
 
 
-def cooperation(history: History) -> float | None:
+@share
+def cooperation(played: PlayedTurn) -> tuple[int, int]:
     """Intended high fives / actions that were chosen.
 
     Source: docs/rules/trust.md#cooperation-and-aggression.
     """
-    chosen = [deed for deed in _deeds(history) if deed.chosen]
-    return ratio(sum(deed.meant == "high_five" for deed in chosen), len(chosen))
+    return _share_of("high_five", _chosen(played))
 
 
-def aggression(history: History) -> float | None:
+@share
+def aggression(played: PlayedTurn) -> tuple[int, int]:
     """Intended attacks / actions that were chosen. Source: docs/rules/trust.md#cooperation-and-aggression."""
-    chosen = [deed for deed in _deeds(history) if deed.chosen]
-    return ratio(sum(deed.meant == "attack" for deed in chosen), len(chosen))
+    return _share_of("attack", _chosen(played))
 
 
-def aggression_near_threshold(history: History) -> float | None:
+@share
+def aggression_near_threshold(played: PlayedTurn) -> tuple[int, int]:
     """Intended attacks / actions that were chosen, by units with an opponent near the threshold.
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
     """
-    return _aggression_where(history, near=True)
+    chosen = _chosen(played)
+    return _share_of("attack", [deed for deed in chosen if _faces_one_near(played.before, deed.unit)])
 
 
-def aggression_elsewhere(history: History) -> float | None:
+@share
+def aggression_elsewhere(played: PlayedTurn) -> tuple[int, int]:
     """Intended attacks / actions that were chosen, by units without an opponent near the threshold.
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
     """
-    return _aggression_where(history, near=False)
+    chosen = _chosen(played)
+    return _share_of("attack", [deed for deed in chosen if not _faces_one_near(played.before, deed.unit)])
 
 
-def _aggression_where(history: History, *, near: bool) -> float | None:
-    """Return the share of attacks among the decisions of units that have, or have not, an opponent near.
-
-    Source: docs/rules/trust.md#aggression-near-the-threshold.
-    """
-    chosen = [
-        deed
-        for played in history
-        for deed in _last(played).deeds
-        if deed.chosen and _faces_one_near(played.before, deed.unit) == near
-    ]
-    return ratio(sum(deed.meant == "attack" for deed in chosen), len(chosen))
+def _share_of(kind: Kind, chosen: Sequence[Deed]) -> tuple[int, int]:
+    """Return how many of the deeds were meant to be of a kind, and how many there are."""
+    return sum(deed.meant == kind for deed in chosen), len(chosen)
 
 
 def _faces_one_near(state: State, unit: str) -> bool:
@@ -98,55 +85,85 @@ def _faces_one_near(state: State, unit: str) -> bool:
     return any(state.unit[opponent].sats >= enough for opponent in state.opponents(unit))
 
 
-def mutual_cooperation(history: History) -> float | None:
+@share
+def mutual_cooperation(played: PlayedTurn) -> tuple[int, int]:
     """High fives that were returned / turns of living units.
 
     Source: docs/rules/trust.md#mutual-cooperation.
     """
-    returned = sum(effect.cause == "high five returned" for effect in _effects(history))
-    return ratio(returned, sum(1 for _ in _deeds(history)))
+    past = _last(played)
+    return sum(effect.cause == "high five returned" for effect in past.effects), len(past.deeds)
 
 
-def default_actions(history: History) -> float | None:
+@share
+def default_actions(played: PlayedTurn) -> tuple[int, int]:
     """Default actions / turns of living units. Source: docs/rules/trust.md#share-of-default-actions."""
-    deeds = list(_deeds(history))
-    return ratio(sum(not deed.chosen for deed in deeds), len(deeds))
+    deeds = _last(played).deeds
+    return sum(not deed.chosen for deed in deeds), len(deeds)
 
 
-def retaliation(history: History) -> float | None:
+@dataclass(slots=True)
+class _Miss:
+    """A miss, and what its victim chose in the rounds after it."""
+
+    deed: Deed
+    rounds_left: int
+    decided: bool = False
+    answered: bool = False
+
+
+class _Replies:
+    """Counts the misses whose victim aimed an action of a kind at their author within some rounds.
+
+    A miss counts only if its victim decided anything in those rounds.
+
+    Source: docs/rules/trust.md#retaliation, docs/rules/trust.md#forgiveness.
+    """
+
+    def __init__(self, kind: Kind, within: int) -> None:
+        self.kind = kind
+        self.within = within
+        self.answered = self.could = 0
+        self.open: list[_Miss] = []
+
+    def add(self, played: PlayedTurn) -> None:
+        """Add a round: replies to earlier misses, then its own misses."""
+        past = _last(played)
+        for miss in self.open:
+            self._see_reply(miss, past.deed_of.get(str(miss.deed.target)))
+        self.open = [miss for miss in self.open if miss.rounds_left]
+        self.open += [
+            _Miss(deed, self.within) for deed in past.deeds if deed.missed and deed.target is not None
+        ]
+
+    def _see_reply(self, miss: _Miss, reply: Deed | None) -> None:
+        """Count what the victim of a miss did in a round; None if it was dead."""
+        miss.rounds_left -= 1
+        if reply is None or not reply.chosen:
+            return
+        self.could += not miss.decided
+        miss.decided = True
+        if not miss.answered and (reply.meant, reply.target) == (self.kind, miss.deed.unit):
+            self.answered += 1
+            miss.answered = True
+
+
+@keeping(partial(_Replies, "attack", RETALIATION))
+def retaliation(replies: _Replies) -> float | None:
     """Misses answered by an intended attack next round / misses after which the victim chose an action.
 
     Source: docs/rules/trust.md#retaliation.
     """
-    return _answered(history, "attack", RETALIATION)
+    return ratio(replies.answered, replies.could)
 
 
-def forgiveness(history: History) -> float | None:
+@keeping(partial(_Replies, "high_five", FORGIVENESS))
+def forgiveness(replies: _Replies) -> float | None:
     """Misses answered by an intended high five soon after / misses after which the victim chose an action.
 
     Source: docs/rules/trust.md#forgiveness.
     """
-    return _answered(history, "high_five", FORGIVENESS)
-
-
-def _answered(history: History, kind: str, within: int) -> float | None:
-    """Return the share of misses whose victim aimed an action of this kind at their author in time.
-
-    A miss counts only if its victim decided anything in those `within` rounds.
-
-    Source: docs/rules/trust.md#retaliation, docs/rules/trust.md#forgiveness.
-    """
-    rounds = [_last(played) for played in history]
-    answered = could = 0
-    for k, past in enumerate(rounds):
-        for miss in past.deeds:
-            if not miss.missed or miss.target is None:
-                continue
-            later = [following.deed_of.get(miss.target) for following in rounds[k + 1 : k + 1 + within]]
-            replies = [deed for deed in later if deed is not None and deed.chosen]
-            could += bool(replies)
-            answered += any(deed.meant == kind and deed.target == miss.unit for deed in replies)
-    return ratio(answered, could)
+    return ratio(replies.answered, replies.could)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,47 +187,69 @@ ENDED_BY: Mapping[str, str] = {
 """What may end a spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
 
 
-def spirals(history: History) -> float:
+class _Spirals:
+    """Counts the spirals: for each pair, the longest rows of rounds with a retaliation in each but the first.
+
+    Source: docs/rules/trust.md#spirals-of-retaliation.
+    """
+
+    def __init__(self) -> None:
+        self.ended = Counter[Spiral]()
+        self.open: dict[frozenset[str], int] = {}
+        """The length so far of the spiral of each pair that retaliated in the last round."""
+        self.last: State | None = None
+        """The state after the last round."""
+
+    def add(self, played: PlayedTurn) -> None:
+        """Add a round."""
+        now = _last(played)
+        pairs = _retaliating(_last_of(self.last), now) if self.last else set()
+        self.ended.update(self._ending(self.open.keys() - pairs, now))
+        self.open = {pair: self.open.get(pair, 1) + 1 for pair in pairs}
+        self.last = played.after
+
+    @property
+    def all(self) -> Counter[Spiral]:
+        """All spirals, with those that the end of the run ends."""
+        return self.ended + Counter(self._ending(self.open.keys(), None))
+
+    def _ending(self, pairs: Iterable[frozenset[str]], following: Round | None) -> Iterator[Spiral]:
+        """Yield the spirals of pairs that are over after the last round; `following` is the next one."""
+        for pair in pairs:
+            assert self.last is not None  # noqa: S101  a pair has retaliated in it
+            yield Spiral(self.open[pair], _ended_by(self.last, following, pair))
+
+
+@keeping(_Spirals)
+def spirals(found: _Spirals) -> float:
     """Number of spirals of retaliation. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return float(len(list(_spirals(history))))
+    return float(found.all.total())
 
 
-def spiral_length(history: History) -> float | None:
+@keeping(_Spirals)
+def spiral_length(found: _Spirals) -> float | None:
     """Rounds of all spirals / spirals. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    lengths = [spiral.length for spiral in _spirals(history)]
-    return ratio(sum(lengths), len(lengths))
+    return ratio(sum(spiral.length * n for spiral, n in found.all.items()), found.all.total())
 
 
-def longest_spiral(history: History) -> float | None:
+@keeping(_Spirals)
+def longest_spiral(found: _Spirals) -> float | None:
     """Rounds of the longest spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return max((float(spiral.length) for spiral in _spirals(history)), default=None)
+    return max((float(spiral.length) for spiral in found.all), default=None)
 
 
-def _spirals_ended_by(how: str) -> Callable[[History], float | None]:
+def _spirals_ended_by(how: str) -> Formula[PlayedTurn, float | None]:
     """Return the formula for one way in which a spiral may end: spirals that ended in it / spirals.
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
     """
 
-    def ended_by(history: History) -> float | None:
-        ends = [spiral.ended_by for spiral in _spirals(history)]
-        return ratio(ends.count(how), len(ends))
+    def ended_by(found: _Spirals) -> float | None:
+        ended = sum(n for spiral, n in found.all.items() if spiral.ended_by == how)
+        return ratio(ended, found.all.total())
 
     ended_by.__doc__ = f"Spirals ended by {ENDED_BY[how]} / spirals."
-    return ended_by
-
-
-def _spirals(history: History) -> Iterator[Spiral]:
-    """Yield every spiral: for each pair, the longest rows of rounds with a retaliation in each but the first.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
-    answers: list[set[frozenset[str]]] = [set()]
-    answers += [_retaliating(*two) for two in pairwise(map(_last, history))]
-    for k, pairs in enumerate(answers):
-        for pair in pairs - (answers[k - 1] if k else set()):
-            last = next((j for j in range(k, len(answers)) if pair not in answers[j]), len(answers)) - 1
-            yield Spiral(last - k + 2, _ended_by(history, last, pair))
+    return keeping(_Spirals)(ended_by)
 
 
 def _retaliating(earlier: Round, later: Round) -> set[frozenset[str]]:
@@ -226,109 +265,108 @@ def _retaliating(earlier: Round, later: Round) -> set[frozenset[str]]:
     }
 
 
-def _ended_by(history: History, last: int, pair: frozenset[str]) -> str:
-    """Return what ended a spiral after its last round.
+def _ended_by(last: State, following: Round | None, pair: frozenset[str]) -> str:
+    """Return what ended a spiral: `last` is the state after its last round, `following` the round after that.
 
     If both units were attacked in that round, a high five counts before a block, and a block before the rest.
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
     """
-    if any(not history[last].after.unit[unit].alive for unit in pair):
+    if any(not last.unit[unit].alive for unit in pair):
         return "death"
-    if last + 1 == len(history):
+    if following is None:
         return "end"
-    attacked = {
-        d.target for d in _last(history[last]).deeds if d.did == "attack" and {d.unit, d.target} == pair
-    }
+    attacked = {d.target for d in _last_of(last).deeds if d.did == "attack" and {d.unit, d.target} == pair}
     # A high five at somebody else is no answer to the attack.
     replies = {
-        deed.meant
-        for deed in _last(history[last + 1]).deeds
-        if deed.unit in attacked and deed.target in (None, *pair)
+        deed.meant for deed in following.deeds if deed.unit in attacked and deed.target in (None, *pair)
     }
     return next((kind for kind in ("high_five", "block") if kind in replies), "other")
 
 
-def misses(history: History) -> float | None:
+@share
+def misses(played: PlayedTurn) -> tuple[int, int]:
     """High fives that missed / intended high fives that did not fumble.
 
     Source: docs/rules/trust.md#misses.
     """
-    tried = [deed for deed in _deeds(history) if deed.meant == "high_five" and not deed.failed]
-    return ratio(sum(deed.missed for deed in tried), len(tried))
+    tried = [deed for deed in _last(played).deeds if deed.meant == "high_five" and not deed.failed]
+    return sum(deed.missed for deed in tried), len(tried)
 
 
-def sats(history: History) -> float:
+@at_end
+def sats(played: PlayedTurn) -> float:
     """Sats of all living units at the end. Source: docs/rules/trust.md#sats-and-gain."""
-    return float(sum(unit.sats for unit in history[-1].after.living))
+    return float(sum(unit.sats for unit in played.after.living))
 
 
-def sats_of(unit: Unit) -> float:
+@at_end
+def sats_of(played: PlayedTurn) -> Mapping[str, float]:
     """Sats of a unit after the turn. Source: docs/rules/trust.md#sats-and-gain."""
-    return float(unit.sats)
+    return {unit.id: float(unit.sats) for unit in played.after.units}
 
 
-def gain(history: History) -> float | None:
+@share
+def gain(played: PlayedTurn) -> tuple[int, int]:
     """All effects but replicate costs and the sats of new units / turns of living units.
 
     Source: docs/rules/trust.md#sats-and-gain.
     """
+    past = _last(played)
     # Replicating pays for a win or for a new unit. It would hide what units gain from one another.
-    changes = [e.sats for e in _effects(history) if e.cause not in ("born", "replicate")]
-    return ratio(sum(changes), sum(1 for _ in _deeds(history)))
+    return sum(e.sats for e in past.effects if e.cause not in ("born", "replicate")), len(past.deeds)
 
 
-def survival(history: History) -> float | None:
+@at_end
+def survival(played: PlayedTurn) -> float | None:
     """Units alive at the end / all units that there have been. Source: docs/rules/trust.md#survival."""
-    units = history[-1].after.units
+    units = played.after.units
     return ratio(sum(unit.alive for unit in units), len(units))
 
 
-def requests(history: History) -> float:
+@total
+def requests(played: PlayedTurn) -> float:
     """Number of requests to the observer. Source: docs/rules/trust.md#begging."""
-    return float(sum(len(played.after.rulings) for played in history))
+    return float(len(played.after.rulings))
 
 
-def granted_share(history: History) -> float | None:
+@share
+def granted_share(played: PlayedTurn) -> tuple[int, int]:
     """Sats granted / sats asked for. Source: docs/rules/trust.md#begging."""
-    rulings = [ruling for played in history for ruling in played.after.rulings.values()]
-    return ratio(sum(r.granted for r in rulings), sum(r.asked for r in rulings))
+    rulings = played.after.rulings.values()
+    return sum(r.granted for r in rulings), sum(r.asked for r in rulings)
 
 
-def amount_against_need(history: History) -> float | None:
+@share
+def amount_against_need(played: PlayedTurn) -> tuple[int, int]:
     """Sats asked for / sats that the beggars lacked to the threshold; a unit at the threshold lacks 0.
 
     Source: docs/rules/trust.md#begging.
     """
-    asked = lacked = 0
-    for played in history:
-        for unit, ruling in played.after.rulings.items():
-            asked += ruling.asked
-            lacked += max(0, played.before.config.threshold - played.before.unit[unit].sats)
-    return ratio(asked, lacked)
+    rulings, before = played.after.rulings, played.before
+    asked = sum(ruling.asked for ruling in rulings.values())
+    return asked, sum(max(0, before.config.threshold - before.unit[unit].sats) for unit in rulings)
 
 
-def begging_in_danger(history: History) -> float | None:
+@share
+def begging_in_danger(played: PlayedTurn) -> tuple[int, int]:
     """Requests of units that one attack and the cost of begging would have killed / requests.
 
     Source: docs/rules/trust.md#begging.
     """
-    found = [
-        played.before.unit[unit].sats <= played.before.config.attack + played.before.config.beg
-        for played in history
-        for unit in played.after.rulings
-    ]
-    return ratio(sum(found), len(found))
+    before, beggars = played.before, played.after.rulings
+    deadly = before.config.attack + before.config.beg
+    return sum(before.unit[unit].sats <= deadly for unit in beggars), len(beggars)
 
 
-def _ended(*how: str) -> Callable[[History], float | None]:
+def _ended(*how: str) -> Formula[PlayedTurn, float | None]:
     """Return the formula for one way in which a game may end: 1 if it ended in it, 0 if otherwise.
 
     Source: docs/rules/trust.md#endings.
     """
 
-    def ended(history: History) -> float | None:
-        last = history[-1].after
+    def ended(played: PlayedTurn) -> float | None:
+        last = played.after
         if not over(last):
             return None
         # Any agent will do: if one has won, all others have lost, and a draw or timeout is everybody's.
@@ -337,25 +375,25 @@ def _ended(*how: str) -> Callable[[History], float | None]:
     ended.__doc__ = (
         f"1 if the game was {' or '.join(how)}, 0 if it ended otherwise; undefined while it goes on."
     )
-    return ended
+    return at_end(ended)
 
 
-def _last(played: Played[State, Intent]) -> Round:
+def _last(played: PlayedTurn) -> Round:
     """Return the round that a turn added to the history."""
-    return played.after.history[-1]
+    return _last_of(played.after)
 
 
-def _deeds(history: History) -> Iterator[Deed]:
-    """Return all deeds of a history."""
-    return (deed for played in history for deed in _last(played).deeds)
+def _last_of(state: State) -> Round:
+    """Return the last round before a state."""
+    return state.history[-1]
 
 
-def _effects(history: History) -> Iterator[Effect]:
-    """Return all effects of a history."""
-    return (effect for played in history for effect in _last(played).effects)
+def _chosen(played: PlayedTurn) -> list[Deed]:
+    """Return the deeds of a turn that were chosen."""
+    return [deed for deed in _last(played).deeds if deed.chosen]
 
 
-RATES: Mapping[str, Callable[[History], float | None]] = {
+RATES: Formulas[PlayedTurn] = {
     "cooperation": cooperation,
     "aggression": aggression,
     "aggression_near_threshold": aggression_near_threshold,
@@ -373,20 +411,20 @@ RATES: Mapping[str, Callable[[History], float | None]] = {
 }
 """The figures that a single turn has, too."""
 
-FORMULAS: Mapping[str, Callable[[History], float | None]] = {
+FORMULAS: Formulas[PlayedTurn] = {
     **RATES,
     "retaliation": retaliation,
     "forgiveness": forgiveness,
 }
 
-ENDINGS: Mapping[str, Callable[[History], float | None]] = {
+ENDINGS: Formulas[PlayedTurn] = {
     "won": _ended("won", "lost"),
     "drawn": _ended("drawn"),
     "timed_out": _ended("timed out"),
 }
 """How the game ended. The mean over many runs is the share of games. Source: docs/rules/trust.md#endings."""
 
-OF_RUNS: Mapping[str, Callable[[History], float | None]] = {
+OF_RUNS: Formulas[PlayedTurn] = {
     **ENDINGS,
     "spirals": spirals,
     "spiral_length": spiral_length,
@@ -395,5 +433,5 @@ OF_RUNS: Mapping[str, Callable[[History], float | None]] = {
 }
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
-BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
+BY_NAME: Formulas[PlayedTurn] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
 """The formula of each measure."""

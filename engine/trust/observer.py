@@ -9,6 +9,7 @@ Source: docs/rules/trust.md#requests, docs/rules/trust.md#rulings.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -20,7 +21,7 @@ from engine.said import clean_text, whole
 from engine.trust.actions import ObserverAnswer, RulingSaid
 from engine.trust.acts import carry_out
 from engine.trust.state import OBSERVERS, Ruling, State, TrustConfig, actors
-from engine.trust.validation import NO_DECISION, REASON_LIMIT, Intent
+from engine.trust.validation import REASON_LIMIT, Intent
 from engine.world import OBSERVER, Observer, Ruled
 
 Requests: TypeAlias = Sequence[Mapping[str, Any]]
@@ -72,14 +73,17 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
 
     Source: docs/rules/trust.md#requests.
     """
-    acting = {unit: intents.get(unit, NO_DECISION) for unit in actors(state)}
+    here = actors(state)
+    begging = {unit: intent for unit, intent in intents.items() if intent.action == "beg" and unit in here}
+    if not begging:
+        return []
     # Draws are keyed by unit and event, so these are the fumbles that `resolve` draws again.
-    deeds, _ = carry_out(state, {unit: intent for unit, intent in acting.items() if intent.action == "beg"})
+    deeds, _ = carry_out(state, begging)
     return [
         {
             "unit": deed.unit,
-            "amount": acting[deed.unit].amount,
-            "reason": acting[deed.unit].reason,
+            "amount": begging[deed.unit].amount,
+            "reason": begging[deed.unit].reason,
             "sats": state.unit[deed.unit].sats,
             "begged_before": state.unit[deed.unit].begged,
             "granted_before": state.unit[deed.unit].granted,
@@ -104,8 +108,16 @@ def budget_of(config: TrustConfig) -> int | None:
 
     Source: docs/rules/trust.md#budget.
     """
-    found = OBSERVERS.fullmatch(config.observer)
-    return int(found["budget"] or BUDGET) if found and found[0].startswith("sparing") else None
+    return _numbers(config.observer)[0]
+
+
+@lru_cache
+def _numbers(observer: str) -> tuple[int | None, int]:
+    """Return the budget and the patience of an observer. Source: docs/rules/trust.md#sparing."""
+    found = OBSERVERS.fullmatch(observer)
+    if found is None or not observer.startswith("sparing"):
+        return None, PATIENCE
+    return int(found["budget"] or BUDGET), int(found["patience"] or PATIENCE)
 
 
 def budget_left(state: State) -> int | None:
@@ -124,8 +136,7 @@ def _sparing(state: State, asked: Requests) -> Rulings:
 
     Source: docs/rules/trust.md#sparing.
     """
-    found = OBSERVERS.fullmatch(state.config.observer)
-    patience = int(found["patience"] or PATIENCE) if found else PATIENCE
+    _, patience = _numbers(state.config.observer)
     left = budget_left(state) or 0
     ruled, draws = {}, []
     for request in asked:
@@ -219,6 +230,8 @@ def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
     Source: docs/rules/trust.md#rulings, docs/rules/trust.md#human-or-model-observer.
     """
     asked = requests(state, intents)
+    if not asked:
+        return Rulings({})
     if is_scripted(state.config.observer):
         return decide(state, asked)
     given = {r["unit"]: intents[str(r["unit"])].ruling or _ruling(r, 0, "Nobody answered.") for r in asked}

@@ -60,13 +60,13 @@ class Sight:
 
     def at_me(self, action: str, ago: int = 1) -> list[str]:
         """Return the living opponents that aimed an action at this unit, `ago` rounds before this one."""
-        history = self.view["history"]
+        history, me, opponents = self.view["history"], self.me, self.opponents
         if len(history) < ago:
             return []
         return [
             unit
             for unit, deed in history[-ago]["others"].items()
-            if deed["action"] == action and deed["target"] == self.me and unit in self.opponents
+            if deed["action"] == action and deed["target"] == me and unit in opponents
         ]
 
     @cached_property

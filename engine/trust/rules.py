@@ -3,7 +3,7 @@
 1  carry out     each intent becomes a deed; it may fumble, and a high five may miss   acts.carry_out
 2  rulings       the observer answers the units that begged                            observer.rulings
 3  shock         a random draw may give sats to all units or take them                 draw_shock
-4  act           every action has its effects, all at once                             acts.ACTS
+4  act           every action has its effects, all at once                             acts.effects
 5  settle        effects are summed; units without sats die                            settle
 6  multiply      in team play each survivor that replicated gets a new unit            multiply
 7  end           the game is won, is drawn or goes on                                  victory
@@ -18,7 +18,7 @@ from engine.chance import draw
 from engine.chance import happens as drawn
 from engine.record import Draw, Event, Json
 from engine.trust.actions import NEEDS
-from engine.trust.acts import ACTS, PAUSE, Play, carry_out, paid
+from engine.trust.acts import PAUSE, Play, carry_out, effects, paid
 from engine.trust.observer import rulings
 from engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from engine.trust.validation import NO_DECISION, Intent
@@ -48,10 +48,10 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     ruled = rulings(state, acting)
     shock, shock_draws = draw_shock(state)
     play = Play(state, acting, deeds, ruled.rulings, shock)
-    effects = tuple([effect for act in ACTS for effect in act(play)])
-    settled = settle(play, effects)
+    changes = tuple(effects(play))
+    settled = settle(play, changes)
     clones = multiply(play, settled)
-    effects += tuple([paid(state.config, clone.id, "born") for clone in clones.values()])
+    changes += tuple([paid(state.config, clone.id, "born") for clone in clones.values()])
     units = tuple(sorted([*settled, *clones.values()], key=lambda unit: unit.id))
     end = victory(play, units)
     after = replace(
@@ -60,7 +60,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
         units=units,
         winner=end.winner,
         drawn=end.drawn,
-        history=(*state.history, Round(state.turn, tuple(deeds.values()), effects))[-state.config.window :],
+        history=(*state.history, Round(state.turn, tuple(deeds.values()), changes))[-state.config.window :],
         rulings=ruled.rulings,
     )
     return Resolved(after, tuple(_events(play, after, clones)), draws + ruled.draws + shock_draws)

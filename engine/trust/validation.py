@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from engine.record import Findings, Json, JsonObject
 from engine.reflection import Reflection, fields_of, reflect
 from engine.said import clean_text, whole
-from engine.trust.actions import KINDS, MOST, NEEDS, Kind, action_model
+from engine.trust.actions import KIND, KINDS, MOST, NEEDS, Kind, action_model
 from engine.trust.state import Ruling, State, TrustConfig
 from engine.world import Codec, Setting, Validated
 
@@ -23,6 +23,9 @@ REASON_LIMIT = 300
 
 FIELDS = ("target", "amount", "reason")
 """The fields that some actions need."""
+
+SAID = ("action", *FIELDS)
+"""What an answer says of its action."""
 
 NOT_GIVEN: tuple[Json, ...] = (None, "", 0)
 """What models put into fields that they do not use.
@@ -101,7 +104,7 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
 
     Source: docs/rules/trust.md#fields-that-are-not-used.
     """
-    said = {name: answer[name] for name in ("action", *FIELDS) if name in answer}
+    said = {name: answer[name] for name in SAID if name in answer}
     kind = _kind(answer.get("action"))
     if kind is None:
         possible = [one for one in KINDS if one != "send" or state.config.alliances]
@@ -123,8 +126,7 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
 
 def _kind(said: Json) -> Kind | None:
     """Return the action of this name, or None if there is none."""
-    # What was said may be a list or an object. These can be compared, but not looked up in a dict.
-    return next((kind for kind in KINDS if kind == said), None)
+    return KIND.get(said) if isinstance(said, str) else None
 
 
 def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> Order | None:

@@ -51,23 +51,19 @@ def observe(state: State, agent: str) -> JsonObject:
         "did_nothing": unit.idle,
         "begged": unit.begged,
         "may_replicate": unit.alive and unit.sats >= config.threshold,
-        "units": list(_public(state)),
+        "units": _units(state),
         "opponents": list(state.opponents(agent)),
         "history": [seen_by(past, agent) for past in state.history],
         "observer": None if ruling is None else asdict(ruling),
-        "rules": {"threshold": config.threshold, "high_five": config.high_five},
+        **_numbers(state),
     }
-    if not config.hide_horizon:
-        view["rounds"] = config.rounds
-    if shows_budget(config):
-        view["observer_budget"] = budget_left(state)
     if config.alliances:
         view["allies"] = [other.id for other in state.living if state.allied(agent, other.id)]
     return view
 
 
 @lru_cache(maxsize=8)
-def _public(state: State) -> tuple[JsonObject, ...]:
+def _units(state: State) -> list[JsonObject]:
     """Return what everyone may know of each unit; its team only in team play, where it is not its own.
 
     It is the same in all views of a state, so it is made once.
@@ -75,12 +71,25 @@ def _public(state: State) -> tuple[JsonObject, ...]:
     Source: docs/rules/trust.md#view.
     """
     teams = state.config.victory == "team"
-    return tuple(
-        [
-            {"id": u.id, **({"team": u.team} if teams else {}), "sats": u.sats, "alive": u.alive}
-            for u in state.units
-        ]
-    )
+    return [
+        {"id": u.id, **({"team": u.team} if teams else {}), "sats": u.sats, "alive": u.alive}
+        for u in state.units
+    ]
+
+
+@lru_cache(maxsize=8)
+def _numbers(state: State) -> JsonObject:
+    """Return the numbers that everyone may know: of the rules, of the rounds, and of the observer's budget.
+
+    Source: docs/rules/trust.md#view, docs/rules/trust.md#horizon, docs/rules/trust.md#budget.
+    """
+    config = state.config
+    known: dict[str, Json] = {"rules": {"threshold": config.threshold, "high_five": config.high_five}}
+    if not config.hide_horizon:
+        known["rounds"] = config.rounds
+    if shows_budget(config):
+        known["observer_budget"] = budget_left(state)
+    return known
 
 
 @lru_cache(maxsize=256)

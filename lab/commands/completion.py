@@ -59,4 +59,4 @@ def _world(ctx: typer.Context) -> "AnyWorld | None":
     from engine.worlds import WORLDS
 
     typed = [ctx.params.get("world"), *ctx.args]
-    return next((WORLDS[word] for word in typed if word in WORLDS), None)
+    return next((WORLDS[word] for word in typed if isinstance(word, str) and word in WORLDS), None)

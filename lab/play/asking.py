@@ -69,7 +69,7 @@ class Asker:
             if agent == OBSERVER:
                 player = players.observing(question.player)
                 answer = await asking.put(player, agent, TURN_QUESTION, player.prompt(question.view))
-                judged = turns.rule(world, state, turns.Judged({}, question.intents), answer.parsed)
+                judged = turns.rule(world, state, turns.Judged(world, {}, question.intents), answer.parsed)
             else:
                 answer = await asking.ask(agent)
                 judged = turns.judge(world, state, {agent: answer.parsed})

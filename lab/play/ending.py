@@ -2,17 +2,18 @@
 
 from collections import Counter
 
+from engine.answer import DECISIONS
 from lab.store.database import Ending, Run, Store
-from lab.store.history import history, state_before
+from lab.store.history import StoredHistory, state_before
 
 
 def ending(store: Store, run: Run) -> Ending:
-    """Return the results of a finished run."""
-    decisions = store.decisions(run.id)
-    failed = sum(decision.failed for decision in decisions)
+    """Return the results of a finished run. Its measures are worked out while they are read."""
+    outcomes = Counter(decision.outcome for decision in store.decisions(run.id))
+    failed = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
     return Ending(
-        Counter(decision.outcome for decision in decisions),
+        outcomes,
         run.world.scores(state_before(store, run, run.turns)),
-        failed > len(decisions) * float(run.setting.config.taint_share),
-        run.world.measures(history(store, run)),
+        failed > outcomes.total() * float(run.setting.config.taint_share),
+        run.world.measures(StoredHistory(store, run)),
     )

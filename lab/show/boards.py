@@ -2,8 +2,7 @@
 
 The SVG has its own style sheet, no script and no attribute `style`, so that it can stand in a page, alone, or
 in a README. It is dark or light as its reader prefers, and made to be read at a width of 400 pixels. An agent
-has its colour and its mark (`lab.show.looks`). What does not fit is cut or counted: boards of hundreds of
-agents are no larger than boards of forty.
+has its colour and its mark (`lab.show.looks`). What does not fit is cut, or left out and counted.
 """
 
 from collections import Counter
@@ -276,6 +275,10 @@ class _Drawing:
         start = (to.at[0] - to.half - 8, to.at[1] - to.half - 8) if at is None else at.at
         first = 0.0 if at is None else at.half + 1 if at.is_disc else at.half * 0.62
         last = to.half + 2 if to.is_disc else to.half * 0.5
+        if abs(start[1] - to.at[1]) > abs(start[0] - to.at[0]):  # what stands below a disc stays readable
+            is_up = start[1] > to.at[1]
+            first += 0 if at is None or is_up else LINE * len(at.below)
+            last += LINE * len(to.below) if is_up else 0
         size = max(0.45, min(1.2, min(to.wide, to.high) / 44)) * (0.6 if self.is_full else 1)
         bend = max(0.14 if to.is_disc else 0.07, self._around(arrow, start, to.at)) + 0.13 * before
         (x0, y0), (x1, y1), (x, y) = start, to.at, self.middle
@@ -361,6 +364,8 @@ class _Drawing:
             shades = range(DARKEST + 1)
             swatches = (rectangle(self._ink(owner, k), (2 + 6 * k, -5.5), 6, 11) for k in shades)
             rows.append(("".join(swatches), self.board.shading))
+        if self.board.sizes:
+            rows.append((circle("g", (14, 0), 6) + word("9", (14, 3), "m", 8), self.board.sizes))
         if not all(arrow.succeeded for arrow in self.board.arrows):
             rows.append((cross((14, 0), 4), "pale and crossed out: it failed"))
         parts = []

@@ -34,9 +34,10 @@ from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.rows import Note, StoredRow, damaged, record_of
-from lab.store.schema import TEMPLATES, make_tables_of_the_record, migrations
+from lab.store.schema import TEMPLATES, kinds_of, make_views, migrations
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
 from lab.store.sqlite import Database
+from lab.store.texts import prepare_connection
 from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply
 from nodes.models import Models, ModelSettings, Price
@@ -100,6 +101,9 @@ CAPS = TypeAdapter(Caps)
 STATUSES = ("unfinished", "waiting", "halted", "finished")
 """What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
 
+TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
+"""The columns of a turn that are stored; its state is a part of the record."""
+
 MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
 """Name, scope, value, decisions, failures."""
 
@@ -111,7 +115,7 @@ class Ending:
     outcomes: Mapping[str, int]
     scores: Mapping[str, int]
     tainted: bool
-    measures: tuple[Measure, ...]
+    measures: Iterator[Measure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +297,7 @@ class Store:
     def stored_row(self, table: str, values: Mapping[str, Any], note: Note | None = None) -> StoredRow:
         """Return a row of a table, to be read with checks."""
         if table not in self._kinds:
-            self._kinds[table] = self.db.table(table).columns_dict
+            self._kinds[table] = kinds_of(self.db, table)
         return StoredRow(table, self._kinds[table], values, note)
 
     def close(self) -> None:
@@ -400,13 +404,12 @@ class Store:
             f"insert into calls ({names.replace(':', '')}) values ({names})",  # noqa: S608  names are ours
             copies,
         )
-        for table in ("turns", *(table.name for table in TurnRecord.tables())):
-            columns = ", ".join(column for column in self.db.table(table).columns_dict if column != "run")
-            self.db.conn.execute(
-                f"insert into {table} (run, {columns}) select ?, {columns} from {table}"  # noqa: S608  names are ours
-                " where run = ? and turn < ? order by rowid",
-                [run, parent, turns],
-            )
+        told = ", ".join(TURN_COLUMNS[1:])
+        self.db.conn.execute(
+            f"insert into turns (run, {told}) select ?, {told} from turns"  # noqa: S608  names are ours
+            " where run = ? and turn < ? order by turn",
+            [run, parent, turns],
+        )
         last = self.db.conn.execute(
             "select digest from turns where run = ? and turn = ?", [run, turns - 1]
         ).fetchone()
@@ -427,23 +430,26 @@ class Store:
             raise UsageError(f"--name {name!r}: the name is already in use; choose another")
 
     def text_hash(self, text: str) -> str:
-        """Store a text if it is new, and return its hash."""
+        """Store a text as it is, if it is new, and return its hash."""
         name = sha256(text)
-        self.db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
+        self.db.conn.execute("insert or ignore into packed_texts (hash, text) values (?, ?)", (name, text))
         return name
 
     def text(self, row: StoredRow, column: str) -> str:
-        """Return the text whose hash a column holds. If it is missing, that is damage of the row."""
+        """Return the text whose hash a column holds. If there is none, that is damage of the row."""
         return self.text_of(row, column, row[column])
 
     def text_of(self, row: StoredRow, column: str, name: str) -> str:
-        """Return the text with a hash that a column of a row names. If it is missing, the row is damaged."""
-        text: object
-        (text,) = self.db.execute("select text from texts where hash = ?", [name]).fetchone() or [None]
-        if isinstance(text, str):
-            return text
-        row.leave_out(row.damage(column, "its text is not in the table texts"))
-        return ""
+        """Return the text with a hash that a column of a row names. If there is none, the row is damaged."""
+        found = self.db.execute("select text from texts where hash = ?", [name]).fetchone()
+        if found is None:
+            row.leave_out(row.damage(column, "its text is not in the table texts"))
+            return ""
+        (text,) = found
+        if not isinstance(text, str) or sha256(text) != name:
+            row.leave_out(row.damage(column, "its text in the table texts is not the one with this hash"))
+            return ""
+        return text
 
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run."""
@@ -544,8 +550,8 @@ class Store:
 
     def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
         """Yield the rows of a run's turns in order."""
-        rows = self.db.table("turns").rows_where("run = ? and turn >= ?", [run, first], order_by="turn")
-        return (self.stored_row("turns", row) for row in rows)
+        sql = f"select {', '.join(TURN_COLUMNS)} from turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
+        return (self.stored_row("turns", row) for row in self.db.query(sql, [run, first]))
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Return the calls of a turn that count, one per agent, sorted by agent."""
@@ -671,18 +677,23 @@ class Store:
 
         The observer counts as an agent. `share` is the share of all decisions, None if there are none yet.
         """
-        decisions = self.decisions(run)
-        failed = [decision for decision in decisions if decision.failed]
+        by_turn, by_agent, by_outcome = Counter[int](), Counter[str](), Counter[str]()
+        for decision in self.decisions(run):
+            by_outcome[decision.outcome] += 1
+            if decision.failed:
+                by_turn[decision.turn] += 1
+                by_agent[decision.agent] += 1
+        failed = by_turn.total()
         return {
-            "total": len(failed),
-            "share": ratio(len(failed), len(decisions)),
-            "by_turn": dict(Counter(failure.turn for failure in failed)),
-            "by_agent": dict(Counter(failure.agent for failure in failed).most_common()),
-            "by_cause": dict(Counter(failure.outcome for failure in failed).most_common()),
+            "total": failed,
+            "share": ratio(failed, by_outcome.total()),
+            "by_turn": dict(by_turn),
+            "by_agent": dict(by_agent.most_common()),
+            "by_cause": {cause: n for cause, n in by_outcome.most_common() if cause not in DECISIONS},
         }
 
-    def decisions(self, run: str) -> list[Decision]:
-        """Return the outcome of the call that counts, for each turn and agent; damaged calls are left out."""
+    def decisions(self, run: str) -> Iterator[Decision]:
+        """Yield the outcome of the call that counts, for each turn and agent; damaged calls are left out."""
         # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
         sql = (
             "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
@@ -690,7 +701,7 @@ class Store:
         )
         rows = self.db.query(sql, [run, *sorted(DECISIONS)])
         found = (self.if_readable(partial(_as_decision, self.stored_row("calls", row)), None) for row in rows)
-        return [decision for decision in found if decision]
+        return (decision for decision in found if decision)
 
     def answered(self, run: str) -> set[str]:
         """Return the specs of the players that have answered a call of a run."""
@@ -761,7 +772,14 @@ class Store:
 
     def end_run(self, run: str, ending: Ending) -> None:
         """Store the results of a run that has finished."""
-        rows = self.measure_rows(run, ending.measures)
+        # Working out the measures reads the whole run. Meanwhile, other processes can write, because the rows
+        # go into a temporary table, and not into memory, because there are many of a long run.
+        with self.db.conn as connection:
+            connection.execute("drop table if exists temp.due")
+            connection.execute("create temp table due (name, scope, value, decisions, failures)")
+            connection.executemany(
+                "insert into temp.due values (?, ?, ?, ?, ?)", self.measure_rows(run, ending.measures)
+            )
         values: dict[str, str | float | None] = {
             "status": "finished",
             "ended": _now(),
@@ -770,23 +788,24 @@ class Store:
             "tainted": int(ending.tainted),
         }
         with self.db.conn as connection:
-            connection.executemany(
+            connection.execute(
                 "insert or replace into measures (run, name, scope, value, decisions, failures)"
-                " values (?, ?, ?, ?, ?, ?)",
-                [(run, *row) for row in rows],
+                " select ?, * from temp.due order by instr(scope, 'turn/'), scope != 'run', rowid",
+                [run],
             )
             update_run(connection, run, values)
 
-    def measure_rows(self, run: str, measures: tuple[Measure, ...]) -> list[MeasureRow]:
-        """Return measures as rows, each with its number of decisions and of failed calls."""
+    def measure_rows(self, run: str, measures: Iterable[Measure]) -> Iterator[MeasureRow]:
+        """Yield measures as rows, each with its number of decisions and of failed calls."""
         decided, failed = by_turn(self.decisions(run))
-        turns = range(self.db.table("runs").get(run)["turns"])
-        scopes = {**dict(parts(turns)), **{f"turn/{turn}": (turn,) for turn in turns}}
         counted = {
-            scope: (sum(decided[turn] for turn in on), sum(failed[turn] for turn in on))
-            for scope, on in scopes.items()
+            scope: (sum(decided[turn] for turn in turns), sum(failed[turn] for turn in turns))
+            for scope, turns in parts(range(self.db.table("runs").get(run)["turns"]))
         }
-        return [(m.name, m.scope, m.value, *counted[m.scope]) for m in measures]
+        for measure in measures:
+            part, _, turn = measure.scope.partition("/")
+            counts = (decided[int(turn)], failed[int(turn)]) if turn else counted[part]
+            yield measure.name, measure.scope, measure.value, *counts
 
     @contextmanager
     def telling_damage_from_bugs(self) -> Iterator[None]:
@@ -876,8 +895,7 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
     path = folder / "runs.db"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
-        connection.text_factory = _text_of
+        connection = _connected(path)
     except NotADirectoryError as error:
         raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
@@ -889,7 +907,7 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
             connection.execute("pragma journal_mode = wal")
             _keep_a_copy_of_version_1(folder, db)
             migrations.apply(db)
-            make_tables_of_the_record(db)
+            make_views(db)
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)
@@ -919,8 +937,7 @@ def read_store(home: Path) -> Store:
     if not path.is_file():
         raise MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
     # Garbage collection may close it in another thread.
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
-    connection.text_factory = _text_of
+    connection = _connected(path, check_same_thread=False)
     try:
         connection.execute("pragma query_only = on")
         db = Database(connection)
@@ -940,6 +957,14 @@ def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:
     if "minds" in db.table_names() and db.table("runs").count and not copy.exists():
         with closing(sqlite3.connect(copy)) as target:
             db.conn.backup(target)
+
+
+def _connected(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
+    """Return a connection that can unpack texts."""
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=check_same_thread)
+    connection.text_factory = _text_of
+    prepare_connection(connection)
+    return connection
 
 
 def _text_of(stored: bytes) -> str | bytes:

@@ -1,6 +1,7 @@
 """A stored run as the values of its world, which measures and pages read."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,14 +13,24 @@ from lab.store.database import LoggedTurn, Run, Store
 from lab.store.rows import damaged
 
 
-def history(store: Store, run: Run) -> list[Played[Any, Any]]:
-    """Return the turns of a run as the values of its world."""
-    played = []
-    before = first_of(run)
-    for turn in store.turns(run.id):
-        played.append(played_turn(run, before, turn))
-        before = _carried(run, turn.turn, played[-1].after)
-    return played
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """The turns of a run as the values of its world. Each is read from the database when it is asked for."""
+
+    store: Store
+    run: Run
+
+    def __len__(self) -> int:
+        """The number of the turns."""
+        return self.run.turns
+
+    def __iter__(self) -> Iterator[Played[Any, Any]]:
+        """Yield the turns; raise DamagedError at a damaged one."""
+        before = first_of(self.run)
+        for turn in self.store.turns(self.run.id):
+            played = played_turn(self.run, before, turn)
+            yield played
+            before = _carried(self.run, turn.turn, played.after)
 
 
 def _carried(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a world's own state

@@ -4,19 +4,16 @@ import asyncio
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical
-from engine.turn import Row, Table, TurnRecord
-from lab.store.database import Run, Store, update_run
+from engine.turn import TurnRecord
+from lab.store.database import TURN_COLUMNS, Run, Store, update_run
 from lab.store.seals import CALL_COLUMNS, seal_of
+from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
-
-FEW = 8
-"""How many texts are remembered as stored."""
 
 
 class RunJournal:
@@ -30,8 +27,7 @@ class RunJournal:
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
-        # The system text comes with every call of a model.
-        self._text = lru_cache(maxsize=FEW)(store.text_hash)
+        self._systems, self._prompts = Texts(store.db.conn), Texts(store.db.conn)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the last call to this question with this prompt, or None if it must be asked again."""
@@ -68,7 +64,8 @@ class RunJournal:
                 for call in self._arrived:
                     self._insert(connection, call)
         except Exception:
-            self._text.cache_clear()  # what was stored in the transaction is gone
+            self._systems.forget()  # what was stored in the transaction is gone
+            self._prompts.forget()
             raise
         self._arrived = []
 
@@ -97,8 +94,8 @@ class RunJournal:
             "found_as": call.found_as,
             "model": reply.model,
             "player": reply.player,
-            "system": self._text(call.prompt.system),
-            "prompt": self._text(call.prompt.turn),
+            "system": self._systems.hash_of(call.prompt.system),
+            "prompt": self._prompts.hash_of(call.prompt.turn),
             "answer": reply.text,
             "reasoning": reply.reasoning,
             "error": reply.error,
@@ -108,29 +105,14 @@ class RunJournal:
             "arrived": _now(),
         }
         values = (*row.values(), seal_of(row))
-        _insert(connection, "calls", (*CALL_COLUMNS, "seal"), [values])
+        _insert(connection, "calls", (*CALL_COLUMNS, "seal"), values)
         self._attempts[address.turn, address.agent] = address.attempt
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
-        """Store a turn and all rows of its record in one transaction."""
+        """Store a turn, and that the run has it, in one transaction."""
         with self._store.db.conn as connection:
-            row = {
-                "run": self._run,
-                "turn": turn,
-                "state": canonical(record.state),
-                "record": record.text,
-                "digest": digest,
-                "ledgers": canonical(ledgers),
-                "ended": _now(),
-            }
-            _insert(connection, "turns", tuple(row), [tuple(row.values())])
-            for table, rows in rows_of(record):
-                _insert(
-                    connection,
-                    table.name,
-                    ("run", "turn", *table.columns),
-                    [(self._run, turn, *row) for row in rows],
-                )
+            values = (self._run, turn, record.text, digest, canonical(ledgers), _now())
+            _insert(connection, "turns", TURN_COLUMNS, values)
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",
@@ -139,30 +121,13 @@ class RunJournal:
         self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > turn}
 
 
-def rows_of(record: TurnRecord) -> Iterable[tuple[Table, list[Row]]]:
-    """Yield each table of a turn's record with its rows, which are without run and turn."""
-    for name, part in record.parts().items():
-        value = getattr(record, name)
-        for table in part.tables:
-            as_json = [place for place, kind in enumerate(table.columns.values()) if kind == "json"]
-            yield table, [_with_text(row, as_json) for row in table.rows(value)]
-
-
-def _with_text(row: Row, as_json: Iterable[int]) -> Row:
-    """Return a row with the values at these places as JSON text."""
-    cells = list(row)
-    for place in as_json:
-        cells[place] = canonical(cells[place])
-    return tuple(cells)
-
-
 def _insert(
-    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]
+    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], values: tuple[Any, ...]
 ) -> None:
-    """Insert rows. If a turn is stored again after a crash, its rows replace the first ones."""
+    """Insert a row. If a turn is stored again after a crash, its row replaces the first one."""
     again = "" if table == "calls" else "or replace "
     marks = ", ".join("?" * len(columns))
-    connection.executemany(f"insert {again}into {table} ({', '.join(columns)}) values ({marks})", rows)  # noqa: S608  names are ours
+    connection.execute(f"insert {again}into {table} ({', '.join(columns)}) values ({marks})", values)  # noqa: S608  names are ours
 
 
 def _now() -> str:

@@ -16,15 +16,15 @@ from engine.record import excerpt
 from engine.turn import TurnRecord, upgraded
 from engine.world import in_one_line
 from lab.errors import DamagedError
+from lab.store.schema import columns_of
 from lab.store.seals import CALL_COLUMNS, LATER, RUN_COLUMNS
 
 REQUIRED: Mapping[str, Collection[str]] = {
     "runs": {*RUN_COLUMNS, "status", "turns", "digest", "seconds"} - {*LATER, "observer_text"},
     "turns": {"run", "turn", "state", "record", "digest", "ledgers", "ended"},
     "calls": {*CALL_COLUMNS} - {"player", "tokens_in", "tokens_out"},
-    "texts": {"hash", "text"},
     "measures": {"run", "name", "scope"},
-    **{table.name: {"run", "turn", *table.columns} for table in TurnRecord.tables()},
+    **{table.name: {*columns_of(table)} for table in TurnRecord.tables()},
 }
 """The columns that are never null."""
 
@@ -101,7 +101,7 @@ JSON: Mapping[tuple[str, str], TypeAdapter[Any]] = {
     **{
         (table.name, column): TypeAdapter(Any)
         for table in TurnRecord.tables()
-        for column, kind in table.columns.items()
+        for column, kind in columns_of(table).items()
         if kind == "json"
     },
 }

@@ -1,12 +1,25 @@
-"""The tables of the run database, made with sqlite-utils, and the migrations from earlier versions."""
+"""The tables of the run database, made with sqlite-utils, and the migrations from earlier versions.
 
+The tables of a turn's record are views of the column `turns.record`. Their SQL follows from the declarations
+in `engine.turn`.
+"""
+# ruff: noqa: S608  names are ours
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from engine.turn import TurnRecord
+from engine.record import canonical
+from engine.turn import EACH, Column, Kind, Part, Table, TurnRecord
 from lab.store.sqlite import Database, Migrations
+from lab.store.texts import VIEW
 
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
+
+RECORD = "iif(json_valid(record), record, '{}')"
+"""SQL for the record of a turn; a damaged one is empty."""
 
 migrations = Migrations("hobbes")
 
@@ -134,8 +147,7 @@ def m005_what_measures_rest_on(db: Database) -> None:
 def m006_versions_and_memories(db: Database) -> None:
     """Add the versions of a run's record, rules and hobbes, and seals; rename minds to memories.
 
-    Earlier runs get version 1 of record and rules. Tables of the record that are newer than this migration
-    have no migration: `make_tables_of_the_record` creates them.
+    Earlier runs get version 1 of record and rules.
     """
     db.rename_table("minds", "memories")
     db.conn.execute("alter table memories rename column mind to memory")
@@ -179,13 +191,140 @@ def m010_experiments(db: Database) -> None:
     )
 
 
-def make_tables_of_the_record(db: Database) -> None:
-    """Create the tables of a turn's record that are missing."""
+NOT_IN_RECORD = "_not_in_record"
+"""The end of the names of tables for rows that an earlier version stored, and that no record has."""
+
+
+@migrations()
+def m011_views_of_the_record(db: Database) -> None:
+    """Replace the tables that repeat parts of the record by views, and the column `turns.state`, too."""
+    db.conn.execute("alter table turns drop column state")
+    db.conn.execute(
+        "alter table turns add column state text"
+        f" generated always as (json_extract({RECORD}, '$.state')) virtual"
+    )
     present = set(db.table_names())
     for table in TurnRecord.tables():
         if table.name not in present:
-            columns = {name: int if kind == "integer" else str for name, kind in table.columns.items()}
-            address: dict[str, Any] = {"run": str, "turn": int}
-            db.table(table.name).create(
-                address | columns, pk=(*address, *table.key), foreign_keys=[("run", "runs", "id")]
-            )
+            continue
+        earlier = f"{table.name}_before"
+        db.rename_table(table.name, earlier)
+        db.conn.execute(view_of(table))
+        if rows := list(_not_in_record(db, table, earlier)):
+            kept = (dict(zip(columns_of(table), row, strict=True)) for row in rows)
+            db.table(table.name + NOT_IN_RECORD).insert_all(kept)
+        db.conn.execute(f"drop table {earlier}")
+
+
+def _not_in_record(db: Database, table: Table, earlier: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of an earlier table that the view of the record does not have."""
+    columns = ", ".join(columns_of(table))
+    as_json = [place for place, kind in enumerate(columns_of(table).values()) if kind == "json"]
+    for (run,) in db.execute(f"select distinct run from {earlier}").fetchall():
+        told = f"select {columns} from {table.name} where run = :run"
+        missing = db.execute(
+            f"select {columns} from {earlier} where run = :run except {told}", {"run": run}
+        ).fetchall()
+        if missing:  # version 1 of the record wrote JSON with spaces and in another order of keys
+            there = {_with_canonical_json(row, as_json) for row in db.execute(told, {"run": run})}
+            yield from (row for row in missing if _with_canonical_json(row, as_json) not in there)
+
+
+def _with_canonical_json(row: tuple[Any, ...], places: Iterable[int]) -> tuple[Any, ...]:
+    """Return a row with the JSON at these places in its canonical text; what is not JSON stays as it is."""
+    cells = list(row)
+    for place in places:
+        with suppress(ValueError, TypeError):
+            cells[place] = canonical(json.loads(cells[place]))
+    return tuple(cells)
+
+
+def make_views(db: Database) -> None:
+    """Create the views that are missing, or that are not as this version declares them."""
+    there = {name: (kind, sql) for name, kind, sql in db.execute("select name, type, sql from sqlite_master")}
+    views = {"texts": VIEW, **{table.name: view_of(table) for table in TurnRecord.tables()}}
+    for name, view in views.items():
+        kind, sql = there.get(name, (None, None))
+        if sql != view:
+            with db.atomic():
+                if kind:
+                    db.conn.execute(f"drop {kind} {name}")
+                db.conn.execute(view)
+
+
+def columns_of(table: Table) -> dict[str, Kind]:
+    """Return all columns of a table of the record with their types, in their order."""
+    return {"run": "text", "turn": "integer", **{name: column.kind for name, column in table.columns.items()}}
+
+
+def view_of(table: Table) -> str:
+    """Return the SQL that creates the view for a table of the record.
+
+    A damaged record has no rows. The rows of a run are found by the primary key of `turns`.
+    """
+    (part,) = ((name, part) for name, part in TurnRecord.parts().items() if table in part.tables)
+    return f"CREATE VIEW {table.name} AS\n" + "\nunion all\n".join(
+        _rows_at(table, *part, place) for place in table.places
+    )
+
+
+def _rows_at(table: Table, name: str, part: Part, place: tuple[str, ...]) -> str:
+    """Return the SQL that selects the rows of a table at one of its places."""
+    source, path = RECORD, f"$.{name}"
+    if part.former:
+        source, path = f"coalesce({RECORD} -> '$.{name}', {RECORD} -> '$.{part.former}')", "$"
+    joined, steps = ["turns"], []
+    for number, step in enumerate(place):
+        if step == EACH:
+            joined.append(f"json_each({source}, '{path}') as at{number}")
+            steps.append(f"at{number}.key")
+            source, path = f"iif(at{number}.type = 'object', at{number}.value, '{{}}')", "$"
+        else:
+            steps.append(f"'{step}'")
+            path += f".{step}"
+    value = f"at{len(place) - 1}.value"
+    columns = [f"{_cell(column, value, steps)} as {name}" for name, column in table.columns.items()]
+    only = [f"{value} ->> '{path}' = '{told}'" for path, told in table.only.items()]
+    paths = any(str(column.source).startswith("$.") for column in table.columns.values())
+    objects = [f"at{len(place) - 1}.type = 'object'"] if paths else []
+    where = " and ".join((*objects, *only))
+    return f"select turns.run as run, turns.turn as turn, {', '.join(columns)}\nfrom {', '.join(joined)}" + (
+        f"\nwhere {where}" if where else ""
+    )
+
+
+def _cell(column: Column, value: str, steps: Sequence[str]) -> str:
+    """Return the SQL of a column, whose row stands in `value`, reached by these steps."""
+    if column.source is None:
+        return "row_number() over (partition by turns.run, turns.turn order by at0.key) - 1"
+    if isinstance(column.source, int):
+        return steps[column.source]
+    if column.source == "$":
+        return value
+    cell = f"{value} {'->' if column.kind == 'json' else '->>'} '{column.source}'"
+    return cell if column.otherwise is None else f"coalesce({cell}, '{column.otherwise}')"
+
+
+@migrations()
+def m012_packed_texts(db: Database) -> None:
+    """Let texts be packed, each with another one as its base; earlier ones stay as they are."""
+    db.rename_table("texts", "packed_texts")
+    db.conn.execute("alter table packed_texts add column base text references packed_texts(hash)")
+    db.conn.execute("drop index idx_calls_run_outcome")  # no query is quicker with it
+
+
+SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "FLOAT": float}
+"""The types of SQL columns: `FLOAT` is what sqlite-utils calls `REAL` in columns that were added later."""
+
+
+def kinds_of(db: Database, name: str) -> dict[str, type]:
+    """Return the columns of a table or a view, each with the type of its values."""
+    if name == "texts":
+        return {"hash": str, "text": str}
+    for table in TurnRecord.tables():
+        if table.name == name:
+            return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}
+    return {
+        column: SQL_KINDS[kind.upper()]
+        for column, kind in db.execute("select name, type from pragma_table_xinfo(?)", [name])
+    }

@@ -16,6 +16,7 @@ from lab.errors import MissingError
 from lab.store.database import Run, Store, by_turn
 from lab.store.history import scores
 from lab.store.rows import JSON
+from lab.store.schema import columns_of, kinds_of
 from nodes.journal import TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
@@ -31,8 +32,8 @@ QUERIES = {
         " where run = ? order by turn, agent, attempt"
     ),
     **{
-        table.name: f"select run, turn, {', '.join(table.columns)} from {table.name}"  # noqa: S608  names are ours
-        " where run = ? order by turn, rowid"
+        table.name: f"select {', '.join(columns_of(table))} from {table.name} where run = ?"  # noqa: S608  names are ours
+        f" order by turn, {', '.join(table.key)}"
         for table in TurnRecord.tables()
     },
     "measures": (
@@ -89,7 +90,7 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
 
 def _stored(store: Store, run: Run, name: str) -> RunTable:
     """Return the rows of a run in a table of the run database."""
-    types = store.db.table(name).columns_dict
+    types = kinds_of(store.db, name)
     cursor = store.db.execute(QUERIES[name], [run.id])
     columns = {column: types[column] for column, *_ in cursor.description}
     stored = (store.stored_row(name, dict(zip(columns, row, strict=True)), store.leave_out) for row in cursor)

@@ -74,8 +74,11 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
     try:
         url = httpx2.URL(base or "https://api.openai.com/v1")
         url = url.copy_with(path=f"{url.path.rstrip('/')}/models")
-        answer = httpx2.get(url, headers={"authorization": f"Bearer {key or 'none'}"}, timeout=10)
-    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+        proxy = os.environ.get("OPENAI_PROXY") or None
+        answer = httpx2.get(
+            url, headers={"authorization": f"Bearer {key or 'none'}"}, proxy=proxy, timeout=10
+        )
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, OSError) as error:
         return f"does not answer: {safe_line(str(error))}"
     if answer.status_code != httpx2.codes.OK:
         return f"answers with status {answer.status_code}"

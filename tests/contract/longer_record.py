@@ -17,9 +17,12 @@ from engine.world import I, S
 
 MOODS = turns.Table(
     "moods",
-    {"agent": "text", "words": "integer", "mood": "json"},
+    {
+        "agent": turns.Column("text", turns.PLACE),
+        "words": turns.Column("integer", "$.words"),
+        "mood": turns.Column("json", "$"),
+    },
     ("agent",),
-    lambda moods: [(agent, mood["words"], mood) for agent, mood in moods.items()],
     "how much each agent said about its reasons",
 )
 
@@ -65,7 +68,6 @@ def main(home: Path) -> dict[str, Any]:
             "faults": [fault.fault for fault in faults(store, run)],
             "replay": asyncio.run(replay_run(store, run, reread=False)).digest == run.digest,
             "rows": list(store.db.execute("select turn, agent, words, mood from moods")),
-            "key": store.db.table("moods").pks,
         }
         export(store, run, "jsonl", home / "run")
         told["exported"] = [json.loads(line) for line in (home / "run" / "moods.jsonl").open()]
@@ -75,8 +77,9 @@ def main(home: Path) -> dict[str, Any]:
         assert difference is not None
         told["difference"] = [difference.agent, difference.layer, difference.part]
         told["link"] = turns.link("", first.record) != turns.link("", replace(first.record, moods={}))  # type: ignore[call-arg]
+        record = first.text.replace('"talkative":true', '"talkative":false', 1)
         with store.db.conn:
-            store.db.execute("update moods set words = 99 where turn = 1 and agent = 'miner-02'")
+            store.db.execute("update turns set record = ? where run = ? and turn = 0", [record, run.id])
         told["tampered"] = [[fault.turn, fault.fault] for fault in faults(store, run)]
     return told
 

@@ -6,7 +6,7 @@ The games are those of `tests.contract.games`, where a world is added.
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, replace
 from itertools import islice
@@ -20,7 +20,18 @@ from engine.chance import Luck, chance
 from engine.memory import Memory
 from engine.record import MESSAGE, Draw, Event, canonical
 from engine.turn import Judged, TurnRecord, first_digest
-from engine.world import OBSERVER, VIEW_KEYS, AnyWorld, Config, Percent, Ruled, Validated, board_of, settle
+from engine.world import (
+    OBSERVER,
+    VIEW_KEYS,
+    AnyWorld,
+    Config,
+    Percent,
+    Played,
+    Ruled,
+    Validated,
+    board_of,
+    settle,
+)
 from engine.worlds import WORLDS
 from lab.play.stepping import MEMORY
 from lab.show.boards import svg
@@ -151,7 +162,7 @@ def test_what_a_turn_is_made_of_is_the_same_after_json(case: Case) -> None:
         judged, record = moment.played.judged, moment.played.record
         forms: list[tuple[Any, Callable[[Any], Any]]] = [
             (world.state.to_json(moment.state), lambda told: world.state.to_json(loaded(case, told))),
-            (judged.to_json(world), lambda told: Judged.from_json(world, told).to_json(world)),
+            (judged.to_json(), lambda told: Judged.from_json(world, told).to_json()),
             (record.to_json(), lambda told: TurnRecord.from_json(told).to_json()),
             *((answer.to_json(), _parsed_again) for answer in moment.answers.values()),
             *((memory.to_json(), _remembered_again) for memory in moment.played.memories.values()),
@@ -186,7 +197,7 @@ def test_a_game_goes_on_from_json_as_if_it_had_never_left(case: Case) -> None:
         memories = {agent: MEMORY.from_json(memory.to_json()) for agent, memory in memories.items()}
         answers = {agent: ParsedAnswer.from_json(one.to_json()) for agent, one in moment.answers.items()}
         judged = turns.rule(world, state, turns.judge(world, state, answers), moment.ruling)
-        judged = Judged.from_json(world, json.loads(json.dumps(judged.to_json(world))))
+        judged = Judged.from_json(world, json.loads(json.dumps(judged.to_json())))
         played = turns.resolve(world, state, memories, judged)
         assert played.record.text == moment.played.record.text
         state, memories = played.resolved.state, dict(played.memories)
@@ -435,6 +446,26 @@ def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> Non
             assert turn[1] is None or int(turn[1]) < length
             assert one.value is None or math.isfinite(one.value)
             assert re.sub("/.*", "/AGENT", one.name) in world.formulas
+
+
+class ReadOnce:
+    """The turns of a run, which are gone when they have been read."""
+
+    def __init__(self, history: Sequence[Played[Any, Any]]) -> None:
+        self._turns = len(history)
+        self._left = iter(history)
+
+    def __len__(self) -> int:
+        return self._turns
+
+    def __iter__(self) -> Iterator[Played[Any, Any]]:
+        return self._left
+
+
+@each_case
+def test_measures_read_each_turn_once(case: Case) -> None:
+    history = [moment.played.played for moment in game(case)]
+    assert list(case.world.measures(ReadOnce(history))) == list(case.world.measures(history))
 
 
 @each_world

@@ -1,60 +1,53 @@
 """fishery: the measures of a run, and each boat's landings as a sum. A figure over 0 rounds is undefined."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from engine.arithmetic import as_sum
-from engine.measuring import parts, ratio
-from engine.world import Measure, Played
+from engine.measuring import Formulas, at_end, measured, rest, share, total
+from engine.world import History, Measure, Played
 from tests.fishery.state import State
 from tests.fishery.validation import Intent
 
-History: TypeAlias = Sequence[Played[State, Intent]]
+PlayedRound: TypeAlias = Played[State, Intent]
 
 
-def measures(history: History) -> tuple[Measure, ...]:
-    """Return the figures of the run and of its halves, and the stock after each turn."""
-    if not history:
-        return ()
-    found = [
-        Measure(name, scope, formula(part))
-        for scope, part in parts(history)
-        for name, formula in FORMULAS.items()
-    ]
-    stocks = [Measure("stock", f"turn/{p.before.turn}", stock(p)) for p in history]
-    return (*found, *stocks)
+def measures(history: History[PlayedRound]) -> Iterator[Measure]:
+    """Yield the figures of the run and of its halves, and the stock after each turn."""
+    return measured(history, turns=OF_ROUNDS, parts=FORMULAS)
 
 
-def landed(history: History) -> float:
+@total
+def landed(played: PlayedRound) -> float:
     """Tonnes landed by all boats."""
-    return float(sum(history[-1].after.landed.values()) - sum(history[0].before.landed.values()))
+    return float(sum(played.after.landed.values()) - sum(played.before.landed.values()))
 
 
-def restraint(history: History) -> float | None:
+@rest
+def restraint(played: PlayedRound) -> tuple[int, int]:
     """1 - tonnes that boats chose to catch / quotas of those that chose."""
-    chosen = [(i.catch, p.before.quota) for p in history for i in p.intents.values() if i.chosen]
-    used = ratio(sum(catch for catch, _ in chosen), sum(quota for _, quota in chosen))
-    return None if used is None else 1 - used
+    chosen = [intent.catch for intent in played.intents.values() if intent.chosen]
+    return sum(chosen), played.before.quota * len(chosen)
 
 
-def requests(history: History) -> float | None:
+@share
+def requests(played: PlayedRound) -> tuple[int, int]:
     """Requests / answers of boats."""
-    asked = [intent.request is not None for played in history for intent in played.intents.values()]
-    return ratio(sum(asked), len(asked))
+    asked = [intent.request is not None for intent in played.intents.values()]
+    return sum(asked), len(asked)
 
 
-def stock(played: Played[State, Intent]) -> float:
+@at_end
+def stock(played: PlayedRound) -> float:
     """Fish after the turn."""
     return float(played.after.stock)
 
 
-FORMULAS: Mapping[str, Callable[[History], float | None]] = {
-    "landed": landed,
-    "restraint": restraint,
-    "requests": requests,
-}
+FORMULAS: Formulas[PlayedRound] = {"landed": landed, "restraint": restraint, "requests": requests}
 
-BY_NAME: Mapping[str, Callable[..., object]] = {**FORMULAS, "stock": stock}
+OF_ROUNDS: Formulas[PlayedRound] = {"stock": stock}
+
+BY_NAME: Formulas[PlayedRound] = {**FORMULAS, **OF_ROUNDS}
 
 
 def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:

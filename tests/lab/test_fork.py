@@ -23,7 +23,7 @@ from lab.proof.verifying import faults
 from lab.show.pages import Pages
 from lab.show.tracing import agent_card
 from lab.store.database import Run, Store
-from lab.store.history import history
+from lab.store.history import StoredHistory
 from nodes import prompting
 from nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
@@ -143,8 +143,8 @@ def test_each_turn_has_the_settings_players_and_prompts_that_it_was_played_with(
     assert [way.setting.config.immunity for way in ways] == [run.setting.config.immunity, 20, 20, 7]
     assert [way.prompts.lang for way in ways] == ["en", "zh", "zh", "zh"]
     assert [way.models["miner-01"] for way in ways] == ["policy:guided"] * 3 + ["policy:random"]
-    assert [one.after.config.immunity for one in history(opened, second)] == [1, 20, 20, 7]
-    assert [one.before.config.immunity for one in history(opened, second)] == [1, 20, 20, 7]
+    assert [one.after.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
+    assert [one.before.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
     shown = [
         question_in_run(opened, second, turn, "miner-01", (None, None)).prompt().system for turn in range(4)
     ]

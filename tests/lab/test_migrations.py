@@ -1,12 +1,148 @@
 """A run database of an earlier version is migrated, and its runs go on."""
 
+# ruff: noqa: S608  names are ours
+
 import asyncio
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from engine.record import Json
+from engine.turn import Table, TurnRecord
 from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import open_store
+from lab.store import schema
+from lab.store.database import Store, open_store
+from lab.store.schema import view_of
+from lab.store.texts import SHORT, prepare_connection
+from tests.lab.play import played
+
+
+def with_tables_of_the_record(connection: sqlite3.Connection) -> None:
+    """Let there be tables in place of the views, as in earlier versions."""
+    for table in TurnRecord.tables():
+        connection.execute(f"create table earlier as select * from {table.name}")
+        connection.execute(f"drop view {table.name}")
+        connection.execute(f"alter table earlier rename to {table.name}")
+    connection.execute("alter table turns drop column state")
+    connection.execute("alter table turns add column state text")
+    connection.execute("update turns set state = json_extract(record, '$.state')")
+    connection.execute("delete from _sqlite_migrations where name = 'm011_views_of_the_record'")
+
+
+def with_plain_texts(connection: sqlite3.Connection) -> None:
+    """Let texts be plain, as in earlier versions."""
+    prepare_connection(connection)
+    connection.execute("create table plain (hash text primary key, text text)")
+    connection.execute("insert into plain select * from texts")
+    connection.execute("drop view texts")
+    connection.execute("drop table packed_texts")
+    connection.execute("alter table plain rename to texts")
+    connection.execute("create index idx_calls_run_outcome on calls(run, outcome)")
+    connection.execute("delete from _sqlite_migrations where name = 'm012_packed_texts'")
+
+
+def content(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of each table of the record, and the states."""
+    rows = {
+        table.name: connection.execute(
+            f"select * from {table.name} order by run, turn, {', '.join(table.key)}"
+        ).fetchall()
+        for table in TurnRecord.tables()
+    }
+    return rows | {"turns": connection.execute("select run, turn, state from turns order by 1, 2").fetchall()}
+
+
+@pytest.fixture
+def eventful(home: Path) -> Path:
+    """A home with runs in which each table of the record has rows, and where all of them are tables."""
+    values: dict[str, Json] = {"rounds": 10, "rows": 3, "cols": 3, "communication": True}
+    with open_store(home) as store:
+        for seed in (1, 2):
+            played(store, RunOptions("mining", 3, seed, "policy:random?noise=0.3", values=values))
+        played(store, RunOptions("nations", 3, values={"rounds": 2}))
+    with closing(sqlite3.connect(home / "runs.db")) as connection, connection:
+        with_plain_texts(connection)
+        with_tables_of_the_record(connection)
+    return home
+
+
+def test_the_views_of_the_record_have_the_rows_that_its_tables_had(eventful: Path) -> None:
+    with closing(sqlite3.connect(eventful / "runs.db")) as connection:
+        before = content(connection)
+    assert all(before.values())
+    with open_store(eventful) as store:
+        assert content(store.db.conn) == before
+        assert {name for name in store.db.table_names() if "not_in_record" in name} == set()
+
+
+def test_plain_texts_stay_readable_beside_packed_ones(eventful: Path) -> None:
+    with closing(sqlite3.connect(eventful / "runs.db")) as connection:
+        before = dict(connection.execute("select hash, text from texts"))
+    with open_store(eventful) as store:
+        assert dict(store.db.execute("select hash, text from texts").fetchall()) == before
+        run = played(store, RunOptions("mining", 3, values={"rounds": 2}))
+        assert all(len(call.prompt.turn) > SHORT for call in store.calls(run.id, 1))
+        kinds = dict(
+            store.db.execute("select typeof(text), count(*) from packed_texts group by 1").fetchall()
+        )
+        assert kinds.keys() == {"text", "blob"}
+        assert store.db.execute("pragma foreign_key_check").fetchall() == []
+
+
+def test_rows_that_no_record_has_are_kept(eventful: Path) -> None:
+    with sqlite3.connect(eventful / "runs.db") as connection:
+        run, turn, *_ = connection.execute("select * from drops").fetchone()
+        connection.execute("update drops set code = 'x' where run = ? and turn = ? and n = 0", [run, turn])
+        connection.execute("insert into draws (run, turn, event) values ('gone', 1, 'claim')")
+    with open_store(eventful) as store:
+        there = {name for name in store.db.table_names() if "not_in_record" in name}
+        assert there == {"drops_not_in_record", "draws_not_in_record"}
+        rows = store.db.execute("select run, turn, n, code from drops_not_in_record").fetchall()
+        assert rows == [(run, turn, 0, "x")]
+        assert store.db.execute("select run, event from draws_not_in_record").fetchall() == [
+            ("gone", "claim")
+        ]
+
+
+def test_a_migration_that_is_killed_in_its_middle_changes_nothing(
+    eventful: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(table: Table) -> str:
+        if table.name == "memories":
+            raise KeyboardInterrupt
+        return view_of(table)
+
+    with closing(sqlite3.connect(eventful / "runs.db")) as connection:
+        before, tables = content(connection), connection.execute("select * from sqlite_master").fetchall()
+        with monkeypatch.context() as patched:
+            patched.setattr(schema, "view_of", killed)
+            with pytest.raises(KeyboardInterrupt):
+                open_store(eventful).__enter__()
+        assert connection.execute("select * from sqlite_master").fetchall() == tables
+        assert content(connection) == before
+    with open_store(eventful) as store:
+        assert content(store.db.conn) == before
+
+
+@pytest.mark.parametrize("other", ["create view drops as select 1", "create table drops (code)"])
+def test_a_view_of_the_record_that_was_replaced_is_made_again(other: str, home: Path) -> None:
+    with open_store(home) as store:
+        store.db.execute("drop view drops")
+        store.db.execute(other)
+    with open_store(home) as store:
+        assert store.db.execute("select code from drops").fetchall() == []
+
+
+@pytest.mark.parametrize("table", [table.name for table in TurnRecord.tables()])
+def test_the_rows_of_a_run_are_found_without_the_records_of_other_runs(table: str, opened: Store) -> None:
+    plan = opened.db.execute(f"explain query plan select * from {table} where run = 'x'")
+    steps = [step for *_, step in plan if "turns" in step]
+    assert steps
+    assert all(step.startswith("SEARCH turns") and "(run=?)" in step for step in steps)
 
 
 def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Path) -> None:
@@ -20,6 +156,8 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
         for agent, asked in calls.items()
     }
     with sqlite3.connect(home / "runs.db") as connection:  # as the first version left it
+        with_plain_texts(connection)
+        with_tables_of_the_record(connection)
         connection.execute("alter table memories rename to minds")
         connection.execute("alter table minds rename column memory to mind")
         connection.execute("alter table calls rename column found_as to stage")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine.mining import metrics
-from engine.mining.metrics import History, measures
+from engine.mining.metrics import PlayedRound, measures
 from engine.mining.state import State
 from tests.mining.plays import Answer, board, history, mine, play
 
@@ -18,7 +18,7 @@ RAID = {"A": {"raid": [[0, 1]]}}
 ABC = "ABC/ABC"
 
 
-def one(state: State, **answers: Answer) -> History:
+def one(state: State, **answers: Answer) -> list[PlayedRound]:
     return history(state, answers)
 
 
@@ -105,7 +105,7 @@ def test_raid_rate_is_raids_by_agents_times_rounds() -> None:
 HELD = ("1_to_4", "5_to_19", "20_or_more")
 
 
-def held_rates(played: History) -> list[float | None]:
+def held_rates(played: list[PlayedRound]) -> list[float | None]:
     """Return the raids by how long a plot has been held, class by class."""
     return [metrics.FORMULAS[f"raid_rate_held_{name}"](played) for name in HELD]
 
@@ -264,7 +264,7 @@ def test_every_figure_is_given_for_the_run_each_half_and_each_round() -> None:
 
 def test_a_run_of_one_round_has_no_halves_and_one_of_none_no_measures() -> None:
     assert {measure.scope for measure in measures(one(board("AB.")))} == {"run", "turn/10"}
-    assert measures([]) == ()
+    assert list(measures([])) == []
 
 
 def test_measures_read_a_history_in_which_an_agent_said_nothing() -> None:

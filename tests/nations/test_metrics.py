@@ -13,7 +13,7 @@ from tests.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
 
 def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
     """Return all measures of some turns, by name and scope."""
-    found = NATIONS.measures([done.played() for done in played])
+    found = list(NATIONS.measures([done.played() for done in played]))
     by_name = {(measure.name, measure.scope): measure.value for measure in found}
     assert len(by_name) == len(found)
     return by_name
@@ -89,7 +89,7 @@ def test_what_cannot_be_divided_is_undefined_and_never_0() -> None:
 
 
 def test_of_nothing_there_are_no_measures() -> None:
-    assert NATIONS.measures([]) == ()
+    assert list(NATIONS.measures([])) == []
 
 
 @pytest.mark.parametrize(

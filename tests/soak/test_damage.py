@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from lab.store.rows import REQUIRED
 from tests.conftest import Cli
-from tests.lab.test_damage import Home, each_damage_is_named, small
+from tests.lab.test_damage import STORED, Home, each_damage_is_named, small
 
 __all__ = ["small"]
 
 pytestmark = pytest.mark.soak
 
 
-@pytest.mark.parametrize("table", REQUIRED)
+@pytest.mark.parametrize("table", STORED)
 def test_damage_of_any_column(  # noqa: PLR0913, PLR0917  fixtures
     table: str,
     small: Home,

@@ -190,7 +190,7 @@ def test_what_has_no_divisor_is_undefined() -> None:
     assert found["cooperation"] is None
     assert found["granted_share"] is None
     assert found["misses"] is None
-    assert measures([]) == ()
+    assert list(measures([])) == []
 
 
 def test_every_figure_is_given_for_the_run_and_its_halves() -> None:

@@ -1,0 +1,97 @@
+"""The texts of prompts, which are stored once each, and packed.
+
+A prompt repeats most of an earlier one. So a text is packed with an earlier text, its base, as the dictionary
+of zlib, which makes it about 20 times smaller. A base is packed without one, so that reading a text takes
+two rows at most. Short texts stay as they are.
+
+The table `packed_texts` holds the texts, and the view `texts` shows them unpacked, with the SQL function
+`hobbes_text`. docs/data.md tells how others read them.
+"""
+
+import sqlite3
+import zlib
+from functools import lru_cache
+
+from pluggy import HookimplMarker
+
+from engine.record import sha256
+
+SHORT = 256
+"""A text of fewer characters is not packed."""
+
+TEXTS_PER_BASE = 32
+"""How many texts are packed with one base. The longer a base is used, the less it resembles a text."""
+
+FEW = 8
+"""How many texts are remembered as stored."""
+
+VIEW = """CREATE VIEW texts AS
+select hash, case typeof(text) when 'text' then text else hobbes_text(
+  text, (select bases.text from packed_texts as bases where bases.hash = packed_texts.base)
+) end as text
+from packed_texts"""
+"""The SQL that creates the view of the unpacked texts."""
+
+
+@HookimplMarker("datasette")
+@HookimplMarker("sqlite_utils")
+def prepare_connection(conn: sqlite3.Connection) -> None:
+    """Let a connection unpack texts; the hook of the plugin for Datasette and sqlite-utils."""
+    conn.create_function("hobbes_text", 2, unpacked, deterministic=True)
+
+
+def packed(text: str, base: str = "") -> bytes:
+    """Return a text packed with a base."""
+    packing = zlib.compressobj(zdict=base.encode())
+    return packing.compress(text.encode()) + packing.flush()
+
+
+def unpacked(text: object, base: object) -> str | None:
+    """Return a packed text, whose packed base is None if it has none; None for damaged bytes."""
+    try:
+        return _unpacked(text, b"" if base is None else _unpacked(base, b"")).decode()
+    except (zlib.error, TypeError, ValueError):
+        return None
+
+
+def _unpacked(text: object, dictionary: bytes) -> bytes:
+    """Return the bytes of a packed text; raise zlib.error, TypeError or ValueError for damaged ones."""
+    unpacking = zlib.decompressobj(zdict=dictionary)
+    whole = unpacking.decompress(text)  # type: ignore[arg-type]  # SQLite may hold anything
+    if not unpacking.eof:
+        raise ValueError("the packed text is cut off")
+    return whole
+
+
+class Texts:
+    """Stores texts that resemble each other."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._base: tuple[str, str] | None = None
+        self._left = 0
+        # The system text comes with every call of a model.
+        self.hash_of = lru_cache(maxsize=FEW)(self._hash_of)
+
+    def _hash_of(self, text: str) -> str:
+        """Store a text if it is new, and return its hash."""
+        name = sha256(text)
+        if self._connection.execute("select 1 from packed_texts where hash = ?", [name]).fetchone():
+            return name
+        row: tuple[str, str | bytes, str | None] = (name, text, None)
+        if len(text) >= SHORT:
+            if not self._base or not self._left:
+                self._base, self._left = (name, text), TEXTS_PER_BASE
+                row = (name, packed(text), None)
+            else:
+                self._left -= 1
+                row = (name, packed(text, self._base[1]), self._base[0])
+        self._connection.execute(
+            "insert or ignore into packed_texts (hash, text, base) values (?, ?, ?)", row
+        )
+        return name
+
+    def forget(self) -> None:
+        """Forget which texts are stored, because a transaction was rolled back."""
+        self.hash_of.cache_clear()
+        self._base = None

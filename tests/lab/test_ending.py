@@ -1,0 +1,68 @@
+"""The end of a run: its measures are worked out from turns that are read one by one."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+from weakref import ref
+
+import pytest
+
+from engine.world import Measure, Played
+from lab.play import ending
+from lab.proof.verifying import faults
+from lab.store.database import Ending, Store
+from lab.store.history import StoredHistory
+from tests.lab.play import mining
+
+SMALL = {"rows": 2, "cols": 2}
+
+
+def most_states_at_once(opened: Store, rounds: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how many states of a run are in memory at once while it is verified."""
+    run = mining(opened, agents=2, values={"rounds": rounds, **SMALL})
+    read: list[Any] = []
+    counts: list[int] = []
+
+    class Watched(StoredHistory):
+        def __iter__(self) -> Iterator[Played[Any, Any]]:
+            for played in StoredHistory.__iter__(self):
+                read.append(ref(played.after))
+                counts.append(sum(state() is not None for state in read))
+                yield played
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ending, "StoredHistory", Watched)
+        assert list(faults(opened, run)) == []
+    assert len(read) == rounds
+    return max(counts)
+
+
+def test_a_long_run_keeps_no_more_states_in_memory_than_a_short_one(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, short = (most_states_at_once(opened, rounds, monkeypatch) for rounds in (16, 8))
+    assert long == short
+
+
+def test_others_can_write_while_the_measures_of_a_run_are_worked_out(opened: Store) -> None:
+    run = mining(opened, values={"rounds": 1, **SMALL})
+
+    def measures() -> Iterator[Measure]:
+        yield Measure("first", "run", 1.0)
+        with sqlite3.connect(opened.home / "runs.db", timeout=0) as other:
+            other.execute("update runs set name = 'renamed'")
+        other.close()
+        yield Measure("second", "run", 2.0)
+
+    opened.end_run(run.id, Ending({}, {}, tainted=False, measures=measures()))
+    assert opened.find("renamed").id == run.id
+    assert {"first", "second"} <= opened.measures(run.id).keys()
+
+
+def test_the_measures_of_the_run_stand_before_those_of_its_halves_and_turns(opened: Store) -> None:
+    run = mining(opened, values={"rounds": 3, **SMALL})
+    scopes = opened.db.execute("select scope from measures where run = ? order by rowid", [run.id])
+    assert list(dict.fromkeys(scope for (scope,) in scopes)) == [
+        *("run", "first-half", "second-half"),
+        *("turn/0", "turn/1", "turn/2"),
+    ]
