@@ -53,6 +53,9 @@ HOBBES = version("hobbes")
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
+JOURNAL_PAGES = 250
+"""How many pages of 4 kB the write-ahead log may have before SQLite empties it into the run database."""
+
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 
@@ -920,6 +923,7 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
             migrations.apply(db)
             make_views(db)
         connection.execute("pragma synchronous = normal")
+        connection.execute(f"pragma wal_autocheckpoint = {JOURNAL_PAGES}")
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)
         with store.telling_damage_from_bugs():
