@@ -83,11 +83,11 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One row of the figures: the amount after the turn, its change in the turn, and a note."""
+    """One row of the figures: its value after the turn, its change in the turn, and a note."""
 
     owner: str
     label: str
-    amount: int
+    figure: int
     change: int
     note: str = ""
 
@@ -97,7 +97,7 @@ class Board:
     """One turn of a world.
 
     `agents` are all agents of the run, by which colours are chosen. `lines` join places that touch. `measure`
-    is what the bars show, and `goal` the amount that they try to reach, if there is one. `shading` and
+    is what the bars show, and `goal` the figure that they try to reach, if there is one. `shading` and
     `sizes` say what the shades of places and the sizes of discs mean, if they mean anything.
     """
 

@@ -321,7 +321,7 @@ class _Drawing:
         bars, goal = self.board.bars[:MOST_BARS], self.board.goal
         if not bars:
             return [], top
-        most = max([1, goal or 0, *(bar.amount for bar in bars)])
+        most = max([1, goal or 0, *(bar.figure for bar in bars)])
         parts = [word(cut(self.board.measure, 90), (AMOUNTS, top + 8), "e q")]
         end = top + 12 + ROW * len(bars)
         if goal is not None:
@@ -335,18 +335,18 @@ class _Drawing:
 
     def _bar(self, bar: Bar, top: float, most: int) -> str:
         """Return one row of figures."""
-        base, long = top + 11, LONGEST_BAR * max(bar.amount, 0) / most
+        base, long = top + 11, LONGEST_BAR * max(bar.figure, 0) / most
         change = f"{'+' * (bar.change > 0)}{short(bar.change)}" if bar.change else ""
         cells = [
             rectangle(self._ink(bar.owner, 2), (MARGIN, top + 1), 13, 13),
             word(self._look(bar.owner).mark, (MARGIN + 6.5, base), "m d"),
             word(cut(bar.label, BARS - MARGIN - 19), (MARGIN + 17, base)),
             rectangle(f"{self._ink(bar.owner, DARKEST)} b", (BARS, top + 3), long, 9),
-            word(short(bar.amount), (AMOUNTS, base), "e w"),
+            word(short(bar.figure), (AMOUNTS, base), "e w"),
             word(change, (AMOUNTS + 4, base), "q"),
             word(cut(bar.note, WIDTH - MARGIN - NOTES), (NOTES, base)),
         ]
-        words = f"{bar.label}: {bar.amount} {self.board.measure} ({bar.change:+})"
+        words = f"{bar.label}: {bar.figure} {self.board.measure} ({bar.change:+})"
         return _told(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
 
     def _legend(self, top: float) -> tuple[list[str], float]:

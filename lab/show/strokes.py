@@ -90,13 +90,13 @@ def number(value: float) -> str:
     return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")  # + 0.0 makes 0 of -0
 
 
-def short(amount: int) -> str:
-    """Return an amount in at most five digits: 12345 as it is, 1234567 as 1235k, larger ones as M, G or T."""
+def short(figure: int) -> str:
+    """Return a figure in at most five digits: 12345 as it is, 1234567 as 1235k, larger ones as M, G or T."""
     for unit in ("", "k", "M", "G"):
-        if abs(amount) < 100_000:  # noqa: PLR2004  six digits would be too wide
-            return f"{amount}{unit}"
-        amount = round(amount / 1000)
-    return f"{amount}T"
+        if abs(figure) < 100_000:  # noqa: PLR2004  six digits would be too wide
+            return f"{figure}{unit}"
+        figure = round(figure / 1000)
+    return f"{figure}T"
 
 
 def word(said: str, at: Point, ink: str = "", size: float | None = None) -> str:

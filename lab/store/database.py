@@ -53,6 +53,9 @@ HOBBES = version("hobbes")
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
+JOURNAL_PAGES = 250
+"""How many pages of 4 kB the write-ahead log may have before SQLite empties it into the run database."""
+
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 
@@ -273,6 +276,8 @@ class Store:
         self.damage: dict[str, None] = {}
         """What was damaged and left out, one line each, since the store was opened."""
         self._kinds: dict[str, dict[str, type]] = {}
+        self._decided: dict[str, list[Decision]] | None = None
+        """The decisions that were read as of one moment, by run."""
         self.found: list[Run] = []
         """The runs that were looked up."""
 
@@ -697,6 +702,13 @@ class Store:
 
         Damaged calls are left out.
         """
+        if agent is not None or self._decided is None:
+            return self._read_decisions(run, agent)
+        if run not in self._decided:
+            self._decided[run] = list(self._read_decisions(run))
+        return iter(self._decided[run])
+
+    def _read_decisions(self, run: str, agent: str | None = None) -> Iterator[Decision]:
         # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
         sql = (
             "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
@@ -733,11 +745,13 @@ class Store:
 
     @contextmanager
     def as_of_now(self) -> Iterator[None]:
-        """Read everything as of one moment, also while other processes write."""
+        """Read everything as of one moment, also while other processes write; decisions are read once."""
         self.db.conn.execute("begin")
+        self._decided = {}
         try:
             yield
         finally:
+            self._decided = None
             self.db.conn.rollback()
 
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
@@ -919,6 +933,7 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
             migrations.apply(db)
             make_views(db)
         connection.execute("pragma synchronous = normal")
+        connection.execute(f"pragma wal_autocheckpoint = {JOURNAL_PAGES}")
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)
         with store.telling_damage_from_bugs():

@@ -34,9 +34,8 @@ from packed_texts"""
 
 
 @HookimplMarker("datasette")
-@HookimplMarker("sqlite_utils")
 def prepare_connection(conn: sqlite3.Connection) -> None:
-    """Let a connection unpack texts; the hook of the plugin for Datasette and sqlite-utils."""
+    """Let a connection unpack texts; the hook of the plugin for Datasette."""
     conn.create_function("hobbes_text", 2, unpacked, deterministic=True)
 
 

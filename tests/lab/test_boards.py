@@ -100,7 +100,7 @@ def test_a_round_of_mining_is_the_grid_after_it_with_what_was_done_on_each_plot(
         ("1,3", "0,2", False, "C raids plot 0,2 of B: blocked"),
     ]
     assert board.bars[0].note == ("2 plots" if winner == "A" else "1 plot (-1)")
-    assert (board.bars[0].amount, board.bars[0].change) == (3, 3)
+    assert (board.bars[0].figure, board.bars[0].change) == (3, 3)
 
 
 def test_immunity_and_gold_mines_are_marked() -> None:
@@ -180,7 +180,7 @@ def test_a_round_of_trust_shows_who_did_what_to_whom() -> None:
     assert words(board.arrows)[2] == "c attacks d: blocked"
     assert badges(board) == {"d": ["blocks"], "e": ["died"]}
     assert words(board.places)[4] == "e: 0 sats, dead, asks 5, gets 0"
-    assert [(bar.amount, bar.change, bar.note) for bar in board.bars] == [
+    assert [(bar.figure, bar.change, bar.note) for bar in board.bars] == [
         (53, 3, "high five → b"),
         (53, 3, "high five → a"),
         (47, -3, "attack → d"),

@@ -13,7 +13,7 @@ import pytest
 
 from engine.record import canonical, sha256
 from engine.world import hashed_settings
-from lab.errors import HaltedRunError, LabError, UsageError
+from lab.errors import DamagedError, HaltedRunError, LabError, UsageError
 from lab.play.forking import ForkOptions, fork
 from lab.play.playing import RunOptions, begin
 from lab.play.rendering import question_in_run
@@ -327,9 +327,11 @@ def test_verify_finds_what_was_changed_of_a_fork(opened: Store, change: str, say
 
 def test_verify_finds_a_template_of_the_parents_turns_that_was_changed(opened: Store) -> None:
     run = ended(opened, mining(opened), 2, lang="zh")
-    opened.db.execute("update texts set text = 'x' where hash = ?", [sha256(run.at(0).prompts.turn)])
-    first = next(faults(opened, opened.find(run.id)))
-    assert first.fault == "the text of runs.turn_template is not the one that the run began with"
+    opened.db.execute("update packed_texts set text = 'x' where hash = ?", [sha256(run.at(0).prompts.turn)])
+    with pytest.raises(
+        DamagedError, match=r"the column runs\.turn_template is damaged: its text in the table"
+    ):
+        next(faults(opened, opened.find(run.id)))
 
 
 def test_verify_finds_a_turn_that_is_not_the_parents(opened: Store) -> None:

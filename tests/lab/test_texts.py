@@ -66,13 +66,12 @@ def test_the_example_of_the_documents_reads_a_prompt(connection: sqlite3.Connect
     assert names["text"] == call.prompt.turn
 
 
-@pytest.mark.parametrize("tool", ["datasette", "sqlite_utils"])
-def test_the_plugin_lets_a_tool_unpack_texts(tool: str, connection: sqlite3.Connection) -> None:
+def test_the_plugin_lets_datasette_unpack_texts(connection: sqlite3.Connection) -> None:
     with pytest.raises(sqlite3.OperationalError, match="hobbes_text"):
         connection.execute("select text from texts").fetchall()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (module,) = project["entry-points"][tool].values()
-    manager = pluggy.PluginManager(tool)
+    (module,) = project["entry-points"]["datasette"].values()
+    manager = pluggy.PluginManager("datasette")
     manager.register(import_module(module))
     manager.hook.prepare_connection(conn=connection)
     assert all(text for (text,) in connection.execute("select text from texts where length(text) > 0"))
