@@ -219,8 +219,18 @@ const hobbes = (() => {
     return () => wanted === turns - 1 && !tick;
   }
 
+  // What is wider than the page can be scrolled by keyboard, too.
+  function reachable() {
+    for (const wide of all(".wide, pre")) {
+      if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+      else wide.removeAttribute("tabindex");
+    }
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     keys();
+    reachable();
+    window.addEventListener("resize", reachable);
     const section = document.querySelector("#timeline");
     const follows = section ? timeline(section) : () => true;
     const seconds = Number(document.body.dataset.reload);
