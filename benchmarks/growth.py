@@ -6,6 +6,7 @@ Each run is played by the policy `guided`, and verified, in a process of its own
 import tempfile
 import time
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks._runs import apart, bytes_of, play
@@ -15,7 +16,7 @@ from lab.store.database import open_store
 AGENTS = (2, 10, 100)
 TURNS = (50, 500, 2000)
 SHORT = 200
-"""The turns of the repeats of a short run, of which the fastest counts, because it is over so soon."""
+"""A run is repeated if it has at most so many turns, because it is over so soon; the mean counts."""
 
 REACH = 1.1
 """The figure of the longest run over that of the shortest that is aimed at."""
@@ -61,7 +62,7 @@ def _cost(agents: int, turns: int) -> Cost:
         again = [_play(folder, agents, turns) for _ in range(SHORT // turns)]
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return Cost(
-        milliseconds=(min([seconds, *again]) - seconds_of_one) / (turns - 1) * 1000,
+        milliseconds=(fmean([seconds, *again]) - seconds_of_one) / (turns - 1) * 1000,
         # Unlike that of getrusage, this figure starts anew when a process starts another program.
         megabytes=int(status["VmHWM"].split()[0]) / 1000,
         kilobytes=((whole - one) - (one - empty)) / (turns - 1) / 1000,

@@ -46,7 +46,8 @@ async def agent_reason(asking: "Asking") -> Update:
         answers[agent] = result
     if state["run"]["config"]["on_failure"] == "halt":
         halt_on_failure(state["turn"], answers)
-    return {"answers": {agent: answer.parsed.to_json() for agent, answer in answers.items()}}
+    parsed = {agent: answer.parsed for agent, answer in answers.items()}
+    return {"answers": asking.present.leave_answers(parsed)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,12 +223,13 @@ class RunPlayers:
         """Return the player of a spec; it is made when it is first needed."""
         if spec not in self._players:
             parsed = parse_spec(self._world.policies, spec, self._settings)
-            self._players[spec] = (
+            player = (
                 PolicyPlayer(self._world, parsed, self._setting.seed)
                 if parsed.settings is None
                 else self._model(spec, parsed.settings, self._system, self._prompts)
             )
-        return self._counted(self._players[spec], spec)
+            self._players[spec] = self._counted(player, spec)
+        return self._players[spec]
 
     def observing(self, spec: str) -> Player:
         """Return the observer's player, a person or a model; it is made when it is first needed."""
@@ -239,10 +240,9 @@ class RunPlayers:
                 settings = parse_spec(self._world.policies, spec, self._settings).settings
             # An observer has no turn template; it gets the requests as JSON and nothing else.
             alone = replace(self._prompts, turn="{{ view }}")
-            self._players[name] = (
-                self._model(spec, settings, self._prompts.observer, alone) if settings else HumanPlayer()
-            )
-        return self._counted(self._players[name], spec)
+            player = self._model(spec, settings, self._prompts.observer, alone) if settings else HumanPlayer()
+            self._players[name] = self._counted(player, spec)
+        return self._players[name]
 
     def _model(self, spec: str, settings: ModelSettings, system: str, prompts: PromptSet) -> Player:
         """Return a new chat player."""

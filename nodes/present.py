@@ -7,6 +7,7 @@ built from its JSON at most once: a node that returns JSON also leaves the value
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
+from engine.answer import ParsedAnswer
 from engine.memory import Memory
 from engine.turn import Judged, Turn, TurnRecord
 from engine.world import AnyWorld, Setting
@@ -33,12 +34,18 @@ class Made(Generic[T]):
         self._last = (data, value)
 
 
+def answers_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswer]:
+    """Return parsed answers from their JSON."""
+    return {agent: ParsedAnswer.from_json(data) for agent, data in told.items()}
+
+
 class Present:
     """The current turn as values of its world, each built from the graph state when it is needed."""
 
     def __init__(self, world: AnyWorld) -> None:
         self.world = world
         self._setting: Made[Setting[Any]] = Made(lambda run: setting_of(world, run))
+        self._answers: Made[Mapping[str, ParsedAnswer]] = Made(answers_from)
         self._judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
         self._record: Made[TurnRecord] = Made(TurnRecord.from_json)
         self._memories: Made[Mapping[str, Memory]] = Made(memories_from)
@@ -62,6 +69,10 @@ class Present:
         """Return everybody's memory at the start of the turn."""
         return self._memories.of(state["memories"])
 
+    def answers(self, state: TurnState) -> Mapping[str, ParsedAnswer]:
+        """Return the parsed answer of each agent."""
+        return self._answers.of(state["answers"])
+
     def judged(self, state: TurnState) -> Judged[Any]:
         """Return the judged answers: intents, drops and mends."""
         return self._judged.of(state["judged"])
@@ -69,6 +80,12 @@ class Present:
     def record(self, state: TurnState) -> TurnRecord:
         """Return the record of the turn, once it is resolved."""
         return self._record.of(state["resolved"]["record"])
+
+    def leave_answers(self, answers: Mapping[str, ParsedAnswer]) -> dict[str, Any]:
+        """Return the JSON of parsed answers, and cache the values."""
+        data = {agent: answer.to_json() for agent, answer in answers.items()}
+        self._answers.leave(data, answers)
+        return data
 
     def leave_judged(self, judged: Judged[Any]) -> dict[str, Any]:
         """Return the JSON of judged answers, and cache the value."""

@@ -61,12 +61,24 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: P
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
 
 
-def test_help_waits_for_no_package_that_is_slow_to_import(tmp_path: Path) -> None:
+def imported(*arguments: str, path: Path) -> set[str]:
+    """Return the names of the modules that a command imports."""
     report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
-    (tmp_path / "usercustomize.py").write_text(report)
-    (tmp_path / "sitecustomize.py").write_text(report)
-    done = started("--help", path=tmp_path)
+    (path / "usercustomize.py").write_text(report)
+    (path / "sitecustomize.py").write_text(report)
+    done = started(*arguments, path=path)
     assert done.returncode == 0
-    imported = {module.partition(".")[0] for module in done.stderr.split()}
-    assert not imported & SLOW
-    assert "run " in done.stdout
+    assert done.stdout
+    return set(done.stderr.split())
+
+
+def test_help_waits_for_no_package_that_is_slow_to_import(tmp_path: Path) -> None:
+    assert not {module.partition(".")[0] for module in imported("--help", path=tmp_path)} & SLOW
+
+
+def test_a_run_of_policies_imports_no_client_of_models_and_no_other_world(tmp_path: Path) -> None:
+    words = ("run", "mining", "--rounds", "1", "--agents", "2", "--json", "--home", str(tmp_path / "home"))
+    modules = imported(*words, path=tmp_path)
+    assert "engine.mining.world" in modules
+    needless = {"engine.nations.world", "engine.trust.world", "json_repair", "langchain_openai", "openai"}
+    assert not modules & (needless | {"aiohttp", "matplotlib", "nodes.chat", "pandas", "starlette", "vcr"})
