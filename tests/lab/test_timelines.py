@@ -10,7 +10,7 @@ import pytest
 from engine.worlds import WORLDS
 from lab.play.playing import RunOptions
 from lab.show.looks import looks_in
-from lab.show.timelines import MOST_COLUMNS, Timeline, timeline
+from lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
 from lab.store.database import Run, Store
 from tests.lab.play import mining, played
 
@@ -78,7 +78,7 @@ def test_the_graph_shows_the_measures_of_each_turn_and_the_scores(opened: Store)
     figures = [figure for (figure,) in opened.db.conn.execute(sql, [run.id])]
     assert found["efficiency"].most == round(max(figures), 2)
     heights = [98 - float(y) for y in re.findall(r"[\d.]+,([\d.]+)", found["efficiency"].svg)]
-    assert heights == pytest.approx([96 * figure / max(figures) for figure in figures], abs=0.06)
+    assert heights == pytest.approx([LINES_HIGH * figure / max(figures) for figure in figures], abs=0.06)
     assert found["scores"].svg.count("<polyline") == 3
 
 
