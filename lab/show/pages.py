@@ -9,9 +9,9 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import ceil
 from pathlib import Path
 from time import monotonic
@@ -21,14 +21,17 @@ from markupsafe import Markup
 
 from engine.answer import DECISIONS
 from engine.record import MESSAGE
+from engine.turn import meanings
 from lab.errors import MissingError
 from lab.play.answering import asked_form, columns_and_rows, waiting
 from lab.play.forms import Field, Kind, spelled
-from lab.proof.comparing import beside, compare, moves
+from lab.proof.comparing import beside, check_same_world, compare, moves, whole_word_diff
 from lab.show.boards import svg
 from lab.show.cards import counts, details
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
 from lab.show.looks import PALETTE, Looks, looks_in, looks_now, looks_of, words_of
+from lab.show.marking import marked
+from lab.show.side_by_side import locked
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
 from lab.show.timelines import timeline
@@ -37,13 +40,16 @@ from lab.show.tracing import (
     agent_card,
     all_calls,
     board_in,
-    changed_in_memory,
     full_turn,
+    memory_diffs,
     overview,
+    prompt_diffs,
+    strip,
     turn_card,
 )
-from lab.store.database import Run, Store
+from lab.store.database import Decision, Run, Store
 from lab.store.history import logged, state_before
+from lab.store.noted import Note, noted
 
 MOST_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -152,6 +158,7 @@ def environment() -> Environment:
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
+        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑"},
         "counts": counts,
         "details": details,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
@@ -177,10 +184,11 @@ def part(name: str, *values: object) -> str:
 
 @dataclass(slots=True)
 class Kept:
-    """What several pages of a run show, so that it is read once: looks, who was asked when, the last turn."""
+    """What several pages of a run show, so that it is read once."""
 
     looks: Looks | None = None
-    asked: dict[str, list[int]] | None = None
+    asked: dict[str, list[Decision]] | None = None
+    noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, FullTurn | None] | None = None
 
 
@@ -321,14 +329,31 @@ class Pages:
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
         card = agent_card(self.store, run, number, agent, self._full_turn)
-        asked = self._asked(run)[agent]
-        at = asked.index(number)
+        decisions = self._asked(run, agent)
+        asked = [decision.turn for decision in decisions]
+        before, after = asked[: asked.index(number)][-1:], asked[asked.index(number) + 1 :][:1]
+        earlier = [call for turn in before for call in self.store.calls(run.id, turn, agent)]
+        changed = prompt_diffs(earlier[0].prompt.turn, card["prompt"]) if earlier else {}
+        answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
+        calls = self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
+        beside = self._asked_in(run, number)
+        at = beside.index(agent)
         return self._page(
             "agent.html",
             run=run,
             card=card,
-            near=asked[max(at - 1, 0) : at + 2],
-            changed=changed_in_memory(card) if "intent" in card else {},
+            before=before,
+            after=after,
+            strip=strip(asked, number, partial(self._noted, run, agent, decisions)),
+            above=beside[at - 1] if at else None,
+            below=beside[at + 1] if at + 1 < len(beside) else None,
+            answer=answer,
+            unplaced=unplaced,
+            meanings=meanings(run.world),
+            changed=changed,
+            prompt=whole_word_diff(earlier[0].prompt.turn, card["prompt"]) if "" in changed else [],
+            memory=memory_diffs(card) if "intent" in card else {},
+            others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),
         )
 
@@ -336,13 +361,21 @@ class Pages:
         """Return the page in place of one that damage hides: what is damaged."""
         return self._page("damaged.html")
 
-    def compare(self, a: Run, b: Run) -> str:
-        """Return the page of two runs side by side."""
-        found = compare(self.store, a, b)
+    def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
+        """Return the page of two runs side by side at one turn; without a turn, also their whole comparison.
+
+        Raise UsageError for runs of different worlds, MissingError if there is no such turn or agent.
+        """
+        check_same_world(a, b)
+        at = locked(self.store, a, b, turn, agent)
+        found = compare(self.store, a, b) if turn is None else None
         return self._page(
             "compare.html",
+            runs=(a, b),
+            at=at,
+            boards=[Markup(svg(board)) if board else "" for board in at.boards],  # noqa: S704  it escapes texts
             comparison=found,
-            settings=settings_by_field(found["settings"]),
+            settings=settings_by_field(found["settings"]) if found else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
         )
 
@@ -352,13 +385,38 @@ class Pages:
             self.kept.looks = looks_in(self.store, run)
         return self.kept.looks
 
-    def _asked(self, run: Run) -> dict[str, list[int]]:
-        """Return the turns in which each agent was asked."""
+    def _asked(self, run: Run, agent: str) -> list[Decision]:
+        """Return the decisions of an agent, in the order of turns."""
+        if self.live:
+            return list(self.store.decisions(run.id, agent))
+        return self._all_asked(run)[agent]
+
+    def _all_asked(self, run: Run) -> dict[str, list[Decision]]:
+        """Return the decisions of each agent, in the order of turns."""
         if self.kept.asked is None:
             self.kept.asked = {}
             for decision in self.store.decisions(run.id):
-                self.kept.asked.setdefault(decision.agent, []).append(decision.turn)
+                self.kept.asked.setdefault(decision.agent, []).append(decision)
         return self.kept.asked
+
+    def _noted(
+        self, run: Run, agent: str, decisions: Sequence[Decision], first: int, last: int
+    ) -> Mapping[int, list[Note]]:
+        """Return what is noted of an agent's turns. For pages that are written, all are read at once."""
+        if self.live:
+            return noted(self.store, run, {agent: decisions}, first, last).get(agent, {})
+        if self.kept.noted is None:
+            self.kept.noted = noted(self.store, run, self._all_asked(run), 0, run.turns)
+        of_agent = self.kept.noted.get(agent, {})
+        return {turn: notes for turn, notes in of_agent.items() if first <= turn <= last}
+
+    def _asked_in(self, run: Run, number: int) -> list[str]:
+        """Return who was asked in a turn, in the order of the page of the turn."""
+        full = self._full_turn(self.store, run, number)
+        if full and run.world.observer is None:
+            return list(full.turn.record.intents)
+        asked = self.store.attempts(run.id, number, note=self.store.leave_out)
+        return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *asked]))
 
     def _full_turn(self, store: Store, run: Run, number: int) -> FullTurn | None:
         """Return a turn as `full_turn` does."""

@@ -63,8 +63,10 @@ At: TypeAlias = Mapping[str, Any]
 
 PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/": lambda pages, _: pages.runs(),
-    "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
-    "/{run}": lambda pages, at: pages.run(_run(pages, at), _first(at)),
+    "/compare": lambda pages, at: pages.compare(
+        _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
+    ),
+    "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
@@ -95,12 +97,12 @@ def _moment(pages: Pages, at: At) -> str:
     return pages.moment(_run(pages, at), at["turn"])
 
 
-def _first(at: At) -> int | None:
-    """Return the first turn that an address asks for, None if it asks for none."""
+def _number(at: At, name: str) -> int | None:
+    """Return the turn that an address asks for under a name, None if it asks for none."""
     try:
-        return int(at["first"]) if "first" in at else None
+        return int(at[name]) if name in at else None
     except ValueError as error:
-        raise UsageError("`first` in the address is not the number of a turn") from error
+        raise UsageError(f"`{name}` in the address is not the number of a turn") from error
 
 
 def site(home: Path, host: str, token: str | None = None) -> Starlette:

@@ -12,23 +12,34 @@ Place: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
 
 
-def rejections(store: Store, run: Run) -> Counter[Place]:
-    """Return how many rejections each agent has in each turn."""
-    sql = "select turn, agent, count(*) from drops where run = ? group by 1, 2"
-    return Counter({(turn, agent): n for turn, agent, n in _whole(store, sql, run.id)})
+_WITHIN = "run = ? and agent = coalesce(?, agent) and turn between ? and coalesce(?, turn)"
 
 
-def landmarks(store: Store, run: Run) -> dict[str, Counter[Place]]:
-    """Return how often each landmark of a run's world occurs, by turn and by the agent of the event."""
+def rejections(
+    store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
+) -> Counter[Place]:
+    """Return how many rejections each agent, or one, has in each turn, or in those from first to last."""
+    sql = f"select turn, agent, count(*) from drops where {_WITHIN} group by 1, 2"  # noqa: S608  no names at all
+    return Counter({(turn, who): n for turn, who, n in _whole(store, sql, run.id, agent, first, last)})
+
+
+def landmarks(
+    store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
+) -> dict[str, Counter[Place]]:
+    """Return how often each landmark of a run's world occurs, by turn and by the agent of the event.
+
+    With an agent, only its own are counted; else those of all, in all turns or in those from first to last.
+    """
     marks = run.world.landmarks
     found: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
     types = sorted({mark.event for mark in marks})
-    sql = f"select turn, agent, event from events where run = ? and type in ({', '.join('?' * len(types))})"  # noqa: S608  no names at all
-    for turn, agent, text in _whole(store, sql, run.id, *types):
+    among = ", ".join("?" * len(types))
+    sql = f"select turn, agent, event from events where {_WITHIN} and type in ({among})"  # noqa: S608  no names at all
+    for turn, who, text in _whole(store, sql, run.id, agent, first, last, *types):
         event = json.loads(text)
         for mark in marks:
             if _is(mark, event):
-                found[mark.name][turn, agent] += 1
+                found[mark.name][turn, who] += 1
     return found
 
 

@@ -529,7 +529,8 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
             pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
-            pages["compare"] = shown.compare(run, spoken(opened, monkeypatch, ["so"] * len(texts)))
+            other = spoken(opened, monkeypatch, ["so"] * len(texts))
+            pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
     assert built[0] == built[1]
