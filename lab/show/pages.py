@@ -50,6 +50,8 @@ from lab.show.tracing import (
 from lab.store.database import Decision, Run, Store
 from lab.store.history import logged, state_before
 from lab.store.noted import Note, noted
+from nodes.journal import Call
+from nodes.reading import deciding
 
 MOST_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -332,10 +334,11 @@ class Pages:
         decisions = self._asked(run, agent)
         asked = [decision.turn for decision in decisions]
         before, after = asked[: asked.index(number)][-1:], asked[asked.index(number) + 1 :][:1]
-        earlier = [call for turn in before for call in self.store.calls(run.id, turn, agent)]
-        changed = prompt_diffs(earlier[0].prompt.turn, card["prompt"]) if earlier else {}
+        earlier = deciding(self._calls(run, before[0], agent)) if before else None
+        was = earlier.prompt.turn if earlier else card["prompt"]
+        changed = prompt_diffs(was, card["prompt"])
         answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
-        calls = self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
+        calls = self._calls(run, number, agent)
         beside = self._asked_in(run, number)
         at = beside.index(agent)
         return self._page(
@@ -350,8 +353,9 @@ class Pages:
             answer=answer,
             unplaced=unplaced,
             meanings=meanings(run.world),
+            compared=earlier is not None,
             changed=changed,
-            prompt=whole_word_diff(earlier[0].prompt.turn, card["prompt"]) if "" in changed else [],
+            prompt=whole_word_diff(was, card["prompt"]) if "" in changed else [],
             memory=memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),
@@ -384,6 +388,10 @@ class Pages:
         if self.kept.looks is None:
             self.kept.looks = looks_in(self.store, run)
         return self.kept.looks
+
+    def _calls(self, run: Run, number: int, agent: str) -> list[Call]:
+        """Return the calls of an agent's turn without those that are damaged."""
+        return self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
 
     def _asked(self, run: Run, agent: str) -> list[Decision]:
         """Return the decisions of an agent, in the order of turns."""
