@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.answer import DECISIONS
+from engine.record import MESSAGE
 from engine.turn import meanings
 from lab.errors import MissingError
 from lab.play.answering import asked_form, columns_and_rows, waiting
@@ -282,7 +283,7 @@ class Pages:
         )
 
     def moment(self, run: Run, number: int) -> str:
-        """Return a turn at a glance, as a part of the page of its run: the board, and each agent's deeds."""
+        """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
         full = self._full_turn(self.store, run, number)
         board = board_in(self.store, run, full)
         record = full.turn.record if full else None
@@ -293,6 +294,10 @@ class Pages:
         done: dict[str, list[str]] = {}
         for arrow in board.arrows if board else ():
             done.setdefault(arrow.owner, []).append(arrow.words)
+        said: dict[str, list[object]] = {}
+        for event in record.events if record else ():
+            if event.type == MESSAGE:
+                said.setdefault(event.agent, []).append(event.facts)
         return self._page(
             "moment.html",
             run=run,
@@ -300,6 +305,7 @@ class Pages:
             board=Markup(svg(board)) if board else "",  # noqa: S704  it escapes all texts
             record=record,
             done=done,
+            said=said,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
         )

@@ -28,6 +28,9 @@ MOST_ROWS = 100
 HIGH = 10
 """How high a column is, in its own units; the highest step fills it."""
 
+LINES_HIGH = 84
+"""How high the lines of a graph reach, of 100; above them stands the greatest figure."""
+
 DASHES = 4
 """How many kinds of lines there are; those of agents of one colour differ in it."""
 
@@ -281,7 +284,7 @@ class _Columns:
         """Return a graph of one line per agent, or of one line without a name."""
         figures = [figure for line in lines.values() for figure in line.values()]
         least, most = min(0.0, *figures), max(figures)
-        scale = 96 / ((most - least) or 1)
+        scale = LINES_HIGH / ((most - least) or 1)
         wanted = set(sampled(self.turns, self.columns))
         drawn = []
         for agent, line in lines.items():

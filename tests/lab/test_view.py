@@ -527,6 +527,7 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
         with open_store(tmp_path / name) as opened:
             run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
             pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
+            pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
             pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}

@@ -42,30 +42,39 @@ const hobbes = (() => {
     });
   }
 
-  // --- turns: `kept` holds the last few, so that going back and forth asks for nothing
+  // --- turns: `kept` holds the last few, or promises of them, so that going back and forth asks for nothing
 
   const kept = new Map();
   const MOST_KEPT = 60;
   const arriving = new Map();
 
   function keep(turn, html) {
-    kept.delete(turn);
     kept.set(turn, html);
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+    html.catch(() => kept.delete(turn));
   }
 
-  function loaded(address, turn) {
-    if (!address.endsWith(".js"))
-      return fetch(address).then((answer) => answer.text().then((text) => (answer.ok ? text : said(text))));
-    return new Promise((resolve) => {
+  async function served(address) {
+    const answer = await fetch(address).catch(() => {
+      throw new Error("this page is no longer served; start `hobbes view` again");
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(text);
+    return text;
+  }
+
+  // A page on disk may not fetch, but it may run a script beside it, which calls `hobbes.moment`.
+  function onDisk(address, turn) {
+    return new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      const done = (html) => {
+      const end = () => {
         arriving.delete(turn);
         script.remove();
-        resolve(html);
+        reject(new Error(`turn ${turn} is missing in this folder`)); // unless it has arrived
       };
-      arriving.set(turn, done);
-      script.addEventListener("error", () => done(said(`turn ${turn} is missing in this folder`)));
+      arriving.set(turn, resolve);
+      script.addEventListener("error", end);
+      script.addEventListener("load", end);
       script.src = address;
       document.head.append(script);
     });
@@ -93,8 +102,9 @@ const hobbes = (() => {
     let wanted = from;
     let busy = false;
     let tick = 0;
+    let due = 0;
     let speed = 1;
-    keep(from, moment.innerHTML);
+    keep(from, Promise.resolve(moment.innerHTML));
 
     function mark() {
       section.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
@@ -104,8 +114,9 @@ const hobbes = (() => {
       for (const agent of agents) agent.href = address(agent.dataset.card, wanted);
     }
 
-    async function get(turn) {
-      if (!kept.has(turn)) keep(turn, await loaded(address(section.dataset.moments, turn), turn));
+    function get(turn) {
+      const where = address(section.dataset.moments, turn);
+      if (!kept.has(turn)) keep(turn, where.endsWith(".js") ? onDisk(where, turn) : served(where));
       return kept.get(turn);
     }
 
@@ -116,7 +127,7 @@ const hobbes = (() => {
       busy = true;
       while (shown !== wanted) {
         const next = wanted;
-        const html = await get(next).catch(() => said("this page is no longer served; start `hobbes view` again"));
+        const html = await get(next).catch((error) => said(error.message));
         moment.innerHTML = html;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
         shown = next;
@@ -135,12 +146,17 @@ const hobbes = (() => {
       history.replaceState(null, "", `#${wanted}`);
     }
 
+    // Turns come at a steady pace; one that is late does not delay those after it. The next one is asked for early.
     async function step() {
-      const began = performance.now();
       await go(wanted + 1);
       if (!tick) return;
-      if (wanted === turns - 1) stop();
-      else tick = setTimeout(step, Math.max(0, 1000 / speed - (performance.now() - began)));
+      if (wanted === turns - 1) {
+        stop();
+        return;
+      }
+      due = Math.max(due + 1000 / speed, performance.now());
+      tick = setTimeout(step, due - performance.now());
+      get(wanted + 1).catch(() => {});
     }
 
     function toggle() {
@@ -151,6 +167,7 @@ const hobbes = (() => {
       play.textContent = "⏸ pause";
       play.setAttribute("aria-pressed", "true");
       if (wanted === turns - 1) go(0);
+      due = performance.now() + 1000 / speed;
       tick = setTimeout(step, 1000 / speed);
     }
 
