@@ -97,6 +97,7 @@ def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
         "ArrowRight": f"{at}/5/AgentB",
         "[": f"{at}/3/AgentB",
         "]": f"{at}/6/AgentB",
+        "u": f"{at}#4",
     }
     strip = re.findall(r'title="turn (\d)([^"]*)">\d<span>([^<]*)', page)
     assert [one for one in strip if one[1]] == [
