@@ -177,6 +177,7 @@ def html(store: Store, found: Report) -> str:
             charts=list(_charts(found)),
             reload=None,
             live=False,
+            script=None,
             link=None,
             looks={},
             damage=store.damage_lines(),
