@@ -192,7 +192,10 @@ def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
         return question_of_new(options, turn, who, read_models(store.home))
     if values or any(value is not None for value in own.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
-    return question_in_run(store, store.find(run), turn, who, variant_and_lang)
+    found = store.find(run)
+    if found.world.name != world:
+        raise UsageError(f"--run: run {found.id} is a run of {found.world.name}, not of {world}")
+    return question_in_run(store, found, turn, who, variant_and_lang)
 
 
 @app.command("diff", context_settings=ENV, cls=NamesWorlds)

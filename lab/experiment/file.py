@@ -121,6 +121,8 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
         raise ValueError("[arms]: there is one arm and no null arm, so nothing can be compared")
     if file.compare.measures is not None and not file.compare.measures:
         raise ValueError("[compare] measures: name at least one, or leave it out")
+    if file.compare.measures is not None and len(set(file.compare.measures)) < len(file.compare.measures):
+        raise ValueError("[compare] measures: a measure is listed twice")
     return file
 
 

@@ -81,6 +81,8 @@ def question_in_run(
 
     `variant_and_lang` may have None for the run's own variant or language.
     """
+    if turn > run.turns:
+        raise UsageError(f"--turn {turn}: run {run.id} has {run.turns} turns so far, and the first is turn 0")
     variant, lang = variant_and_lang
     way = run.at(turn)
     before = state_before(store, run, turn), memories_before(store, run, turn)

@@ -226,6 +226,11 @@ WRONG = {
         'measures = ["raids"]',
         r"small.toml: \[compare\] measures: mining has no measure 'raids'; measures: output ",
     ),
+    "a measure twice": (
+        'baseline = "open"',
+        'measures = ["raid_rate", "raid_rate"]',
+        r"small.toml: \[compare\] measures: a measure is listed twice$",
+    ),
     "an unknown setting": (
         "{ immunity = 3 }",
         "{ immune = 3 }",

@@ -1,6 +1,7 @@
 """`hobbes prompts render` prints what a run with the same options sends, byte for byte."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -159,6 +160,20 @@ def test_what_cannot_be_rendered_is_one_line(cli: Cli, asked: tuple[str, ...], t
     assert done.output == ""
     assert told in str(done.exception)
     assert "\n" not in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("nations", "--run", "last"), "is a run of mining, not of nations"),
+        (("mining", "--run", "last", "--turn", "4"), "--turn 4: run .* has 2 turns so far, and the first is"),
+    ],
+)
+def test_what_a_recorded_run_does_not_have_is_one_line(cli: Cli, asked: tuple[str, ...], told: str) -> None:
+    cli("run", "mining", "--agents", "2", "--rounds", "2")
+    refused = cli("prompts", "render", *asked).exception
+    assert isinstance(refused, UsageError)
+    assert re.search(told, str(refused))
 
 
 @pytest.mark.parametrize(
