@@ -10,6 +10,7 @@ from lab.experiment.file import NULL, ExperimentFile, Options
 from lab.play.playing import Beginning, RunOptions, checked, observer_asked
 from lab.store.database import Run, Store
 from lab.store.experiments import run_names, runs_of_cells, world_of_experiment
+from nodes.caps import NO_CAPS, Caps
 from nodes.journal import PlayerKind
 from nodes.players import with_luck
 from nodes.prompting import check_prompts
@@ -39,23 +40,25 @@ class Plan:
     cells: tuple[Cell, ...]
 
 
-def plan(store: Store, path: Path, file: ExperimentFile, models_file: Path | None = None) -> Plan:
+def plan(
+    store: Store, path: Path, file: ExperimentFile, models_file: Path | None = None, caps: Caps = NO_CAPS
+) -> Plan:
     """Return the plan of an experiment, whose file was read from a path.
 
     Raise UsageError, in one line, for whatever is wrong with an arm, a measure or a prompt, or if cells that
     were played before do not fit the file, or if another run has the name of a cell.
     """
     try:
-        made = _plan(store, file, models_file)
+        made = _plan(store, file, models_file, caps)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     _check_played(store, made)
     return made
 
 
-def _plan(store: Store, file: ExperimentFile, models_file: Path | None) -> Plan:
+def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> Plan:
     """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
-    arms = {name: _arm(store, file, name, models_file) for name in file.arms}
+    arms = {name: _arm(store, file, name, models_file, caps) for name in file.arms}
     baseline = arms[file.baseline]
     _check_measures(file, list(arms.values()))
     if file.compare.null:
@@ -69,10 +72,10 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None) -> Plan:
     return Plan(file, baseline.world, cells)
 
 
-def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None) -> Beginning:
+def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
     """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
     try:
-        new = checked(store, _options(file, file.arms[name]), models_file=models_file)
+        new = checked(store, _options(file, file.arms[name]), caps, models_file)
     except UsageError as error:
         raise ValueError(f"[arms.{name}]: {error}") from error
     if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:

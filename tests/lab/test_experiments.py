@@ -61,10 +61,10 @@ class Quiet:
     def on_cell(self, run: Run) -> None:
         self.runs.append(run.name)
 
-    def on_turn(self, _: Any) -> None:
+    def on_turn(self, _: str, turns: int) -> None:
         pass
 
-    def on_ended(self) -> None:
+    def on_ended(self, _: str) -> None:
         pass
 
 
@@ -405,12 +405,15 @@ def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_sto
 def test_an_experiment_that_is_interrupted_or_killed_goes_on(
     file: Path, home: Path, process: Start, cli: Cli
 ) -> None:
-    interrupted = process("experiment", str(file))
+    interrupted = process("experiment", str(file), "--jobs", "2")
     watch(interrupted, home, 13)
     interrupted.send_signal(signal.SIGINT)
     assert interrupted.wait() == INTERRUPTED
     assert 0 < len(answers(home)) < 108
-    kill_at(process("experiment", str(file)), home, 60)
+    killed = process("experiment", str(file), "--jobs", "2")
+    kill_at(killed, home, 60)
+    assert killed.stdout is not None
+    killed.stdout.read()  # to its end, which comes when no process can write to it any more
     assert "9 runs, " in cli("experiment", str(file)).stdout
     assert len(answers(home)) == 108
     (told,) = json.loads(cli("experiments", "--json").stdout)
