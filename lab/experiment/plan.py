@@ -61,6 +61,8 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
     arms = {name: _arm(store, file, name, models_file, caps) for name in file.arms}
     baseline = arms[file.baseline]
     _check_measures(file, list(arms.values()))
+    if file.factors and file.factors.design == "one-at-a-time":
+        _check_one_at_a_time(file, arms)
     if file.compare.null:
         models = {agent: with_luck(spec, NULL) for agent, spec in baseline.models.items()}
         arms[NULL] = replace(baseline, models=models)
@@ -77,11 +79,13 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
     try:
         new = checked(store, _options(file, file.arms[name]), caps, models_file)
     except UsageError as error:
-        raise ValueError(f"[arms.{name}]: {error}") from error
+        raise ValueError(f"{file.place(name)}: {error}") from error
     if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
-        raise ValueError(f"[arms.{name}] set.observer: an experiment cannot ask a person; name another one")
+        raise ValueError(
+            f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
+        )
     if problems := check_prompts(new.world, new.prompts):
-        raise ValueError(f"[arms.{name}] prompts: {problems[0]}")
+        raise ValueError(f"{file.place(name)} prompts: {problems[0]}")
     return new
 
 
@@ -97,6 +101,14 @@ def _options(file: ExperimentFile, arm: Options) -> RunOptions:
         arm.lang or file.lang or "en",
         {**rounds, **file.settings, **arm.settings},
     )
+
+
+def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
+    """Raise ValueError for a value that the baseline has anyway: its arm would be the baseline again."""
+    baseline, *others = arms
+    for name in others:
+        if arms[name] == arms[baseline]:
+            raise ValueError(f"{file.place(name)}: the baseline has this value; leave it out")
 
 
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
