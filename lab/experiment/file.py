@@ -105,6 +105,17 @@ class Compare(_Table):
     """Whether the null arm is played."""
 
 
+class Hypothesis(_Table):
+    """What somebody expects of an experiment."""
+
+    text: Text
+    measure: str
+    arm: str
+    direction: Literal["higher", "lower"]
+    test: Literal["baseline", "halves"] = "baseline"
+    """Whether the arm is compared with the baseline, or the second half of its runs with the first."""
+
+
 class ExperimentFile(Options):
     """An experiment file."""
 
@@ -117,6 +128,7 @@ class ExperimentFile(Options):
     """Those of the factors if the file has factors."""
     factors: Factors | None = None
     compare: Compare = Compare()
+    hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
 
     @property
     def baseline(self) -> str:
@@ -161,7 +173,21 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
     if file.compare.measures is not None and not file.compare.measures:
         raise ValueError("[compare] measures: name at least one, or leave it out")
+    _check_hypotheses(file)
     return file
+
+
+def _check_hypotheses(file: ExperimentFile) -> None:
+    """Raise ValueError, in one line, for a hypothesis about an arm that it cannot be about."""
+    for number, one in enumerate(file.hypotheses, start=1):
+        if one.arm not in file.arms:
+            raise ValueError(
+                f"[[hypothesis]] {number} arm: there is no arm {one.arm!r}; arms: {', '.join(file.arms)}"
+            )
+        if one.test == "baseline" and one.arm == file.baseline:
+            raise ValueError(
+                f"[[hypothesis]] {number} arm: {one.arm!r} is the baseline itself; name another arm"
+            )
 
 
 def _arms(factors: Factors) -> dict[str, Options]:
@@ -196,12 +222,14 @@ def _level(value: JsonValue) -> str:
 def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     """Return what pydantic finds wrong, with table and key."""
     names = [str(name) for name in place if name != "[key]"]
-    table = {"arms": 2, "compare": 1, "factors": 1, "set": 1}.get(names[0], 0)
+    table = {"arms": 2, "compare": 1, "factors": 1, "hypothesis": 2, "set": 1}.get(names[0], 0)
     where = f"[{'.'.join(names[:table])}]" if table else ""
+    if names[0] == "hypothesis":
+        where = " ".join(["[[hypothesis]]", *(str(int(number) + 1) for number in place[1:2])])
     key = ".".join(names[table:])
     message = message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
-        tables: dict[str, type[BaseModel]] = {"arms": Options, "compare": Compare}
+        tables: dict[str, type[BaseModel]] = {"arms": Options, "compare": Compare, "hypothesis": Hypothesis}
         fields = tables.get(names[0], ExperimentFile).model_fields
         keys = sorted(field.alias or name for name, field in fields.items())
         message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""

@@ -115,12 +115,14 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
     """Raise ValueError for a measure that the world does not have."""
     world = arms[0].world
     agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
-    for measure in file.compare.measures or ():
+    asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
+    for number, one in enumerate(file.hypotheses, start=1):
+        asked.append((f"[[hypothesis]] {number} measure", one.measure))
+    for place, measure in asked:
         name, _, agent = measure.partition("/")
         if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
             raise ValueError(
-                f"[compare] measures: {world.name} has no measure {measure!r}; "
-                f"measures: {' '.join(world.formulas)}"
+                f"{place}: {world.name} has no measure {measure!r}; measures: {' '.join(world.formulas)}"
             )
 
 

@@ -239,6 +239,12 @@ def test_an_experiment_of_factors_is_played_and_reported(cli: Cli, tmp_path: Pat
     assert told["cells"][1]["run"] == "small.immunity=3.1"
 
 
+def expecting(**changed: str) -> str:
+    """Return a hypothesis of an experiment file, with some of its keys changed."""
+    hypothesis = {"text": "t", "measure": "output", "arm": "immune", "direction": "higher", **changed}
+    return "[[hypothesis]]\n" + "\n".join(f'{key} = "{value}"' for key, value in hypothesis.items())
+
+
 WRONG = {
     "an arm named twice": ("[arms.immune]", "[arms.open]", r"small.toml is not valid TOML: .*arms.*open"),
     "an unknown key": ("agents = 3", "agent = 3", r"small.toml: unknown key 'agent'; the keys are agents, "),
@@ -338,6 +344,36 @@ WRONG = {
         ARMS,
         f"[factors]\nimmunity = {list(range(101))}\nrows = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]",
         r"small.toml: \[factors\]: 1,010 are too many arms; make at most 1,000$",
+    ),
+    "a hypothesis about no arm": (
+        'baseline = "open"',
+        expecting(arm="shut"),
+        r"small.toml: \[\[hypothesis\]\] 1 arm: there is no arm 'shut'; arms: open, immune$",
+    ),
+    "a hypothesis about the baseline": (
+        'baseline = "open"',
+        expecting(arm="open"),
+        r"small.toml: \[\[hypothesis\]\] 1 arm: 'open' is the baseline itself; name another arm$",
+    ),
+    "a hypothesis about no measure": (
+        'baseline = "open"',
+        expecting(measure="raids"),
+        r"small.toml: \[\[hypothesis\]\] 1 measure: mining has no measure 'raids'; measures: output ",
+    ),
+    "an unknown direction": (
+        'baseline = "open"',
+        expecting(direction="up"),
+        r"small.toml: \[\[hypothesis\]\] 1 direction: .*'higher' or 'lower'$",
+    ),
+    "an unknown key of a hypothesis": (
+        'baseline = "open"',
+        expecting(arms="immune"),
+        r"small.toml: \[\[hypothesis\]\] 1: unknown key 'arms'; the keys are arm, direction, measure, test",
+    ),
+    "a hypothesis that is no list": (
+        'baseline = "open"',
+        expecting().replace("[[hypothesis]]", "[hypothesis]"),
+        r"small.toml: \[\[hypothesis\]\]: write a list",
     ),
     "a person": (
         FILE.partition("[arms.open]")[0],
