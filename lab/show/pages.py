@@ -14,6 +14,7 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -30,6 +31,7 @@ from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, titl
 from lab.show.looks import PALETTE, Looks, looks_in, looks_of, words_of
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
+from lab.show.text_search import search
 from lab.show.tracing import (
     FullTurn,
     agent_card,
@@ -299,6 +301,10 @@ class Pages:
             settings=settings_by_field(found["settings"]),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
         )
+
+    def search(self, at: Mapping[str, Any]) -> str:
+        """Return the page of a search over all texts, which an address asks for."""
+        return self._page("search.html", **search(self.store, at))
 
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""

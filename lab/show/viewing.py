@@ -64,6 +64,7 @@ At: TypeAlias = Mapping[str, Any]
 PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/": lambda pages, _: pages.runs(),
     "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
+    "/search": lambda pages, at: pages.search(at),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _first(at)),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
