@@ -28,6 +28,8 @@ from lab.show.boards import svg
 from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
+from lab.show.conversations import conversation
+from lab.show.judgements import judgements
 from lab.show.looks import PALETTE, Looks, looks_in, looks_of, words_of
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
@@ -305,6 +307,17 @@ class Pages:
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""
         return self._page("search.html", **search(self.store, at))
+
+    def judgements(self, run: Run, turn: str | None) -> str:
+        """Return the page of the ratings after a turn, or after the last one, beside what was done."""
+        looks = self._looks(run)
+        return self._page("judgements.html", run=run, looks=looks, **judgements(self.store, run, looks, turn))
+
+    def messages(self, run: Run, at: Mapping[str, Any]) -> str:
+        """Return the page of the messages of a run, or of all that passed between two agents."""
+        looks = self._looks(run)
+        found = conversation(self.store, run, looks, at)
+        return self._page("messages.html", run=run, looks=looks, **found)
 
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""

@@ -66,6 +66,8 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
     "/search": lambda pages, at: pages.search(at),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _first(at)),
+    "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), at.get("turn")),
+    "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }

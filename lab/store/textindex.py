@@ -109,7 +109,7 @@ def open_index(store: Store) -> Iterator["TextIndex"]:
         connection = _opened(path)
         with closing(connection):
             connection.execute("attach ? as runs", [str(folder / "runs.db")])
-            yield TextIndex(connection, lasting=folder == store.home.absolute())
+            yield TextIndex(connection, lasting=folder.resolve() == store.home.resolve())
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
             raise  # a bug

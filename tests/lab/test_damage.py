@@ -128,6 +128,8 @@ def pages(small: Home) -> list[str]:
         f"/{WHOLE}/0",
         f"/{WHOLE}/0/{small.agent}",
         f"/compare?a={WHOLE}&b={STOPPED}",
+        f"/{WHOLE}/judgements",
+        f"/{WHOLE}/messages",
         "/search?q=miner",
     ]
 
