@@ -29,6 +29,7 @@ from lab.show.cards import counts, details
 from lab.show.charts import scores_and_failures
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
 from lab.show.conversations import conversation
+from lab.show.experiments import experiment, experiments
 from lab.show.judgements import judgements
 from lab.show.looks import PALETTE, Looks, looks_in, looks_of, words_of
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
@@ -81,6 +82,11 @@ def sampled(turns: int) -> list[int]:
     """Return at most MOST_POINTS turns, evenly spread, with the first and the last."""
     points = min(turns, MOST_POINTS)
     return [at * (turns - 1) // max(points - 1, 1) for at in range(points)]
+
+
+def _reload(found: Mapping[str, Any], began: float) -> int | None:
+    """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
+    return reload_after(monotonic() - began) if found["played"] else None
 
 
 def _shown(value: object) -> object:
@@ -318,6 +324,18 @@ class Pages:
         looks = self._looks(run)
         found = conversation(self.store, run, looks, at)
         return self._page("messages.html", run=run, looks=looks, **found)
+
+    def experiments(self) -> str:
+        """Return the list of experiments."""
+        began = monotonic()
+        found = experiments(self.store)
+        return self._page("experiments.html", **found, reload=_reload(found, began))
+
+    def experiment(self, name: str) -> str:
+        """Return the page of an experiment: how far it is, its report, and its runs."""
+        began = monotonic()
+        found = experiment(self.store, name)
+        return self._page("experiment.html", **found, reload=_reload(found, began))
 
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""

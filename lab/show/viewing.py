@@ -65,6 +65,8 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/": lambda pages, _: pages.runs(),
     "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
     "/search": lambda pages, at: pages.search(at),
+    "/experiments": lambda pages, _: pages.experiments(),
+    "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _first(at)),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), at.get("turn")),
     "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
