@@ -9,7 +9,6 @@ from typing import Any
 from engine.record import MESSAGE, Event
 from engine.reflection import REPORTS
 from engine.world import AnyWorld
-from lab.errors import UsageError
 from lab.show.looks import Looks
 from lab.store.database import Run, Store
 from lab.store.exchanges import events_until
@@ -93,12 +92,12 @@ def spread(turns: int) -> list[int]:
     return [at * (turns - 1) // max(n - 1, 1) for at in range(n)]
 
 
-def judgements(store: Store, run: Run, looks: Looks, turn: str | None) -> dict[str, Any]:
+def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
     """Return what the page shows, after this turn, or after the last one.
 
-    Raise UsageError if that is not the number of a turn, MissingError if there is no such turn.
+    Raise MissingError if there is no such turn.
     """
-    number = _number(run, turn)
+    number = run.turns - 1 if turn is None else turn
     logged_turn = store.if_readable(partial(logged, store, run, number), None)
     ratings = reports(logged_turn) if logged_turn else {kind: {} for kind in REPORTS}
     happened = (one.event for one in events_until(store, run, number))
@@ -129,14 +128,6 @@ def judgements(store: Store, run: Run, looks: Looks, turn: str | None) -> dict[s
             for agent in agents
         ],
     }
-
-
-def _number(run: Run, turn: str | None) -> int:
-    """Return the number of the turn that an address asks for."""
-    try:
-        return run.turns - 1 if turn is None else int(turn)
-    except ValueError as error:
-        raise UsageError("`turn` in the address is not the number of a turn") from error
 
 
 def _words(kind: str) -> str:

@@ -33,7 +33,13 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     query = str(at.get("q", "")).strip()
     asked = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
     first = _first(at)
-    found: dict[str, Any] = {"query": query, "asked": asked, "choices": CHOICES, "first": first}
+    found: dict[str, Any] = {
+        "query": query,
+        "asked": asked,
+        "choices": CHOICES,
+        "first": first,
+        "most": MOST_HITS,
+    }
     if not query:
         return {**found, "kinds": {}, "hits": [], "total": 0, "next": None, "indexed": None, "reload": None}
     filters = _checked(store, asked)

@@ -198,6 +198,11 @@ NOT_IN_RECORD = "_not_in_record"
 @migrations()
 def m011_views_of_the_record(db: Database) -> None:
     """Replace the tables that repeat parts of the record by views, and the column `turns.state`, too."""
+    states = db.query(
+        "select run, turn, state from turns"
+        f" where iif(json_valid(state), json(state), state) is not json_extract({RECORD}, '$.state')"
+    )
+    db.table("turns" + NOT_IN_RECORD).insert_all(list(states))
     db.conn.execute("alter table turns drop column state")
     db.conn.execute(
         "alter table turns add column state text"

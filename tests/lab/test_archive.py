@@ -188,6 +188,11 @@ def test_homes_are_packed_as_they_are_archived(tmp_path: Path) -> None:
     assert [row["digest"] for row in runs_of(after)] == [row["digest"] for row in runs_of(before)]
 
 
+def test_the_records_of_archived_runs_have_all_that_their_tables_had(archived: Path) -> None:
+    with open_store(archived) as store:
+        assert [name for name in store.db.table_names() if name.endswith("_not_in_record")] == []
+
+
 def test_a_database_of_version_1_is_copied_before_it_is_migrated(home: Path) -> None:
     unpacked(archive_of("mining", 1), home)
     before = sqlite3.connect(home / "runs.db").execute("select * from minds").fetchall()

@@ -26,6 +26,7 @@ from lab.cli import app, main
 from lab.errors import LabError, UsageError
 from lab.show.terminal import NARROWEST, console
 from lab.store.database import Store, open_store
+from lab.store.texts import prepare_connection
 from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Reply
@@ -687,10 +688,11 @@ TABLES: dict[str, set[str]] = {
 
 @pytest.fixture
 def database(opened: Store, home: Path) -> Iterator[sqlite3.Connection]:
-    """A database with a run in which everything happens, opened with sqlite3 alone."""
+    """A database with a run in which everything happens, opened with sqlite3 and the function for texts."""
     values = {"rounds": 30, "rows": 3, "cols": 3, "communication": True}
     mining(opened, models="policy:tit-for-tat-raid*1,policy:random*1,policy:guided?noise=0.3", values=values)
     with sqlite3.connect(home / "runs.db") as connection:
+        prepare_connection(connection)
         yield connection
 
 

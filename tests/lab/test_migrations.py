@@ -98,14 +98,19 @@ def test_rows_that_no_record_has_are_kept(eventful: Path) -> None:
         run, turn, *_ = connection.execute("select * from drops").fetchone()
         connection.execute("update drops set code = 'x' where run = ? and turn = ? and n = 0", [run, turn])
         connection.execute("insert into draws (run, turn, event) values ('gone', 1, 'claim')")
+        connection.execute("update turns set record = '{' where run = ? and turn = 1", [run])
+        ((state,),) = connection.execute("select state from turns where run = ? and turn = 1", [run])
     with open_store(eventful) as store:
         there = {name for name in store.db.table_names() if "not_in_record" in name}
-        assert there == {"drops_not_in_record", "draws_not_in_record"}
-        rows = store.db.execute("select run, turn, n, code from drops_not_in_record").fetchall()
+        assert {"turns_not_in_record", "drops_not_in_record", "draws_not_in_record"} <= there
+        rows = store.db.execute("select * from turns_not_in_record").fetchall()
+        assert rows == [(run, 1, state)]
+        rows = store.db.execute(
+            "select run, turn, n, code from drops_not_in_record where code = 'x'"
+        ).fetchall()
         assert rows == [(run, turn, 0, "x")]
-        assert store.db.execute("select run, event from draws_not_in_record").fetchall() == [
-            ("gone", "claim")
-        ]
+        rows = store.db.execute("select run, event from draws_not_in_record").fetchall()
+        assert ("gone", "claim") in rows
 
 
 def test_a_migration_that_is_killed_in_its_middle_changes_nothing(
