@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from math import ceil
@@ -42,6 +42,7 @@ from lab.show.text_search import search
 from lab.show.timelines import timeline
 from lab.show.tracing import (
     FullTurn,
+    Pieces,
     agent_card,
     all_calls,
     board_in,
@@ -55,8 +56,7 @@ from lab.show.tracing import (
 from lab.store.database import Decision, Run, Store
 from lab.store.history import logged, state_before
 from lab.store.noted import Note, noted
-from nodes.journal import Call
-from nodes.reading import deciding
+from nodes.journal import TURN_QUESTION, Call
 
 MOST_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -192,6 +192,18 @@ def part(name: str, *values: object) -> str:
     """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
     parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
     return str(getattr(parts, name)(*values))
+
+
+def _prompt_of(calls: Iterable[Call]) -> str | None:
+    """Return the prompt of the last call for a turn's own question; None if there is none."""
+    prompts = [call.prompt.turn for call in calls if call.question == TURN_QUESTION]
+    return prompts[-1] if prompts else None
+
+
+def _change(found: Mapping[str, Any]) -> Pieces:
+    """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
+    said, kept = found["said"], found.get("kept")
+    return whole_word_diff(said, kept) if isinstance(said, str) and isinstance(kept, str) else []
 
 
 @dataclass(slots=True)
@@ -344,11 +356,11 @@ class Pages:
         decisions = self._asked(run, agent)
         asked = [decision.turn for decision in decisions]
         before, after = asked[: asked.index(number)][-1:], asked[asked.index(number) + 1 :][:1]
-        earlier = deciding(self._calls(run, before[0], agent)) if before else None
-        was = earlier.prompt.turn if earlier else card["prompt"]
-        changed = prompt_diffs(was, card["prompt"])
-        answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
         calls = self._calls(run, number, agent)
+        was = _prompt_of(self._calls(run, before[0], agent)) if before else None
+        now = _prompt_of(calls) or card["prompt"]
+        changed = {} if was is None else prompt_diffs(was, now)
+        answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
         return self._page(
@@ -361,11 +373,12 @@ class Pages:
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
-            unplaced=unplaced,
+            unplaced=[(one, _change(one)) for one in unplaced],
             meanings=meanings(run.world),
-            compared=earlier is not None,
+            compared=was is not None,
+            now=now,
             changed=changed,
-            prompt=whole_word_diff(was, card["prompt"]) if "" in changed else [],
+            prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
             memory=memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),

@@ -111,6 +111,9 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page.wait_for_url(re.compile(r".*/2/miner-02(/index.html)?$"))
     page.go_back()
     is_at(page, 4)
+    page.go_forward()
+    page.keyboard.press("u")
+    is_at(page, 2)
     page.close()
 
 
