@@ -122,7 +122,16 @@ def commands(small: Home, to: Path) -> list[tuple[str, ...]]:
 
 
 def pages(small: Home) -> list[str]:
-    return ["/", f"/{WHOLE}", f"/{WHOLE}/0", f"/{WHOLE}/0/{small.agent}", f"/compare?a={WHOLE}&b={STOPPED}"]
+    return [
+        "/",
+        f"/{WHOLE}",
+        f"/{WHOLE}/0",
+        f"/{WHOLE}/0/{small.agent}",
+        f"/compare?a={WHOLE}&b={STOPPED}",
+        f"/{WHOLE}/judgements",
+        f"/{WHOLE}/messages",
+        "/search?q=miner",
+    ]
 
 
 @pytest.mark.parametrize("table", STORED)
