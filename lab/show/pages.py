@@ -9,12 +9,13 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from math import ceil
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -29,14 +30,19 @@ from lab.proof.comparing import beside, check_same_world, compare, moves, whole_
 from lab.show.boards import svg
 from lab.show.cards import counts, details
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
+from lab.show.conversations import conversation
+from lab.show.experiments import experiment, experiments
+from lab.show.judgements import judgements
 from lab.show.looks import PALETTE, Looks, looks_in, looks_now, looks_of, words_of
 from lab.show.marking import marked
 from lab.show.side_by_side import locked
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
+from lab.show.text_search import search
 from lab.show.timelines import timeline
 from lab.show.tracing import (
     FullTurn,
+    Pieces,
     agent_card,
     all_calls,
     board_in,
@@ -50,6 +56,7 @@ from lab.show.tracing import (
 from lab.store.database import Decision, Run, Store
 from lab.store.history import logged, state_before
 from lab.store.noted import Note, noted
+from nodes.journal import TURN_QUESTION, Call
 
 MOST_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -96,6 +103,11 @@ MOMENTS = "moments"
 def reload_after(took: float) -> int:
     """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
     return max(2, ceil(4 * took))
+
+
+def _reload(found: Mapping[str, Any], began: float) -> int | None:
+    """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
+    return reload_after(monotonic() - began) if found["played"] else None
 
 
 def _shown(value: object) -> object:
@@ -180,6 +192,18 @@ def part(name: str, *values: object) -> str:
     """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
     parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
     return str(getattr(parts, name)(*values))
+
+
+def _prompt_of(calls: Iterable[Call]) -> str | None:
+    """Return the prompt of the last call for a turn's own question; None if there is none."""
+    prompts = [call.prompt.turn for call in calls if call.question == TURN_QUESTION]
+    return prompts[-1] if prompts else None
+
+
+def _change(found: Mapping[str, Any]) -> Pieces:
+    """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
+    said, kept = found["said"], found.get("kept")
+    return whole_word_diff(said, kept) if isinstance(said, str) and isinstance(kept, str) else []
 
 
 @dataclass(slots=True)
@@ -332,10 +356,11 @@ class Pages:
         decisions = self._asked(run, agent)
         asked = [decision.turn for decision in decisions]
         before, after = asked[: asked.index(number)][-1:], asked[asked.index(number) + 1 :][:1]
-        earlier = [call for turn in before for call in self.store.calls(run.id, turn, agent)]
-        changed = prompt_diffs(earlier[0].prompt.turn, card["prompt"]) if earlier else {}
+        calls = self._calls(run, number, agent)
+        was = _prompt_of(self._calls(run, before[0], agent)) if before else None
+        now = _prompt_of(calls) or card["prompt"]
+        changed = {} if was is None else prompt_diffs(was, now)
         answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
-        calls = self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
         return self._page(
@@ -348,10 +373,12 @@ class Pages:
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
-            unplaced=unplaced,
+            unplaced=[(one, _change(one)) for one in unplaced],
             meanings=meanings(run.world),
+            compared=was is not None,
+            now=now,
             changed=changed,
-            prompt=whole_word_diff(earlier[0].prompt.turn, card["prompt"]) if "" in changed else [],
+            prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
             memory=memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),
@@ -379,11 +406,42 @@ class Pages:
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
         )
 
+    def search(self, at: Mapping[str, Any]) -> str:
+        """Return the page of a search over all texts, which an address asks for."""
+        return self._page("search.html", **search(self.store, at))
+
+    def judgements(self, run: Run, turn: int | None) -> str:
+        """Return the page of the ratings after a turn, or after the last one, beside what was done."""
+        looks = self._looks(run)
+        return self._page("judgements.html", run=run, looks=looks, **judgements(self.store, run, looks, turn))
+
+    def messages(self, run: Run, at: Mapping[str, Any]) -> str:
+        """Return the page of the messages of a run, or of all that passed between two agents."""
+        looks = self._looks(run)
+        found = conversation(self.store, run, looks, at)
+        return self._page("messages.html", run=run, looks=looks, **found)
+
+    def experiments(self) -> str:
+        """Return the list of experiments."""
+        began = monotonic()
+        found = experiments(self.store)
+        return self._page("experiments.html", **found, reload=_reload(found, began))
+
+    def experiment(self, name: str) -> str:
+        """Return the page of an experiment: how far it is, its report, and its runs."""
+        began = monotonic()
+        found = experiment(self.store, name)
+        return self._page("experiment.html", **found, reload=_reload(found, began))
+
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""
         if self.kept.looks is None:
             self.kept.looks = looks_in(self.store, run)
         return self.kept.looks
+
+    def _calls(self, run: Run, number: int, agent: str) -> list[Call]:
+        """Return the calls of an agent's turn without those that are damaged."""
+        return self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
 
     def _asked(self, run: Run, agent: str) -> list[Decision]:
         """Return the decisions of an agent, in the order of turns."""

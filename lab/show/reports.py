@@ -176,6 +176,7 @@ def html(store: Store, found: Report) -> str:
             sections=list(sections(store, found)),
             charts=list(_charts(found)),
             reload=None,
+            script=None,
             live=False,
             link=None,
             looks={},

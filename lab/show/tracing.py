@@ -15,7 +15,7 @@ from engine.turn import as_list, question_of
 from engine.world import OBSERVER, AnyWorld, Played, board_of
 from lab.errors import MissingError
 from lab.play.asking import Asked
-from lab.proof.comparing import CHANGE, whole_word_diff, word_diff
+from lab.proof.comparing import CHANGE, whole_word_diff
 from lab.store.database import Decision, LoggedTurn, Run, Store
 from lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
 from lab.store.noted import Note
@@ -383,7 +383,7 @@ def prompt_diffs(before: str, now: str) -> dict[str, Pieces]:
     try:
         views = [json.loads(prompt) for prompt in (before, now)]
     except ValueError:
-        return {"": word_diff(before, now)}
+        return {"": _shortened(whole_word_diff(before, now))}
     return {
         field: _shortened(pieces)
         for field, pieces in _field_diffs(*views).items()
@@ -404,12 +404,17 @@ def _field_diffs(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[st
 
 
 def _shortened(pieces: Pieces) -> Pieces:
-    """Return a word diff with long pieces that did not change cut in their middle."""
+    """Return a word diff in which only the ends of long pieces that did not change are left."""
     half = LONGEST_SAME // 2
-    return [
-        (change, text if change != " " or len(text) <= LONGEST_SAME else f"{text[:half]} … {text[-half:]}")
-        for change, text in pieces
-    ]
+    short: Pieces = []
+    for place, (change, text) in enumerate(pieces):
+        if change != " " or len(text) <= LONGEST_SAME:
+            short.append((change, text))
+            continue
+        begin = text[:half] if place else ""
+        end = text[-half:] if place + 1 < len(pieces) else ""
+        short.append((change, f"{begin} … {end}"))
+    return short
 
 
 def changed_in_memory(card: Card) -> Card:

@@ -60,7 +60,7 @@ def test_each_rejection_stands_behind_its_words_in_the_raw_answer(
     assert (
         '<mark class="mend">"purchase_mils": 999</mark><small class="mend">✎ nations/purchase-cut: ' in card
     )
-    assert "of other words" not in card
+    assert "about other words" not in card
     assert "<b>Now</b>" not in pages.get("/last/1/AgentA").text
 
 
@@ -70,7 +70,7 @@ def test_what_is_about_the_whole_answer_is_listed_below_it(
     nations(opened, monkeypatch, {(1, "AgentA"): "I would rather not."})
     card = pages.get("/last/1/AgentA").text
     assert "<mark" not in card
-    assert "read/unreadable" in card.partition("of other words, or of the whole answer")[2]
+    assert "read/unreadable" in card.partition("about other words, or about the whole answer")[2]
 
 
 def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
