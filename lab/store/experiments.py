@@ -1,7 +1,7 @@
 """The tables of experiments: which run played which arm with which seed, and the measures of these runs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -115,6 +115,12 @@ def cells_so_far(store: Store, experiment: str) -> dict[tuple[str, int], CellSoF
         key = values["arm"], values["seed"]
         found[key] = CellSoFar(values["id"], row["status"], row["turns"], bool(row["tainted"]))
     return found
+
+
+def turns_of_runs(store: Store, runs: Sequence[str]) -> dict[str, int]:
+    """Return how many turns of these runs have been played, by their ids."""
+    names = ", ".join("?" * len(runs))
+    return dict(store.db.conn.execute(f"select id, turns from runs where id in ({names})", runs))  # noqa: S608  only marks
 
 
 def run_names(store: Store) -> set[str]:

@@ -23,7 +23,7 @@ class StoppedError(Exception):
 class Stopping(Quiet):
     """Stops an experiment in the first turn of its fifth run."""
 
-    def on_turn(self, _: object) -> None:
+    def on_turn(self, _: str, turns: int) -> None:  # noqa: ARG002  the turn does not matter
         if len(self.runs) == 5:
             raise StoppedError
 
