@@ -116,7 +116,7 @@ def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[s
         "agents": agents,
         "shade": shade,
         "most_done": [max(map(one.by, agents), default=0) for one in deeds],
-        "glance": {_words(kind): _glance(store, run, kind) for kind in REPORTS},
+        "glance": {_words(kind): turns for kind, turns in _glance(store, run).items()},
         "calibrated": calibrated,
         "calibration": [
             (
@@ -134,11 +134,12 @@ def _words(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _glance(store: Store, run: Run, kind: str) -> list[tuple[int, Ratings]]:
-    """Return the ratings of a kind after some turns, where there are any."""
-    found = [
-        (number, reports(turn)[kind])
-        for number in spread(run.turns)
-        if (turn := store.if_readable(partial(logged, store, run, number), None))
-    ]
-    return [(number, ratings) for number, ratings in found if ratings]
+def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
+    """Return the ratings of each kind after some turns, where there are any."""
+    found: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
+    for number in spread(run.turns):
+        turn = store.if_readable(partial(logged, store, run, number), None)
+        for kind, ratings in reports(turn).items() if turn else ():
+            if ratings:
+                found[kind].append((number, ratings))
+    return found

@@ -1,6 +1,7 @@
 """What happened in a run, event by event, without the rest of its record."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,12 +19,27 @@ class Happened(NamedTuple):
 
 def events_until(store: Store, run: Run, until: int) -> Iterator[Happened]:
     """Yield the events of a run's turns up to this one, in order. What is damaged is noted and left out."""
-    damaged = "select turn from turns where run = ? and turn <= ? and not json_valid(record)"
-    for (turn,) in store.db.conn.execute(damaged, [run.id, until]).fetchall():
-        store.if_readable(partial(logged, store, run, turn), None)
-    sql = "select run, turn, event from events where run = ? and turn <= ? order by turn, n"
-    for values in store.db.query(sql, [run.id, until]):
-        row = store.stored_row("events", values, store.leave_out)
-        told = row["event"]
-        if isinstance(told, dict) and "type" in told and "agent" in told:
-            yield Happened(row["turn"], Event.from_json(told))
+    sql = (
+        "select turn, iif(json_valid(record), json_extract(record, '$.events'), null) from turns"
+        " where run = ? and turn <= ? order by turn"
+    )
+    for turn, stored in store.db.conn.execute(sql, [run.id, until]):
+        events = _events(stored)
+        if events is None:
+            logged_turn = store.if_readable(partial(logged, store, run, turn), None)  # notes the damage
+            events = logged_turn.record.events if logged_turn else ()
+        yield from (Happened(turn, event) for event in events)
+
+
+def _events(stored: object) -> Sequence[Event] | None:
+    """Return the events of their JSON, None if it is damaged."""
+    if not isinstance(stored, str):
+        return None
+    told = json.loads(stored)
+    if not isinstance(told, list) or not all(map(_is_event, told)):
+        return None
+    return [Event.from_json(one) for one in told]
+
+
+def _is_event(told: object) -> bool:
+    return isinstance(told, dict) and isinstance(told.get("type"), str) and isinstance(told.get("agent"), str)
