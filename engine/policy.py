@@ -1,6 +1,7 @@
-"""Scripted policies: rules that answer in a model's place, and noise that spoils answers as models do.
+"""Scripted policies: rules that answer in a model's place.
 
-The source of noise is docs/rules/mining.md#noise; the other worlds follow it.
+Noise spoils their answers as models do, and a tremble replaces what they choose by random legal actions.
+The sources are docs/rules/mining.md#noise and docs/rules/mining.md#tremble; the other worlds follow them.
 """
 
 import json
@@ -17,23 +18,35 @@ Policy: TypeAlias = Callable[[JsonObject, Luck], JsonObject]
 Spoil: TypeAlias = Callable[[JsonObject, JsonObject, Luck, float], JsonObject]
 """From a view, an answer, random draws and the noise (0 to 1) to the answer with some items spoiled."""
 
+Tremble: TypeAlias = Callable[[JsonObject, JsonObject, Luck, float], JsonObject]
+"""From a view, an answer, random draws and a probability (0 to 1) to the answer with some actions replaced.
+
+Each action is replaced with this probability by a random one that is legal as far as the view tells.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """A world's scripted policies by name, the default one, and how the world spoils answers."""
+    """A world's scripted policies by name, the default one, and how the world spoils and replaces actions."""
 
     by_name: Mapping[str, Policy]
     default: str
     spoil: Spoil
+    tremble: Tremble
 
 
-def speak(policies: Policies, name: str, noise: float, view: JsonObject, luck: Luck) -> str:
+def speak(  # noqa: PLR0913  everything that an answer depends on
+    policies: Policies, name: str, noise: float, view: JsonObject, luck: Luck, *, tremble: float = 0.0
+) -> str:
     """Return the text that a scripted policy answers with.
 
-    With probability `noise` each, every item of the answer is spoiled in the world's way, a field of its
-    reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
+    With probability `tremble`, each action is replaced by a random legal one (docs/rules/mining.md#tremble).
+    After that, with probability `noise` each, every item of the answer is spoiled in the world's way, a field
+    of its reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
     answer = policies.by_name[name](view, luck)
+    if tremble > 0:
+        answer = policies.tremble(view, answer, luck, tremble)
     if noise == 0:
         return json.dumps(answer, ensure_ascii=False)
     answer = policies.spoil(view, answer, luck, noise)

@@ -1,18 +1,18 @@
-"""mining: the scripted policies, and noise that spoils an answer as a model would.
+"""mining: the scripted policies, noise that spoils an answer as a model would, and random actions.
 
 A scripted policy reads the view that a model reads, and nothing else.
 
 Source: docs/rules/mining.md#scripted-policies.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
 from engine.chance import Luck
-from engine.mining.actions import KINDS
+from engine.mining.actions import KINDS, Kind
 from engine.mining.state import Cell
 from engine.mining.view import UNOWNED, map_codes
 from engine.policy import Policies
@@ -60,6 +60,17 @@ class Sight:
         """Plots of other agents that can be raided."""
         you = self.view["you"]
         return self.raidable(self._coded([code for agent, code in self._code_of.items() if agent != you]))
+
+    @property
+    def possible(self) -> dict[Kind, list[Cell]]:
+        """The plots on which each kind of action is allowed; kinds without a plot are left out."""
+        plots: dict[Kind, list[Cell]] = {
+            "claim": self.unowned,
+            "raid": self.others,
+            "defend": self.mine,
+            "mine": self.mine,
+        }
+        return {kind: cells for kind, cells in plots.items() if cells}
 
     def held_by(self, agent: str) -> list[Cell]:
         """Return the plots of another agent that can be raided."""
@@ -147,8 +158,7 @@ def random(view: JsonObject, luck: Luck) -> JsonObject:
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    fields = {"claim": sight.unowned, "raid": sight.others, "defend": sight.mine, "mine": sight.mine}
-    decks = {kind: luck.shuffled(cells, kind) for kind, cells in fields.items() if cells}
+    decks = {kind: luck.shuffled(cells, kind) for kind, cells in sight.possible.items()}
     while plan.left > 0 and decks:
         kind = luck.pick(list(decks), f"kind/{plan.left}")
         cell = decks[kind].pop()
@@ -335,6 +345,66 @@ def _spoiled(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa:
     return {kind: _spoiled(sight, inner, luck, name) for kind, inner in element.items()}
 
 
+def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace each action with probability `share` by a random legal one that costs no more.
+
+    The new action is none that the answer has or had, so an action is kept if no other is legal.
+
+    Source: docs/rules/mining.md#tremble.
+    """
+    sight = Sight(view)
+    steps = list(_steps(answer))
+    taken = {(kind, _cell_of(element)) for kind, element in steps}
+    for k, (_, element) in enumerate(steps):
+        if luck.happens(share, f"tremble/{k}"):
+            steps[k] = _another(sight, taken, element, luck, f"tremble/{k}") or steps[k]
+            taken.add((steps[k][0], _cell_of(steps[k][1])))
+    beside = {key: value for key, value in answer.items() if key != "plan" and key not in KINDS}
+    return {"plan": [{kind: element} for kind, element in steps], **beside}
+
+
+def _steps(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the actions of a policy's answer in their order, each as its kind and its element."""
+    for key, elements in answer.items():
+        if key in KINDS:
+            yield from ((key, element) for element in elements)
+        elif key == "plan":
+            yield from (next(iter(step.items())) for step in elements)
+
+
+def _cell_of(element: Any) -> Cell:  # noqa: ANN401  a plot, or a plot with stamina
+    """Return the plot of an action."""
+    r, c = element["cell"] if isinstance(element, dict) else element
+    return r, c
+
+
+def _another(
+    sight: Sight,
+    taken: Container[tuple[str, Cell]],
+    element: Any,  # noqa: ANN401
+    luck: Luck,
+    event: str,
+) -> tuple[str, Any] | None:
+    """Return a random legal action that costs no more than this one; None if all are taken.
+
+    Each kind for which there is a plot is equally likely, and so is each of its plots.
+
+    Source: docs/rules/mining.md#tremble.
+    """
+    free = {
+        kind: [cell for cell in cells if (kind, cell) not in taken] for kind, cells in sight.possible.items()
+    }
+    kinds = [kind for kind, cells in free.items() if cells]
+    if not kinds:
+        return None
+    kind = luck.pick(kinds, f"{event}/kind")
+    cell = list(luck.pick(free[kind], f"{event}/cell"))
+    if kind != "mine":
+        return kind, cell
+    most = element["s"] if isinstance(element, dict) else 1
+    return kind, {"cell": cell, "s": 1 + luck.below(most, f"{event}/stamina")}
+
+
 POLICIES = Policies(
     {
         "guided": guided,
@@ -345,5 +415,6 @@ POLICIES = Policies(
     },
     default="guided",
     spoil=spoil,
+    tremble=tremble,
 )
 """The scripted policies by name. Source: docs/rules/mining.md#policies-and-rules."""

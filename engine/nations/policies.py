@@ -1,4 +1,4 @@
-"""The scripted policies, and how their answers are spoiled with noise.
+"""The scripted policies, how their answers are spoiled with noise, and how random orders replace theirs.
 
 A policy reads the same view as a model, with the agent's own memory, and nothing else. All but `default` send
 short messages and rate the others by what they saw.
@@ -371,6 +371,49 @@ def _spoiled(sight: Sight, name: str) -> Sequence[Any]:
     return ways.get(name, (None, ["a list"], "so " * 60))
 
 
+def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace each order with probability `share` by a random legal one of its kind.
+
+    To order nothing of a kind is a choice, too, and can be replaced. Without a legal order of the kind, the
+    choice stands.
+
+    Source: docs/rules/nations.md#tremble.
+    """
+    sight = Sight(view)
+    orders = _random_orders(sight, luck).items()
+    return {**answer, **{name: order for name, order in orders if luck.happens(share, f"tremble/{name}")}}
+
+
+def _random_orders(sight: Sight, luck: Luck) -> dict[str, Any]:
+    """Return a random legal order of each kind that the agent can give, as far as its view tells.
+
+    Source: docs/rules/nations.md#tremble.
+    """
+    orders: dict[str, Any] = {
+        "purchase_mils": luck.below(
+            sight.spendable // sight.constant("c_mil_purchase_price") + 1, "tremble/purchase"
+        ),
+        "disband_mils": luck.below(sight.army + 1, "tremble/disband"),
+    }
+    if not sight.others:
+        return orders
+    target, friend, heir, partner = (
+        luck.pick(sight.others, f"tremble/{name}") for name in ("target", "friend", "heir", "partner")
+    )
+    if sight.army:
+        orders["attacks"] = {target: 1 + luck.below(sight.army, "tremble/mils")}
+    if sight.spendable:
+        orders["money_grants"] = {friend: 1 + luck.below(sight.spendable, "tremble/money")}
+    if cessible := sight.may_cede(heir):
+        orders["cede_territories"] = {heir: [luck.pick(cessible, "tremble/territory")]}
+    if "resources" in sight.view:
+        supply = sight.view["resources"]["supply"][sight.me]
+        resource = luck.pick(RESOURCES, "tremble/resource")
+        amount = luck.below(supply[resource] + 1, "tremble/amount")
+        orders["resource_grants"] = {partner: {resource: amount}}
+    return orders
+
+
 POLICIES = Policies(
     {
         "default": default,
@@ -383,5 +426,6 @@ POLICIES = Policies(
     },
     default="reciprocal-trader",
     spoil=spoil,
+    tremble=tremble,
 )
 """The scripted policies by name, and the default one. Source: docs/rules/nations.md#the-policies."""

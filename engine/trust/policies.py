@@ -1,4 +1,4 @@
-"""trust: the scripted policies, and how noise spoils their answers.
+"""trust: the scripted policies, how noise spoils their answers, and how random actions replace theirs.
 
 A policy reads the view that a model reads and its own memory, and nothing else, so a miss looks like an
 attack to it. With several opponents it meets one partner per round.
@@ -246,17 +246,21 @@ def random(sight: Sight, luck: Luck) -> Move:
 
     Source: docs/rules/trust.md#random.
     """
+    return _any_move(sight, luck, "")
+
+
+def _any_move(sight: Sight, luck: Luck, event: str) -> Move:
+    """Return a random allowed action with its target or amount; the names of its draws begin with `event`."""
     options = ["block", "do_nothing", "beg"]
     options += ["high_five", "attack"] if sight.opponents else []
     options += ["replicate"] if sight.view["may_replicate"] else []
-    move: Move = {"action": luck.pick(options, "action"), "reasoning": "I act at random."}
+    move: Move = {"action": luck.pick(options, f"{event}action"), "reasoning": "I act at random."}
     if move["action"] in ("high_five", "attack"):
         allowed = [o for o in sight.opponents if move["action"] != "attack" or not _ally(sight, o)]
-        return _at(
-            sight, move["action"], luck.pick(allowed, "target") if allowed else None, move["reasoning"]
-        )
+        target = luck.pick(allowed, f"{event}target") if allowed else None
+        return _at(sight, move["action"], target, move["reasoning"])
     if move["action"] == "beg":
-        return move | {"amount": 1 + luck.below(MODEST, "amount"), "reason": "I want them."}
+        return move | {"amount": 1 + luck.below(MODEST, f"{event}amount"), "reason": "I want them."}
     return move
 
 
@@ -384,6 +388,17 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
     return spoiled
 
 
+def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace the action with probability `share` by a random allowed one, as the policy `random` picks it.
+
+    Source: docs/rules/trust.md#tremble.
+    """
+    if not luck.happens(share, "tremble"):
+        return answer
+    beside = {name: value for name, value in answer.items() if name not in SPOILED}
+    return {**_any_move(Sight(view), luck, "tremble/"), **beside}
+
+
 DEFINITIONS: Mapping[str, Definition] = {
     "always-high-five": always_high_five,
     "always-attack": always_attack,
@@ -398,5 +413,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "random": random,
 }
 
-POLICIES = Policies({name: playing(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil)
+POLICIES = Policies(
+    {name: playing(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil, tremble=tremble
+)
 """The scripted policies and the one that plays by default. Source: docs/rules/trust.md#default-policy."""

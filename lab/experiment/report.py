@@ -160,7 +160,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     libraries of statistics are missing. Damaged values are noted and left out.
     """
     needed()
-    file = _file(store, experiment)
+    file = stored_file(store, experiment)
     measures = measures_of(file)
     names = arms_of(file)
     planned = [(name, seed) for seed in file.seeds for name in names]
@@ -213,7 +213,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
     """
     listed = []
     for name in experiment_names(store):
-        file = store.if_readable(partial(_file, store, name), None)
+        file = store.if_readable(partial(stored_file, store, name), None)
         if file is None:
             continue
         arms = arms_of(file)
@@ -232,7 +232,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
     return listed
 
 
-def _file(store: Store, name: str) -> ExperimentFile:
+def stored_file(store: Store, name: str) -> ExperimentFile:
     """Return the stored file of an experiment; raise MissingError or DamagedError if there is none."""
     try:
         file = parse(experiment_file(store, name))

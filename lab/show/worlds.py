@@ -126,7 +126,7 @@ def show_one(world: dict[str, Any]) -> RenderableType:
         ),
         table(SETTINGS_TITLE, ("name", "values", "default", "meaning"), settings),
         table(
-            "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1' (noise from 0 to 1)",
+            "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1&tremble=0.1' (shares from 0 to 1)",
             ("name", "meaning"),
             policies,
         ),

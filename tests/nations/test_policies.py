@@ -1,5 +1,6 @@
 """The scripted policies: what each does, and that its answers are valid."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from engine.chance import Luck
 from engine.nations.policies import STRANGER, spoil
 from engine.nations.state import State
+from engine.nations.view import observe
 from engine.nations.world import NATIONS
+from engine.policy import speak
 from tests.nations.stage import A, Answers, B, C, Turn, board, run, turn
 
 POLICIES = list(NATIONS.policies.by_name)
@@ -203,3 +206,32 @@ def test_more_noise_spoils_more() -> None:
     none, some, much = (drops_of(run(board(7), POLICIES, turns=20, noise=noise)) for noise in (0, 0.1, 0.5))
     assert none == 0
     assert 0 < some < much
+
+
+ORDERS = ("purchase_mils", "disband_mils", "attacks", "money_grants", "cede_territories")
+
+
+def trembled(share: float, name: str = "default", turns: int = 200) -> list[dict[str, Any]]:
+    """Return the answers of a policy that trembles, by seed."""
+    view = observe(board(3), A)
+    texts = [speak(NATIONS.policies, name, 0, view, Luck(seed, 0, A), tremble=share) for seed in range(turns)]
+    assert texts == [
+        speak(NATIONS.policies, name, 0, view, Luck(seed, 0, A), tremble=share) for seed in range(turns)
+    ]
+    return [json.loads(text) for text in texts]
+
+
+def test_a_tremble_replaces_each_order_with_its_probability_also_one_to_do_nothing() -> None:
+    plain, some, all_of_them = (trembled(share) for share in (0, 0.3, 1))
+    assert plain == [plain[0]] * len(plain)
+    for name in ("attacks", "money_grants", "cede_territories"):
+        assert 40 < sum(said[name] != {} for said in some) < 80
+        assert all(said[name] for said in all_of_them)
+    assert {said["disband_mils"] for said in all_of_them} == set(range(11))
+
+
+def test_a_tremble_keeps_what_a_policy_says_besides() -> None:
+    for plain, other in zip(trembled(0, "grim", 5), trembled(1, "grim", 5), strict=True):
+        assert {name: value for name, value in plain.items() if name not in ORDERS} == {
+            name: value for name, value in other.items() if name not in ORDERS
+        }

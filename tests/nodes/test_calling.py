@@ -26,7 +26,7 @@ from nodes.chat import ChatPlayer
 from nodes.halted import HaltedError
 from nodes.journal import Address, Prompt
 from nodes.models import ModelSettings
-from nodes.players import parse_spec
+from nodes.players import parse_spec, with_luck
 from nodes.prompting import PromptSet
 from nodes.secrecy import LONGEST_LINE, safe_line
 
@@ -344,3 +344,21 @@ def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict
 def test_parameters_out_of_range_are_refused(spec: str) -> None:
     with pytest.raises(ValueError, match="max_tokens"):
         parse_spec(MINING.policies, spec)
+
+
+def test_a_policy_spec_takes_its_parameters_in_any_order() -> None:
+    one, other = (
+        parse_spec(MINING.policies, f"policy:guided?{said}")
+        for said in ("noise=0.1&tremble=0.2&luck=own", "luck=own&tremble=0.2&noise=0.1")
+    )
+    assert one == other
+    assert (one.noise, one.tremble, one.luck) == (0.1, 0.2, "own")
+
+
+def test_draws_of_its_own_replace_those_that_a_spec_names() -> None:
+    for said in ("luck=a&tremble=0.2", "tremble=0.2&luck=a", "tremble=0.2"):
+        spec = with_luck(f"policy:guided?{said}", "b")
+        assert (parse_spec(MINING.policies, spec).luck, parse_spec(MINING.policies, spec).tremble) == (
+            "b",
+            0.2,
+        )
