@@ -29,7 +29,7 @@ def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIM
     kept = said
     if not (said.isascii() and said.isprintable()) and _UNSAFE.search(kept):  # most texts are plain
         kept = _UNSAFE.sub("", kept)
-        findings.mend("schema", f"{prefix}/unsafe-characters", _visible(said), kept)
+        findings.mend("schema", f"{prefix}/unsafe-characters", visible(said), kept)
     if len(kept) > limit:
         findings.mend("schema", f"{prefix}/too-long", {"characters": len(kept)}, {"characters": limit})
         kept = kept[:limit]
@@ -51,6 +51,6 @@ def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
     return said[: ends[words - 1]]
 
 
-def _visible(said: str) -> str:
+def visible(said: str) -> str:
     """Return a text with unsafe characters as escapes, so that the record of them is safe to show."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", said)

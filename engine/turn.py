@@ -473,6 +473,11 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
     )
 
 
+def meanings(world: AnyWorld) -> Mapping[str, str]:
+    """Return what each code of a rejection or correction in a run of a world means."""
+    return {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes}
+
+
 def remember(
     world: AnyWorld,
     state: Any,  # noqa: ANN401  a world's own state
@@ -481,9 +486,8 @@ def remember(
     resolved: Resolved[Any],
 ) -> dict[str, Memory]:
     """Return the memory of every agent after a turn: its reflection, and feedback on its answer."""
-    meanings = {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes}
     mends = (*judged.mends, *resolved.mends)
-    feedback = feedback_by_agent(judged.drops, mends, meanings) if state.config.feedback else {}
+    feedback = feedback_by_agent(judged.drops, mends, meanings(world)) if state.config.feedback else {}
     after = dict(memories)
     for agent, intent in judged.intents.items():
         after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection, feedback.get(agent, ()))

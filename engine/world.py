@@ -241,6 +241,18 @@ class Observer(Generic[S, I]):
 
 
 @dataclass(frozen=True, slots=True)
+class Landmark:
+    """An event that a reader of a run looks for, such as a capture. The page of a run marks its turns.
+
+    `name` is the word for it, `event` the type of the event, and `facts` what its fields must hold.
+    """
+
+    name: str
+    event: str
+    facts: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class World(Generic[C, S, I]):
     """One world.
 
@@ -280,6 +292,7 @@ class World(Generic[C, S, I]):
                                      type `message`, with `text` and, where it is not to all, `to`
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
+    landmarks                        the events that a reader of a run looks for
     viewer_key                       the key under which a view names its agent
     former_settings                  settings that were renamed: the name in runs of earlier versions, and the
                                      present one
@@ -321,6 +334,7 @@ class World(Generic[C, S, I]):
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     board: Callable[[Played[S, I]], Board] | None = None
     observer: Observer[S, I] | None = None
+    landmarks: tuple[Landmark, ...] = ()
     former_settings: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -11,7 +11,7 @@ from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
 from engine.mining.validation import Intent, validate
 from engine.mining.view import PRIVATE, draw_map, map_codes, observe
-from engine.world import World
+from engine.world import Landmark, World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
@@ -39,6 +39,10 @@ MINING: World[MiningConfig, State, Intent] = World(
     default_agents=10,
     picture=lambda state: [row.split(" ") for row in draw_map(state)],
     in_picture=map_codes,
+    landmarks=(
+        Landmark("raid", "raid"),
+        Landmark("capture", "raid", {"result": "captured"}),
+    ),
     board=board,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,

@@ -13,7 +13,7 @@ from engine.nations.resolution import EVENTS, resolve
 from engine.nations.state import NationsConfig, State
 from engine.nations.validation import Intent, validate
 from engine.nations.view import observe, picture, private
-from engine.world import World, in_letters
+from engine.world import Landmark, World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
@@ -67,6 +67,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     names=names,
     default_agents=4,
     picture=picture,
+    landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
     board=board,
     prompts=lambda _: "plain",
     events=EVENTS,

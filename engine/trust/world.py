@@ -13,7 +13,7 @@ from engine.trust.rules import EVENTS, resolve
 from engine.trust.state import State, TrustConfig
 from engine.trust.validation import Intent, validate
 from engine.trust.view import observe, picture, private
-from engine.world import World, in_letters
+from engine.world import Landmark, World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
@@ -49,6 +49,12 @@ TRUST: World[TrustConfig, State, Intent] = World(
     names=names,
     default_agents=2,
     picture=picture,
+    landmarks=(
+        Landmark("attack", "attack"),
+        Landmark("miss", "miss"),
+        Landmark("birth", "replicate", {"succeeded": True}),
+        Landmark("death", "death"),
+    ),
     board=board,
     prompts=lambda _: "plain",
     events=EVENTS,

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from itertools import groupby, islice, zip_longest
+from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
 from engine.record import JsonObject, canonical, sha256
@@ -44,14 +45,16 @@ _WORD = re.compile(r"\s+|\w+|.")
 _BETWEEN = re.compile(r', ?(?=["{\[])')
 """Where to break a line of JSON for a diff; it also works for JSON that was cut off."""
 
+_BREAK = re.compile(r'(?<=,)(?=["{\[])|(?<=, )(?=["{\[])')
+"""The same place, before what comes next."""
+
+MOST_PAIRS = 1_000_000
+"""How many words are compared with how many at most, as a product; that takes a tenth of a second."""
+
 
 def compare(store: Store, a: Run, b: Run) -> Comparison:
     """Return two runs side by side; raise UsageError if they are runs of different worlds."""
-    if a.world.name != b.world.name:
-        raise UsageError(
-            f"run {a.id} is a run of {a.world.name} and run {b.id} one of {b.world.name}; "
-            "choose two runs of the same world"
-        )
+    check_same_world(a, b)
     runs = (a, b)
     measures = beside(store.measures(a.id), store.measures(b.id), None)
     one, other = ({**store.result(run), "events": store.counts(run.id, "events", "type")} for run in runs)
@@ -72,6 +75,15 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         },
         "reports": [reports(logged(store, run, run.turns - 1)) if run.turns else {} for run in runs],
     }
+
+
+def check_same_world(a: Run, b: Run) -> None:
+    """Raise UsageError if two runs are runs of different worlds."""
+    if a.world.name != b.world.name:
+        raise UsageError(
+            f"run {a.id} is a run of {a.world.name} and run {b.id} one of {b.world.name}; "
+            "choose two runs of the same world"
+        )
 
 
 def beside(one: Mapping[Any, Any], other: Mapping[Any, Any], absent: int | None) -> dict[Any, list[Any]]:
@@ -155,6 +167,28 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     return None
 
 
+def differing_turns(store: Store, a: Run, b: Run) -> set[int]:
+    """Return the turns whose records are stored otherwise in both runs, and those that only one run has."""
+    sql = (
+        "select a.turn from turns as a join turns as b on b.turn = a.turn"
+        " where a.run = ? and b.run = ? and a.record is not b.record"
+    )
+    found = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
+    shorter, longer = sorted((a.turns, b.turns))
+    return {turn for turn in found if turn < shorter} | set(range(shorter, longer))
+
+
+def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int]) -> int | None:
+    """Return the first of these turns whose records, once read, differ; None if none do."""
+    for turn in sorted(differing):
+        if turn >= min(a.turns, b.turns):
+            return turn
+        one, other = (logged(store, run, turn).record for run in (a, b))
+        if first_differing_part(one, other):
+            return turn
+    return None
+
+
 def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     """Return the first prompt that differs between runs whose records are equal; None if there is none.
 
@@ -222,12 +256,45 @@ def word_diff(one: str, other: str, *, whole: bool = False) -> list[tuple[CHANGE
     return pieces
 
 
+def whole_word_diff(one: str, other: str) -> list[tuple[CHANGE, str]]:
+    """Return two texts whole, word by word: pieces of text, each with what became of it.
+
+    Lines of JSON are compared part by part. The pieces that are not only in the first text, joined, are the
+    second text.
+    """
+    if one == other:
+        return [(" ", one)] if one else []
+    a, b = (_parts(text) for text in (one, other))
+    pieces: list[tuple[CHANGE, str]] = []
+    for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if kind == "equal":
+            pieces.append((" ", "".join(b[b_from:b_to])))
+        elif a_to - a_from == b_to - b_from:
+            for was, now in zip(a[a_from:a_to], b[b_from:b_to], strict=True):
+                pieces += _pieces(was, now)
+        else:
+            pieces += _pieces("".join(a[a_from:a_to]), "".join(b[b_from:b_to]))
+    return [(change, "".join(text for _, text in same)) for change, same in groupby(pieces, itemgetter(0))]
+
+
+def _parts(text: str) -> list[str]:
+    """Return the lines of a text with their ends; lines of JSON in several parts."""
+    lines = text.splitlines(keepends=True)
+    return [
+        part for line in lines for part in (_BREAK.split(line) if line.startswith(("{", "[")) else [line])
+    ]
+
+
 def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
     """Yield two texts as pieces of words that were kept, only in the first, or only in the second.
 
     A space between two words that changed is taken to have changed with them, so that phrases stay whole.
+    Texts with too many words to be compared are taken to be different.
     """
     a, b = (_WORD.findall(text) for text in (one, other))
+    if len(a) * len(b) > MOST_PAIRS:
+        yield from _changed(one, other)
+        return
     only_a = only_b = ""
     for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         in_a, in_b = "".join(a[a_from:a_to]), "".join(b[b_from:b_to])

@@ -1,23 +1,13 @@
-"""Charts of a run, drawn with matplotlib and embedded in pages."""
+"""Charts of reports, drawn with matplotlib and embedded in pages."""
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from lab.show.looks import PALETTE, Looks
-
-MARKERS = "os^Dv*<>"
-"""matplotlib's names of the shapes of MARKS, of which the second half is not filled."""
-
-DASHES = ("-", "--", ":", "-.")
-"""Line styles, which distinguish lines when colours repeat or are missing, as in print."""
-
-MARKED = 12
-"""About how often the mark of an agent stands on its line."""
+from lab.show.looks import PALETTE
 
 INK = "#010203"
 """Stands for the colour of texts and axes, which is that of the page: dark on light, or light on dark."""
@@ -30,45 +20,6 @@ mpl.rcParams |= {
     "text.parse_math": False,
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
 }
-
-
-def scores_and_failures(
-    scores: Mapping[int, Mapping[str, int]], failures: Sequence[int], looks: Looks
-) -> str:
-    """Return a chart of each agent's score after some turns, with the failed calls of every turn below.
-
-    It is an SVG image as a data URL. It has no background, and its texts and axes are dark or light as the
-    reader prefers.
-    """
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
-    above, below = figure.subplots(2, sharex=True, height_ratios=(4, 1))
-    for agent in sorted(
-        {agent for now in scores.values() for agent in now}, key=lambda agent: looks[agent].place
-    ):
-        look = looks[agent]
-        filled = look.shape < len(MARKERS)
-        above.plot(
-            list(scores),
-            [now.get(agent) for now in scores.values()],
-            label=agent,
-            color=PALETTE[look.colour],
-            linestyle=DASHES[look.place // len(PALETTE) % len(DASHES)],
-            marker=MARKERS[look.shape % len(MARKERS)],
-            markerfacecolor=PALETTE[look.colour] if filled else "none",
-            markevery=max(1, len(scores) // MARKED),
-            markersize=5,
-        )
-    below.stairs(failures, [turn - 0.5 for turn in range(len(failures) + 1)], fill=True, color=INK)
-    above.set_ylabel("score")
-    below.set_ylabel("failed")
-    below.set_xlabel("turn")
-    for axes in (above, below):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    below.yaxis.set_major_locator(MaxNLocator(2, integer=True))
-    below.set_ylim(bottom=0, top=max(1, *failures))
-    figure.legend(loc="outside right upper", frameon=False, ncols=1 + len(above.lines) // 16)
-    return _data_url(figure)
 
 
 def differences(title: str, rows: Sequence[tuple[str, Sequence[float], float | None, float | None]]) -> str:

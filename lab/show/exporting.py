@@ -127,7 +127,7 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     """Write the pages of a run, its turns and its agents' turns as files that link to each other."""
-    from lab.show.pages import Kept, Pages  # noqa: PLC0415  slow to import, because of matplotlib
+    from lab.show.pages import MOMENTS, SCRIPT, Kept, Pages  # noqa: PLC0415  slow to import
 
     decisions = [decision for decision in store.decisions(run.id) if decision.turn <= run.turns]
     turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not be finished
@@ -135,16 +135,29 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     addresses += [(decision.turn, decision.agent) for decision in decisions]
     addresses.sort()  # so that the pages of a turn follow one another
     kept = Kept()
+    (folder / MOMENTS).mkdir()
+    (folder / "hobbes.js").write_text(SCRIPT, encoding="utf-8")
     for address in track(addresses, "exporting", console=ERR, transient=True):
         up = "../" * len(address)
-        pages = Pages(store, lambda _, *to, up=up: quote(f"{up}{_file(to)}"), live=False, kept=kept)
+        linked = partial(_link, up)
+        pages = Pages(store, linked, live=False, script=f"{up}hobbes.js", kept=kept)
         show = (pages.run, pages.turn, pages.agent)[len(address)]
         path = folder / _file(address)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
             store.if_readable(partial(show, run, *address), "") or pages.damaged(), encoding="utf-8"
         )
+        if len(address) == 1:
+            at_root = Pages(store, partial(_link, ""), live=False, kept=kept)
+            moment = store.if_readable(partial(at_root.moment, run, *address), "")
+            script = f"hobbes.moment({address[0]}, {json.dumps(moment)});\n"
+            (folder / MOMENTS / f"{address[0]}.js").write_text(script, encoding="utf-8")
     return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions)}
+
+
+def _link(up: str, _: object, *address: Any) -> str:  # noqa: ANN401  a turn, or a turn and an agent
+    """Return the URL of a page from a page that is so far up."""
+    return quote(f"{up}{_file(address)}")
 
 
 def _file(address: tuple[Any, ...]) -> str:

@@ -68,7 +68,7 @@ def looks_in(store: "Store", run: "Run") -> dict[str, Look]:
     from lab.store.history import state_before  # noqa: PLC0415  slow to import, and the terminal needs looks
 
     looks = looks_of(run.setting.agents)
-    for turn, name, *_ in store.decisions(run.id):
+    for name, turn in store.first_asked(run.id).items():
         if name not in looks and name != OBSERVER:
             state = (
                 store.if_readable(partial(state_before, store, run, turn), None)

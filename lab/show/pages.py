@@ -1,71 +1,103 @@
 """The pages of `hobbes view` and `hobbes export --format html`: a run, a turn, one agent's turn, two runs.
 
 Model text is foreign. Every value in a template is escaped, invisible characters are spelled out, and the
-content security policy lets the browser run no script and load nothing.
+content security policy lets the browser run only our own script, which is a file, and load nothing from
+elsewhere. Without the script, all that is on the pages can be read and reached, too.
 """
 
 import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import ceil
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.answer import DECISIONS
+from engine.record import MESSAGE
+from engine.turn import meanings
 from lab.errors import MissingError
 from lab.play.answering import asked_form, columns_and_rows, waiting
 from lab.play.forms import Field, Kind, spelled
-from lab.proof.comparing import beside, compare, moves
+from lab.proof.comparing import beside, check_same_world, compare, moves, whole_word_diff
 from lab.show.boards import svg
 from lab.show.cards import counts, details
-from lab.show.charts import scores_and_failures
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
-from lab.show.looks import PALETTE, Looks, looks_in, looks_of, words_of
+from lab.show.conversations import conversation
+from lab.show.experiments import experiment, experiments
+from lab.show.judgements import judgements
+from lab.show.looks import PALETTE, Looks, looks_in, looks_now, looks_of, words_of
+from lab.show.marking import marked
+from lab.show.side_by_side import locked
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
+from lab.show.text_search import search
+from lab.show.timelines import timeline
 from lab.show.tracing import (
     FullTurn,
+    Pieces,
     agent_card,
     all_calls,
     board_in,
-    changed_in_memory,
     full_turn,
+    memory_diffs,
     overview,
+    prompt_diffs,
+    strip,
     turn_card,
 )
-from lab.store.database import Run, Store
-from lab.store.history import logged, scores, state_before
+from lab.store.database import Decision, Run, Store
+from lab.store.history import logged, state_before
+from lab.store.noted import Note, noted
+from nodes.journal import TURN_QUESTION, Call
+
+MOST_CHOICES = 24
+"""How many choices the graph and the map of a timeline have at most."""
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
-    f".c{k} {{ background: {colour}; }}\n" for k, colour in enumerate(PALETTE)
+    f".c{k} {{ background: {colour}; }} .g{k} {{ stroke: {colour}; }}\n" for k, colour in enumerate(PALETTE)
 )
+STYLE += "".join(  # a choice of the timeline shows what it names, without the script, too
+    f'#timeline:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'
+    for what in ("graph", "map")
+    for k in range(MOST_CHOICES)
+)
+SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
+"""The script of all pages, which is served or exported as a file."""
+
 _STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 _POLICY = {
     "default-src": "'none'",
+    "script-src": "'self'",
+    "connect-src": "'self'",
     "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}'",
     "img-src": "data:",
     "form-action": "'self'",
     "base-uri": "'none'",
 }
 POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
-"""The content security policy: only our style sheets, embedded images and forms to the same site."""
+"""The content security policy: only our style sheets, our script, embedded images, and the same site."""
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
 
-MOST_TURNS = 100
+MOST_TURNS = 50
 """How many turns the page of a run lists."""
 
-MOST_POINTS = 200
-"""How many points each line of the chart has at most; more could not be told apart."""
+
+TURN = "turn"
+"""What stands in an address in place of the number of a turn, until the script puts one there."""
+
+MOMENTS = "moments"
+"""The folder of an export with its turns at a glance, each as a script, which a page on disk can load."""
 
 
 def reload_after(took: float) -> int:
@@ -73,10 +105,9 @@ def reload_after(took: float) -> int:
     return max(2, ceil(4 * took))
 
 
-def sampled(turns: int) -> list[int]:
-    """Return at most MOST_POINTS turns, evenly spread, with the first and the last."""
-    points = min(turns, MOST_POINTS)
-    return [at * (turns - 1) // max(points - 1, 1) for at in range(points)]
+def _reload(found: Mapping[str, Any], began: float) -> int | None:
+    """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
+    return reload_after(monotonic() - began) if found["played"] else None
 
 
 def _shown(value: object) -> object:
@@ -139,6 +170,7 @@ def environment() -> Environment:
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
+        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑"},
         "counts": counts,
         "details": details,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
@@ -162,12 +194,25 @@ def part(name: str, *values: object) -> str:
     return str(getattr(parts, name)(*values))
 
 
+def _prompt_of(calls: Iterable[Call]) -> str | None:
+    """Return the prompt of the last call for a turn's own question; None if there is none."""
+    prompts = [call.prompt.turn for call in calls if call.question == TURN_QUESTION]
+    return prompts[-1] if prompts else None
+
+
+def _change(found: Mapping[str, Any]) -> Pieces:
+    """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
+    said, kept = found["said"], found.get("kept")
+    return whole_word_diff(said, kept) if isinstance(said, str) and isinstance(kept, str) else []
+
+
 @dataclass(slots=True)
 class Kept:
-    """What several pages of a run show, so that it is read once: looks, who was asked when, the last turn."""
+    """What several pages of a run show, so that it is read once."""
 
     looks: Looks | None = None
-    asked: dict[str, list[int]] | None = None
+    asked: dict[str, list[Decision]] | None = None
+    noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, FullTurn | None] | None = None
 
 
@@ -177,12 +222,14 @@ class Pages:
 
     `link` returns the URL of a page from run, turn and agent; without arguments, that of the list of runs.
     `live` pages are served: they link to the list of runs, reload while their run is being played, and list
-    only a part of its turns. `kept` is of one run, which does not change meanwhile.
+    only a part of its turns. `script` is the URL of the script. `kept` is of one run, which
+    does not change meanwhile.
     """
 
     store: Store
     link: Callable[..., str]
     live: bool
+    script: str = "/static/hobbes.js"
     kept: Kept = field(default_factory=Kept)
 
     def _page(self, name: str, **values: object) -> str:
@@ -191,6 +238,7 @@ class Pages:
             "reload": None,
             "link": self.link,
             "live": self.live,
+            "script": self.script,
             "looks": {},
             "damage": self.store.damage_lines(),
             **values,
@@ -202,7 +250,7 @@ class Pages:
         return self._page("runs.html", runs=self.store.runs())
 
     def run(self, run: Run, first: int | None = None) -> str:
-        """Return the page of a run: results, a chart of scores and failed calls, turns, measures.
+        """Return the page of a run: its last turn, the timeline through all turns, results, measures.
 
         A live page lists the last MOST_TURNS turns, or as many from the first, and links to the others. Raise
         MissingError if there is no such turn.
@@ -217,15 +265,13 @@ class Pages:
             first=last_ones if first is None else first,
             most=None if first is None else MOST_TURNS,
         )
-        result = self.store.result(run)
-        failed = [result["failures"]["by_turn"].get(turn, 0) for turn in range(run.turns)]
-        by_turn = dict(scores(self.store, run, sampled(run.turns)))
         looks = self._looks(run)
         played = self.live and first is None and run.status not in AT_REST and self.store.is_played(run.id)
+        shown = run.turns - 1 if first is None else first
         return self._page(
             "run.html",
             run=run,
-            result=result,
+            result=self.store.result(run),
             error=self.store.about(run.id)["error"],
             requests=waiting(run) if run.question else [],
             form=asked_form(run) if run.question else None,
@@ -235,10 +281,42 @@ class Pages:
             parts_of_turns=range(0, run.turns, MOST_TURNS) if self.live and run.turns > MOST_TURNS else (),
             most_turns=MOST_TURNS,
             looks=looks,
-            chart=scores_and_failures(by_turn, failed, looks) if by_turn else "",
+            timeline=timeline(self.store, run, looks),
+            shown=shown,
+            moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
+            moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
+            slot=TURN,
             picture=painted(words_of(run, looks), self._picture(run, run.turns))[0],
             measures=self.store.measures_with_counts(run.id),
             reload=reload_after(monotonic() - began) if played else None,
+        )
+
+    def moment(self, run: Run, number: int) -> str:
+        """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
+        full = self._full_turn(self.store, run, number)
+        board = board_in(self.store, run, full)
+        record = full.turn.record if full else None
+        if self.kept.looks is None and full and full.played:
+            looks: Looks = looks_now(run, full.played.before)
+        else:
+            looks = self._looks(run)
+        done: dict[str, list[str]] = {}
+        for arrow in board.arrows if board else ():
+            done.setdefault(arrow.owner, []).append(arrow.words)
+        said: dict[str, list[object]] = {}
+        for event in record.events if record else ():
+            if event.type == MESSAGE:
+                said.setdefault(event.agent, []).append(event.facts)
+        return self._page(
+            "moment.html",
+            run=run,
+            number=number,
+            board=Markup(svg(board)) if board else "",  # noqa: S704  it escapes all texts
+            record=record,
+            done=done,
+            said=said,
+            drops=Counter(drop.agent for drop in record.drops) if record else {},
+            looks=looks,
         )
 
     def turn(self, run: Run, number: int) -> str:
@@ -275,14 +353,34 @@ class Pages:
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
         card = agent_card(self.store, run, number, agent, self._full_turn)
-        asked = self._asked(run)[agent]
-        at = asked.index(number)
+        decisions = self._asked(run, agent)
+        asked = [decision.turn for decision in decisions]
+        before, after = asked[: asked.index(number)][-1:], asked[asked.index(number) + 1 :][:1]
+        calls = self._calls(run, number, agent)
+        was = _prompt_of(self._calls(run, before[0], agent)) if before else None
+        now = _prompt_of(calls) or card["prompt"]
+        changed = {} if was is None else prompt_diffs(was, now)
+        answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
+        beside = self._asked_in(run, number)
+        at = beside.index(agent)
         return self._page(
             "agent.html",
             run=run,
             card=card,
-            near=asked[max(at - 1, 0) : at + 2],
-            changed=changed_in_memory(card) if "intent" in card else {},
+            before=before,
+            after=after,
+            strip=strip(asked, number, partial(self._noted, run, agent, decisions)),
+            above=beside[at - 1] if at else None,
+            below=beside[at + 1] if at + 1 < len(beside) else None,
+            answer=answer,
+            unplaced=[(one, _change(one)) for one in unplaced],
+            meanings=meanings(run.world),
+            compared=was is not None,
+            now=now,
+            changed=changed,
+            prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
+            memory=memory_diffs(card) if "intent" in card else {},
+            others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),
         )
 
@@ -290,15 +388,50 @@ class Pages:
         """Return the page in place of one that damage hides: what is damaged."""
         return self._page("damaged.html")
 
-    def compare(self, a: Run, b: Run) -> str:
-        """Return the page of two runs side by side."""
-        found = compare(self.store, a, b)
+    def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
+        """Return the page of two runs side by side at one turn; without a turn, also their whole comparison.
+
+        Raise UsageError for runs of different worlds, MissingError if there is no such turn or agent.
+        """
+        check_same_world(a, b)
+        at = locked(self.store, a, b, turn, agent)
+        found = compare(self.store, a, b) if turn is None else None
         return self._page(
             "compare.html",
+            runs=(a, b),
+            at=at,
+            boards=[Markup(svg(board)) if board else "" for board in at.boards],  # noqa: S704  it escapes texts
             comparison=found,
-            settings=settings_by_field(found["settings"]),
+            settings=settings_by_field(found["settings"]) if found else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
         )
+
+    def search(self, at: Mapping[str, Any]) -> str:
+        """Return the page of a search over all texts, which an address asks for."""
+        return self._page("search.html", **search(self.store, at))
+
+    def judgements(self, run: Run, turn: int | None) -> str:
+        """Return the page of the ratings after a turn, or after the last one, beside what was done."""
+        looks = self._looks(run)
+        return self._page("judgements.html", run=run, looks=looks, **judgements(self.store, run, looks, turn))
+
+    def messages(self, run: Run, at: Mapping[str, Any]) -> str:
+        """Return the page of the messages of a run, or of all that passed between two agents."""
+        looks = self._looks(run)
+        found = conversation(self.store, run, looks, at)
+        return self._page("messages.html", run=run, looks=looks, **found)
+
+    def experiments(self) -> str:
+        """Return the list of experiments."""
+        began = monotonic()
+        found = experiments(self.store)
+        return self._page("experiments.html", **found, reload=_reload(found, began))
+
+    def experiment(self, name: str) -> str:
+        """Return the page of an experiment: how far it is, its report, and its runs."""
+        began = monotonic()
+        found = experiment(self.store, name)
+        return self._page("experiment.html", **found, reload=_reload(found, began))
 
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""
@@ -306,13 +439,42 @@ class Pages:
             self.kept.looks = looks_in(self.store, run)
         return self.kept.looks
 
-    def _asked(self, run: Run) -> dict[str, list[int]]:
-        """Return the turns in which each agent was asked."""
+    def _calls(self, run: Run, number: int, agent: str) -> list[Call]:
+        """Return the calls of an agent's turn without those that are damaged."""
+        return self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
+
+    def _asked(self, run: Run, agent: str) -> list[Decision]:
+        """Return the decisions of an agent, in the order of turns."""
+        if self.live:
+            return list(self.store.decisions(run.id, agent))
+        return self._all_asked(run)[agent]
+
+    def _all_asked(self, run: Run) -> dict[str, list[Decision]]:
+        """Return the decisions of each agent, in the order of turns."""
         if self.kept.asked is None:
             self.kept.asked = {}
             for decision in self.store.decisions(run.id):
-                self.kept.asked.setdefault(decision.agent, []).append(decision.turn)
+                self.kept.asked.setdefault(decision.agent, []).append(decision)
         return self.kept.asked
+
+    def _noted(
+        self, run: Run, agent: str, decisions: Sequence[Decision], first: int, last: int
+    ) -> Mapping[int, list[Note]]:
+        """Return what is noted of an agent's turns. For pages that are written, all are read at once."""
+        if self.live:
+            return noted(self.store, run, {agent: decisions}, first, last).get(agent, {})
+        if self.kept.noted is None:
+            self.kept.noted = noted(self.store, run, self._all_asked(run), 0, run.turns)
+        of_agent = self.kept.noted.get(agent, {})
+        return {turn: notes for turn, notes in of_agent.items() if first <= turn <= last}
+
+    def _asked_in(self, run: Run, number: int) -> list[str]:
+        """Return who was asked in a turn, in the order of the page of the turn."""
+        full = self._full_turn(self.store, run, number)
+        if full and run.world.observer is None:
+            return list(full.turn.record.intents)
+        asked = self.store.attempts(run.id, number, note=self.store.leave_out)
+        return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *asked]))
 
     def _full_turn(self, store: Store, run: Run, number: int) -> FullTurn | None:
         """Return a turn as `full_turn` does."""

@@ -1,7 +1,8 @@
 """`hobbes trace`: a run, a turn, or one agent's turn as a card."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -14,8 +15,10 @@ from engine.turn import as_list, question_of
 from engine.world import OBSERVER, AnyWorld, Played, board_of
 from lab.errors import MissingError
 from lab.play.asking import Asked
+from lab.proof.comparing import CHANGE, whole_word_diff
 from lab.store.database import Decision, LoggedTurn, Run, Store
 from lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
+from lab.store.noted import Note
 from lab.store.rows import damaged
 from nodes.journal import Call
 from nodes.reading import deciding
@@ -272,6 +275,53 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
     }
 
 
+REACH = 10
+"""How many turns of an agent are listed before and after the one that is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The turns in which an agent was asked, around one of them.
+
+    `turns` have their notes. `earlier` and `later` are the nearest turns with a note, also beyond `turns`.
+    """
+
+    turns: Sequence[tuple[int, Sequence[Note]]]
+    earlier: int | None
+    later: int | None
+
+
+def strip(
+    asked: Sequence[int], number: int, noted_in: Callable[[int, int], Mapping[int, Sequence[Note]]]
+) -> Strip:
+    """Return the strip around a turn of those in which an agent was asked.
+
+    `noted_in` returns the notes from one turn to another; only as many turns as needed are looked through.
+    """
+    at = asked.index(number)
+    near = asked[max(at - REACH, 0) : at + REACH + 1]
+    notes = noted_in(near[0], near[-1])
+    return Strip(
+        [(turn, notes.get(turn, ())) for turn in near],
+        _first_noted(asked[:at][::-1], noted_in),
+        _first_noted(asked[at + 1 :], noted_in),
+    )
+
+
+def _first_noted(
+    turns: Sequence[int], noted_in: Callable[[int, int], Mapping[int, Sequence[Note]]]
+) -> int | None:
+    """Return the first of these turns with a note; they are looked through in parts that get longer."""
+    most = REACH
+    while turns:
+        part, turns = turns[:most], turns[most:]
+        notes = noted_in(min(part), max(part))
+        if there := [turn for turn in part if turn in notes]:
+            return there[0]
+        most *= 2
+    return None
+
+
 def asked_card(world: AnyWorld, asked: Asked) -> Card:
     """Return the card of a question that was asked apart from any run: call, rejections, what was decided."""
     judged, agent = asked.judged, asked.call.address.agent
@@ -302,6 +352,69 @@ def reasoning_of(card: Mapping[str, Any]) -> str:
     """Return the reasoning that came with a call, or else the reasoning in its answer."""
     reasoning: str = card["reasoning"] or card.get("intent", {}).get("reflection", {}).get("reasoning", "")
     return reasoning
+
+
+Pieces: TypeAlias = list[tuple[CHANGE, str]]
+"""A word diff."""
+
+LONGEST_SAME = 200
+"""How many characters that did not change stand together in a diff of values; the middle of more is cut."""
+
+
+def memory_diffs(card: Card) -> dict[str, Pieces]:
+    """Return each field of the memory of an agent's card as the word diff of before and after the turn.
+
+    Fields that are empty before and after are left out.
+    """
+    before, after = (
+        {field: value for field, value in card[memory].items() if value}
+        for memory in ("memory_before", "memory_after")
+    )
+    return _field_diffs(before, after)
+
+
+def prompt_diffs(before: str, now: str) -> dict[str, Pieces]:
+    """Return what changed from one prompt to another as word diffs; empty if nothing did.
+
+    The prompt of a scripted policy or a person is a view as JSON: then each field that changed has its diff.
+    """
+    if before == now:
+        return {}
+    try:
+        views = [json.loads(prompt) for prompt in (before, now)]
+    except ValueError:
+        return {"": _shortened(whole_word_diff(before, now))}
+    return {
+        field: _shortened(pieces)
+        for field, pieces in _field_diffs(*views).items()
+        if any(change != " " for change, _ in pieces)
+    }
+
+
+def _field_diffs(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Pieces]:
+    """Return the word diff of each field of two JSON objects."""
+    texts = [
+        {
+            field: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for field, value in of.items()
+        }
+        for of in (before, after)
+    ]
+    return {field: whole_word_diff(*(of.get(field, "") for of in texts)) for field in {**before, **after}}
+
+
+def _shortened(pieces: Pieces) -> Pieces:
+    """Return a word diff in which only the ends of long pieces that did not change are left."""
+    half = LONGEST_SAME // 2
+    short: Pieces = []
+    for place, (change, text) in enumerate(pieces):
+        if change != " " or len(text) <= LONGEST_SAME:
+            short.append((change, text))
+            continue
+        begin = text[:half] if place else ""
+        end = text[-half:] if place + 1 < len(pieces) else ""
+        short.append((change, f"{begin} … {end}"))
+    return short
 
 
 def changed_in_memory(card: Card) -> Card:

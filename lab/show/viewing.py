@@ -1,8 +1,8 @@
 """`hobbes view`: the runs of a home as web pages on this machine.
 
-An address of a page is a decision's own: /run/turn/agent. The pages run no script; what another site's page
-asks for is refused, since it would be read there. A person who is asked can answer here. `lab.wire.guarding`
-says who may see the pages, `lab.wire.receiving` how much a request may send.
+An address of a page is a decision's own: /run/turn/agent. The pages run one script, which is our own; what
+another site's page asks for is refused, since it would be read there. A person who is asked can answer here.
+`lab.wire.guarding` says who may see the pages, `lab.wire.receiving` how much a request may send.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from starlette.routing import Route
 from lab.errors import LabError, UsageError
 from lab.play.answering import as_posted, asked_form
 from lab.play.playing import go_on, keep_answer
-from lab.show.pages import POLICY, Pages
+from lab.show.pages import POLICY, SCRIPT, Pages
 from lab.show.terminal import ERR, plain
 from lab.store.database import Run, Store, command, open_store
 from lab.wire.guarding import TOKEN, Guard, names_of
@@ -63,14 +63,28 @@ At: TypeAlias = Mapping[str, Any]
 
 PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/": lambda pages, _: pages.runs(),
-    "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
-    "/{run}": lambda pages, at: pages.run(_run(pages, at), _first(at)),
+    "/compare": lambda pages, at: pages.compare(
+        _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
+    ),
+    "/search": lambda pages, at: pages.search(at),
+    "/experiments": lambda pages, _: pages.experiments(),
+    "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
+    "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
+    "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
+    "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
 
 BOARD = "/{run}/{turn:int}.svg"
 """The address of the board of a turn. No agent can have a name that makes it the address of a page."""
+
+
+MOMENT = "/{run}/{turn:int}.html"
+"""The address of a turn at a glance, which the script puts into the page of its run."""
+
+STATIC = "/static/hobbes.js"
+"""The address of the script."""
 
 
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
@@ -83,12 +97,17 @@ def _board(pages: Pages, at: At) -> str:
     return pages.board(_run(pages, at), at["turn"])
 
 
-def _first(at: At) -> int | None:
-    """Return the first turn that an address asks for, None if it asks for none."""
+def _moment(pages: Pages, at: At) -> str:
+    """Return the turn that an address names at a glance."""
+    return pages.moment(_run(pages, at), at["turn"])
+
+
+def _number(at: At, name: str) -> int | None:
+    """Return the turn that an address asks for under a name, None if it asks for none."""
     try:
-        return int(at["first"]) if "first" in at else None
+        return int(at[name]) if name in at else None
     except ValueError as error:
-        raise UsageError("`first` in the address is not the number of a turn") from error
+        raise UsageError(f"`{name}` in the address is not the number of a turn") from error
 
 
 def site(home: Path, host: str, token: str | None = None) -> Starlette:
@@ -126,6 +145,8 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
 
     routes = [Route(path, page(show)) for path, show in PAGES.items()]
     routes.append(Route(BOARD, page(_board, "image/svg+xml")))
+    routes.append(Route(MOMENT, page(_moment)))
+    routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
     return Starlette(
         routes=[*routes, Route("/{run}/answer", answered, methods=["POST"])],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],

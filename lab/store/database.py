@@ -59,8 +59,8 @@ JOURNAL_PAGES = 250
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 
-RESERVED = {"last", "compare"}
-"""Names that no run may have: `last` is the newest run, and `/compare` is a page of `hobbes view`."""
+RESERVED = {"last", "compare", "search", "experiments"}
+"""Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""
 
 BROKEN = {
     sqlite3.SQLITE_NOTADB,
@@ -276,6 +276,8 @@ class Store:
         self.damage: dict[str, None] = {}
         """What was damaged and left out, one line each, since the store was opened."""
         self._kinds: dict[str, dict[str, type]] = {}
+        self._decided: dict[str, list[Decision]] | None = None
+        """The decisions that were read as of one moment, by run."""
         self.found: list[Run] = []
         """The runs that were looked up."""
 
@@ -695,16 +697,33 @@ class Store:
             "by_cause": {cause: n for cause, n in by_outcome.most_common() if cause not in DECISIONS},
         }
 
-    def decisions(self, run: str) -> Iterator[Decision]:
-        """Yield the outcome of the call that counts, for each turn and agent; damaged calls are left out."""
+    def decisions(self, run: str, agent: str | None = None) -> Iterator[Decision]:
+        """Yield the outcome of the call that counts, for each turn and agent, or for the turns of one agent.
+
+        Damaged calls are left out.
+        """
+        if agent is not None or self._decided is None:
+            return self._read_decisions(run, agent)
+        if run not in self._decided:
+            self._decided[run] = list(self._read_decisions(run))
+        return iter(self._decided[run])
+
+    def _read_decisions(self, run: str, agent: str | None = None) -> Iterator[Decision]:
         # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
         sql = (
             "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
-            " and (question = 1 or outcome in (?, ?)) group by turn, agent"
+            " and agent = coalesce(?, agent) and (question = 1 or outcome in (?, ?)) group by turn, agent"
         )
-        rows = self.db.query(sql, [run, *sorted(DECISIONS)])
+        rows = self.db.query(sql, [run, agent, *sorted(DECISIONS)])
         found = (self.if_readable(partial(_as_decision, self.stored_row("calls", row)), None) for row in rows)
         return (decision for decision in found if decision)
+
+    def first_asked(self, run: str) -> dict[str, int]:
+        """Return the first turn in which each agent was asked; damaged calls are left out."""
+        sql = "select run, agent, min(turn) as turn from calls where run = ? group by agent order by 3, 2"
+        rows = [self.stored_row("calls", row) for row in self.db.query(sql, [run])]
+        found = [self.if_readable(lambda row=row: (row["agent"], row["turn"]), None) for row in rows]  # type: ignore[misc]
+        return dict(filter(None, found))
 
     def answered(self, run: str) -> set[str]:
         """Return the specs of the players that have answered a call of a run."""
@@ -726,11 +745,13 @@ class Store:
 
     @contextmanager
     def as_of_now(self) -> Iterator[None]:
-        """Read everything as of one moment, also while other processes write."""
+        """Read everything as of one moment, also while other processes write; decisions are read once."""
         self.db.conn.execute("begin")
+        self._decided = {}
         try:
             yield
         finally:
+            self._decided = None
             self.db.conn.rollback()
 
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:

@@ -77,17 +77,15 @@ class Texts:
         name = sha256(text)
         if self._connection.execute("select 1 from packed_texts where hash = ?", [name]).fetchone():
             return name
-        row: tuple[str, str | bytes, str | None] = (name, text, None)
-        if len(text) >= SHORT:
-            if not self._base or not self._left:
-                self._base, self._left = (name, text), TEXTS_PER_BASE
-                row = (name, packed(text), None)
-            else:
-                self._left -= 1
-                row = (name, packed(text, self._base[1]), self._base[0])
-        self._connection.execute(
-            "insert or ignore into packed_texts (hash, text, base) values (?, ?, ?)", row
-        )
+        insert = "insert or ignore into packed_texts (hash, text, base) values (?, ?, ?)"
+        if len(text) < SHORT:
+            self._connection.execute(insert, (name, text, None))
+        elif self._base and self._left:
+            self._left -= 1
+            self._connection.execute(insert, (name, packed(text, self._base[1]), self._base[0]))
+        elif self._connection.execute(insert, (name, packed(text), None)).rowcount:
+            # Otherwise another process has just stored the text with a base, so it cannot be one.
+            self._base, self._left = (name, text), TEXTS_PER_BASE
         return name
 
     def forget(self) -> None:

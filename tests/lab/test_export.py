@@ -133,7 +133,7 @@ def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, home: Pa
 def linked(folder: Path) -> Iterator[tuple[Path, Path]]:
     """Yield each link of a folder's pages: where it stands, and where it leads."""
     for page in folder.rglob("*.html"):
-        for target in re.findall(r'href="([^"]*)"', page.read_text()):
+        for target in re.findall(r'href="([^"#]*)[^"]*"', page.read_text()):
             yield page, (page.parent / unquote(target)).resolve()
 
 

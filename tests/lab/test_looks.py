@@ -12,11 +12,12 @@ from rich.console import Console
 from engine.world import AnyWorld
 from engine.worlds import WORLDS
 from lab.play.playing import RunOptions
-from lab.show.charts import scores_and_failures
+from lab.show.charts import differences
 from lab.show.exporting import export
 from lab.show.looks import MARKS, PALETTE, looks_in, looks_of
 from lab.show.pages import STYLE, Pages
 from lab.show.terminal import named
+from lab.show.timelines import Timeline, timeline
 from lab.show.viewing import link
 from lab.store.database import Store
 from tests.conftest import Cli
@@ -57,10 +58,11 @@ def on_page(page: str) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
-def in_chart(page: str) -> str:
-    """Return the SVG text of the chart of a page."""
-    (data,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
-    return base64.b64decode(data).decode()
+def lines_of(graph: str, shown: Timeline | None) -> list[str]:
+    """Return the classes of the lines of a graph: colour and dashes."""
+    assert shown is not None
+    (svg,) = [one.svg for one in shown.graphs if one.name == graph]
+    return re.findall('<polyline class="([^"]*)"', svg)
 
 
 def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, tmp_path: Path) -> None:
@@ -87,8 +89,7 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
             name: seen for name, seen in found.items() if name in looks
         }, where
     assert in_terminal(terminal("trace", run.id, "1", "AgentB"))["AgentB"] == {looks["AgentB"]}
-    chart = in_chart(pages.run(run))
-    assert all(colour.lower() in chart for _, colour in looks.values())
+    assert lines_of("scores", timeline(opened, run, looks_in(opened, run))) == ["g0 h0", "g1 h0", "g2 h0"]
 
 
 def test_only_agents_have_a_look(opened: Store) -> None:
@@ -96,7 +97,7 @@ def test_only_agents_have_a_look(opened: Store) -> None:
     run = played(opened, RunOptions("nations", 3, values={"rounds": 2}))
     assert set(on_page(Pages(opened, link, live=True).run(run))) == {"AgentA", "AgentB", "AgentC"}
     dug = mining(opened)
-    shown = on_page(Pages(opened, link, live=True).run(dug))
+    shown = on_page(Pages(opened, link, live=True).turn(dug, 0))
     assert {name: shown[name] for name in ("01", "02", "03")} == {
         code: shown[agent] for code, agent in zip(("01", "02", "03"), dug.setting.agents, strict=True)
     }
@@ -131,8 +132,7 @@ def test_a_name_is_never_parted_from_its_mark() -> None:
 
 
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
-    looks = looks_of(["a", "b"])
-    data = scores_and_failures({0: {"a": 1, "b": 2}, 1: {"a": 2, "b": 2}}, [0, 1], looks)
+    data = differences("score", [("arm", [1.0, 2.0], 0.5, 2.5)])
     svg = base64.b64decode(data.partition(",")[2]).decode()
     assert "prefers-color-scheme:dark" in svg
     assert not re.search(r"#ffffff|white|#000000|#010203|black", svg)
@@ -140,15 +140,12 @@ def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> N
     assert not re.search(r"img\s*{[^}]*background", STYLE)
 
 
-def test_a_chart_tells_agents_of_one_colour_apart() -> None:
-    """The first and the ninth agent have one colour, other dashes and other marks."""
-    looks = looks_of([f"agent-{k}" for k in range(1, 10)])
-    data = scores_and_failures({k: dict.fromkeys(looks, k) for k in range(3)}, [0] * 3, looks)
-    svg = base64.b64decode(data.partition(",")[2]).decode()
-    lines = re.findall(r'<path d="[^"]*" clip-path="[^"]*" style="([^"]*)"/>', svg)
-    ours = [line for line in lines if PALETTE[0].lower() in line]
-    assert len(ours) == 2
-    assert len({re.sub(r".*(stroke-dasharray: [^;]*).*|.*", r"\1", line) for line in ours}) == 2
+def test_the_graph_tells_agents_of_one_colour_apart(opened: Store) -> None:
+    """The first and the ninth agent have one colour and other dashes."""
+    run = mining(opened, agents=9)
+    lines = lines_of("scores", timeline(opened, run, looks_in(opened, run)))
+    assert [lines[0], lines[8]] == ["g0 h0", "g0 h1"]
+    assert ".h1 { stroke-dasharray:" in STYLE
 
 
 def test_each_colour_is_a_rule_of_the_pages_style_sheet() -> None:

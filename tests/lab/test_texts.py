@@ -3,11 +3,11 @@
 import sqlite3
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pluggy
 import pytest
@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.play.playing import RunOptions
-from lab.store.database import Store
-from lab.store.texts import SHORT, TEXTS_PER_BASE, packed, prepare_connection, unpacked
+from lab.store.database import Store, open_store
+from lab.store.texts import SHORT, TEXTS_PER_BASE, Texts, packed, prepare_connection, unpacked
 from tests.conftest import ROOT, Cli
 from tests.lab.play import played
 
@@ -54,6 +54,39 @@ def test_long_texts_take_a_quarter_and_a_base_has_no_base(connection: sqlite3.Co
     prepare_connection(connection)
     ((length,),) = connection.execute("select sum(length(text)) from texts where length(text) >= ?", [SHORT])
     assert sum(len(text) for _, text, _ in rows) < length / 4
+
+
+class StoredMeanwhile:
+    """A connection on which another process stores the same texts right after each look for a text."""
+
+    def __init__(self, mine: sqlite3.Connection, store: Callable[[], object]) -> None:
+        self._mine = mine
+        self._store = store
+
+    def execute(self, sql: str, values: Sequence[object]) -> sqlite3.Cursor:
+        cursor = self._mine.execute(sql, values)
+        if sql.startswith("select"):
+            assert cursor.fetchone() is None
+            self._store()
+            return self._mine.execute("select 1 where 0")
+        return cursor
+
+
+def test_a_text_that_another_process_stores_at_the_same_moment_stays_readable(home: Path) -> None:
+    base, both, mine = (f"word {k} " * SHORT for k in range(3))
+    with open_store(home) as here, open_store(home) as there:
+        others = Texts(there.db.conn)
+
+        def store_there() -> None:
+            with there.db.atomic():
+                others.hash_of(base)
+                others.hash_of(both)
+
+        ours = Texts(cast("sqlite3.Connection", StoredMeanwhile(here.db.conn, store_there)))
+        for text in (both, mine):
+            ours.hash_of(text)
+        found = {text for (text,) in here.db.execute("select text from texts")}
+    assert found == {base, both, mine}
 
 
 def test_the_example_of_the_documents_reads_a_prompt(connection: sqlite3.Connection, opened: Store) -> None:

@@ -29,7 +29,8 @@ from lab.play.forms import form_of
 from lab.play.playing import RunOptions, begin
 from lab.show import viewing
 from lab.show.exporting import export
-from lab.show.pages import MOST_POINTS, POLICY, Pages, reload_after, sampled
+from lab.show.pages import POLICY, Pages, reload_after
+from lab.show.timelines import MOST_POINTS, sampled
 from lab.show.viewing import PLAYING, link, site
 from lab.store.database import Run, Store, open_store
 from lab.wire.recording import environment, in_thread
@@ -167,7 +168,8 @@ def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
 
 def turns_on(page: str, run: Run) -> list[int]:
     """Return the turns that the page of a run lists, each with a link to its page."""
-    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}/(\d+)"', page)]
+    listed = page.partition("<h2>Turns</h2>")[2]
+    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}/(\d+)"', listed)]
 
 
 def test_a_long_run_is_listed_part_by_part(
@@ -175,7 +177,7 @@ def test_a_long_run_is_listed_part_by_part(
 ) -> None:
     run = mining(opened)
     assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
-    assert "the last" not in pages.get("/last").text
+    assert ">the last" not in pages.get("/last").text
     monkeypatch.setattr("lab.show.pages.MOST_TURNS", 3)
     page = pages.get("/last").text
     assert turns_on(page, run) == [1, 2, 3]
@@ -187,7 +189,7 @@ def test_a_long_run_is_listed_part_by_part(
     }
     assert [turns_on(pages.get(address).text, run) for address in links] == [[0, 1, 2], [3], [1, 2, 3]]
     export(opened, run, "html", tmp_path / "pages")
-    whole = (tmp_path / "pages" / "index.html").read_text()
+    whole = (tmp_path / "pages" / "index.html").read_text().partition("<h2>Turns</h2>")[2]
     assert re.findall(r'href="(\d+)/index.html"', whole) == ["0", "1", "2", "3"]
 
 
@@ -525,8 +527,10 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
         with open_store(tmp_path / name) as opened:
             run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
             pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
+            pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
-            pages["compare"] = shown.compare(run, spoken(opened, monkeypatch, ["so"] * len(texts)))
+            other = spoken(opened, monkeypatch, ["so"] * len(texts))
+            pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
     assert built[0] == built[1]
@@ -630,7 +634,7 @@ def test_pages_can_be_read_while_a_run_is_played(
     home: Path, pages: TestClient, tmp_path: Path, cli: Cli, process: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     """Two processes play in one home, this one shows it: nothing is lost, and every page is whole."""
-    play = ("run", "mining", "--agents", "5", "--rounds", "60", "--model", "policy:random?noise=0.2")
+    play = ("run", "mining", "--agents", "5", "--rounds", "40", "--model", "policy:random?noise=0.2")
     whole = cli(*play, "--json", env={"HOBBES_HOME": str(tmp_path / "alone")})
     players = [process(*play, "--name", name) for name in ("one", "other")]
     seen: list[int] = []
@@ -649,6 +653,6 @@ def test_pages_can_be_read_while_a_run_is_played(
     with open_store(home) as opened:
         for name in ("one", "other"):
             run = opened.find(name)
-            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 60)
-            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 300
+            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 40)
+            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 200
     assert cli("verify", "one").exit_code == cli("verify", "other").exit_code == 0

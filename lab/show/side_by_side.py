@@ -1,0 +1,95 @@
+"""Two runs at the same turn: where they first differ, whose prompt, answer or decision does, and how."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.board import Board
+from engine.record import canonical
+from lab.errors import MissingError
+from lab.proof.comparing import differing_turns, first_differing_turn, moves, whole_word_diff
+from lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
+from lab.store.database import Run, Store
+from nodes.journal import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An agent that was asked in the turn: the outcomes in both runs, and what differs between them."""
+
+    agent: str
+    outcomes: tuple[str | None, str | None]
+    """None if the agent was not asked in that run."""
+    differs: Sequence[str]
+    """Some of `prompt`, `answer` and `decision`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """Two runs at the same turn.
+
+    `first` is the first turn in which they differ, None if there is none. `near` are the turns around this
+    one, each with whether the runs differ in it. `boards` has None for a run without that turn. `system`,
+    `prompt` and `answer` are the word diffs of the chosen agent, from the first run to the second.
+    """
+
+    turn: int
+    turns: int
+    first: int | None
+    near: Sequence[tuple[int, bool]]
+    boards: tuple[Board | None, Board | None]
+    asked: Sequence[Asked]
+    agent: str | None
+    system: Mapping[str, Pieces]
+    prompt: Mapping[str, Pieces]
+    answer: Pieces
+
+
+def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) -> Locked:
+    """Return two runs at the same turn, if none is given at the first that differs.
+
+    The first agent for which most differs is chosen unless the given one was asked in the turn. Raise
+    MissingError if neither run has the turn.
+    """
+    runs, turns = (a, b), max(a.turns, b.turns)
+    differing = differing_turns(store, a, b)
+    first = first_differing_turn(store, a, b, differing)
+    number = (first or 0) if turn is None else turn
+    if turns and not 0 <= number < turns:
+        raise MissingError(f"neither run has a turn {number}; they have turns 0 to {turns - 1}")
+    full = [full_turn(store, run, number) if number < run.turns else None for run in runs]
+    calls = [{call.address.agent: call for call in store.calls(run.id, number)} for run in runs]
+    asked = [_asked(name, full, calls) for name in dict.fromkeys([*calls[0], *calls[1]])]
+    if asked and agent not in {one.agent for one in asked}:
+        agent = max(asked, key=lambda one: (len(one.differs), "decision" in one.differs)).agent
+    both = [of.get(agent or "") for of in calls]
+    systems = [call.prompt.system if call else "" for call in both]
+    prompts = [call.prompt.turn if call else "" for call in both]
+    answers = [call.reply.text if call else "" for call in both]
+    return Locked(
+        number,
+        turns,
+        first,
+        [(near, near in differing) for near in range(max(number - REACH, 0), min(number + REACH + 1, turns))],
+        (board_in(store, a, full[0]), board_in(store, b, full[1])),
+        asked,
+        agent,
+        prompt_diffs(systems[0], systems[1]),
+        prompt_diffs(prompts[0], prompts[1]),
+        whole_word_diff(answers[0], answers[1]),
+    )
+
+
+def _asked(agent: str, full: Sequence[FullTurn | None], calls: Sequence[Mapping[str, Call]]) -> Asked:
+    """Return what differs between what an agent was asked and said in two runs."""
+    one, other = (of.get(agent) for of in calls)
+    differs = []
+    if one and other:
+        differs += ["prompt"] * (one.prompt != other.prompt)
+        differs += ["answer"] * (one.reply.text != other.reply.text)
+    intents = [turn.turn.record.intents.get(agent) if turn else None for turn in full]
+    decided = {None if intent is None else canonical(moves(intent)) for intent in intents}
+    return Asked(
+        agent,
+        (one.outcome if one else None, other.outcome if other else None),
+        [*differs, *["decision"] * (len(decided) > 1)],
+    )

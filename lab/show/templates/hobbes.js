@@ -1,0 +1,261 @@
+// The script of the pages of hobbes. Every key is that of a control which can be seen (data-key), and the
+// page of a run moves through its turns without being loaded again. All of it can be read without this script.
+"use strict";
+const hobbes = (() => {
+  const all = (what, within = document) => [...within.querySelectorAll(what)];
+  const NAMES = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Space: "space" };
+
+  // --- keys
+
+  function keys() {
+    const dialog = document.querySelector("dialog");
+    const help = document.querySelector('[data-key="?"]');
+    help.hidden = false;
+    help.addEventListener("click", () => {
+      if (dialog.open) {
+        dialog.close();
+        return;
+      }
+      const rows = all("[data-key]").flatMap((control) => {
+        const key = document.createElement("dt");
+        const meaning = document.createElement("dd");
+        key.textContent = NAMES[control.dataset.key] || control.dataset.key;
+        meaning.textContent = control.title || control.textContent.trim();
+        return [key, meaning];
+      });
+      dialog.querySelector("dl").replaceChildren(...rows);
+      dialog.showModal();
+    });
+    document.addEventListener("keydown", (event) => {
+      const at = event.target;
+      const key = event.key === " " ? "Space" : event.key;
+      const types = at.matches("select, textarea, [type=text], [type=number], [type=search]");
+      if (event.ctrlKey || event.altKey || event.metaKey || types) return;
+      if (key.startsWith("Arrow") && at.matches("[type=radio]")) return;
+      if (key === "Space" && at.matches("button, a, summary, input:not([type=range])")) return;
+      if (dialog.open && key !== "?") return;
+      const control = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+      if (!control) return;
+      event.preventDefault();
+      if (control.matches("select")) control.focus();
+      else control.click();
+    });
+  }
+
+  // --- turns: `kept` holds the last few, or promises of them, so that going back and forth asks for nothing
+
+  const kept = new Map();
+  const MOST_KEPT = 60;
+  const arriving = new Map();
+
+  function keep(turn, html) {
+    kept.set(turn, html);
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+    html.catch(() => kept.delete(turn));
+  }
+
+  async function served(address) {
+    const answer = await fetch(address).catch(() => {
+      throw new Error("this page is no longer served; start `hobbes view` again");
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(text);
+    return text;
+  }
+
+  // A page on disk may not fetch, but it may run a script beside it, which calls `hobbes.moment`.
+  function onDisk(address, turn) {
+    return new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      const end = () => {
+        arriving.delete(turn);
+        script.remove();
+        reject(new Error(`turn ${turn} is missing in this folder`)); // unless it has arrived
+      };
+      arriving.set(turn, resolve);
+      script.addEventListener("error", end);
+      script.addEventListener("load", end);
+      script.src = address;
+      document.head.append(script);
+    });
+  }
+
+  function said(text) {
+    const told = document.createElement("p");
+    told.className = "warning";
+    told.textContent = text;
+    return told.outerHTML;
+  }
+
+  function timeline(section) {
+    const turns = Number(section.dataset.turns);
+    const moment = document.querySelector("#moment");
+    const range = section.querySelector("[type=range]");
+    const play = section.querySelector('[data-go="play"]');
+    const pace = section.querySelector("[data-pace-shown]");
+    const kind = section.querySelector("select");
+    const agents = all("a.label", section);
+    const PACES = [1, 2, 5, 10];
+    const from = Number(section.dataset.shown);
+    const address = (text, turn) => text.replace(section.dataset.slot, turn);
+    let shown = from;
+    let wanted = from;
+    let busy = false;
+    let tick = 0;
+    let due = 0;
+    let speed = 1;
+    keep(from, Promise.resolve(moment.innerHTML));
+
+    function mark() {
+      section.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
+      section.style.setProperty("--wide", `max(2px, ${100 / turns}%)`);
+      for (const plot of all(".graph", section)) plot.dataset.turn = wanted;
+      range.value = wanted;
+      for (const agent of agents) agent.href = address(agent.dataset.card, wanted);
+    }
+
+    function get(turn) {
+      const where = address(section.dataset.moments, turn);
+      if (!kept.has(turn)) keep(turn, where.endsWith(".js") ? onDisk(where, turn) : served(where));
+      return kept.get(turn);
+    }
+
+    async function go(turn) {
+      wanted = Math.max(0, Math.min(turns - 1, turn));
+      mark();
+      if (busy) return;
+      busy = true;
+      while (shown !== wanted) {
+        const next = wanted;
+        const html = await get(next).catch((error) => said(error.message));
+        moment.innerHTML = html;
+        moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
+        shown = next;
+        range.setAttribute("aria-valuetext", moment.querySelector("svg")?.getAttribute("aria-label") || `turn ${next}`);
+      }
+      busy = false;
+      const hash = shown === turns - 1 ? location.pathname + location.search : `#${shown}`;
+      if (!tick) history.replaceState(null, "", hash);
+    }
+
+    function stop() {
+      clearTimeout(tick);
+      tick = 0;
+      play.textContent = "▶ play";
+      play.setAttribute("aria-pressed", "false");
+      history.replaceState(null, "", `#${wanted}`);
+    }
+
+    // Turns come at a steady pace; one that is late does not delay those after it. The next one is asked for early.
+    async function step() {
+      await go(wanted + 1);
+      if (!tick) return;
+      if (wanted === turns - 1) {
+        stop();
+        return;
+      }
+      due = Math.max(due + 1000 / speed, performance.now());
+      tick = setTimeout(step, due - performance.now());
+      get(wanted + 1).catch(() => {});
+    }
+
+    function toggle() {
+      if (tick) {
+        stop();
+        return;
+      }
+      play.textContent = "⏸ pause";
+      play.setAttribute("aria-pressed", "true");
+      if (wanted === turns - 1) go(0);
+      due = performance.now() + 1000 / speed;
+      tick = setTimeout(step, 1000 / speed);
+    }
+
+    function jump(way) {
+      const lane = all("[data-lane]", section).find((one) => one.dataset.lane === kind.value);
+      const marks = lane ? lane.dataset.marks.split(" ").map(Number) : [];
+      const found = way > 0 ? marks.find((turn) => turn > wanted) : marks.findLast((turn) => turn < wanted);
+      if (found !== undefined) go(found);
+    }
+
+    const turnAt = (plot, event) => {
+      const box = plot.getBoundingClientRect();
+      return Math.max(0, Math.min(turns - 1, Math.floor((turns * (event.clientX - box.left)) / box.width)));
+    };
+    for (const plot of all("[data-drag]", section)) {
+      plot.addEventListener("pointerdown", (event) => {
+        if (event.button) return;
+        event.preventDefault();
+        plot.setPointerCapture(event.pointerId);
+        range.focus({ preventScroll: true });
+        if (tick) stop();
+        go(turnAt(plot, event));
+      });
+      plot.addEventListener("pointermove", (event) => {
+        if (plot.hasPointerCapture(event.pointerId)) go(turnAt(plot, event));
+      });
+    }
+    for (const row of all(".row", section)) {
+      const card = row.previousElementSibling;
+      row.addEventListener("pointermove", (event) => {
+        row.title = `${row.dataset.name}, turn ${turnAt(row, event)}: open the card`;
+      });
+      row.addEventListener("click", (event) => {
+        location.href = address(card.dataset.card, turnAt(row, event));
+      });
+    }
+    range.addEventListener("input", () => go(Number(range.value)));
+    for (const button of all("[data-go]", section)) {
+      const to = button.dataset.go;
+      button.addEventListener("click", () => {
+        if (to === "play") toggle();
+        else go(to === "first" ? 0 : to === "last" ? turns - 1 : wanted + Number(to));
+      });
+    }
+    for (const button of all("[data-pace]", section))
+      button.addEventListener("click", () => {
+        speed = PACES[Math.max(0, Math.min(PACES.length - 1, PACES.indexOf(speed) + Number(button.dataset.pace)))];
+        pace.textContent = `${speed} a second`;
+      });
+    for (const button of all("[data-jump]", section)) button.addEventListener("click", () => jump(Number(button.dataset.jump)));
+    for (const button of all("[data-agent]", section))
+      button.addEventListener("click", () => {
+        const at = agents.indexOf(document.activeElement) + Number(button.dataset.agent);
+        agents[Math.max(0, Math.min(agents.length - 1, at))]?.focus();
+      });
+    const named = () => {
+      const turn = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from;
+      if (turn !== wanted) go(turn);
+    };
+    window.addEventListener("hashchange", named);
+    for (const hidden of all("[hidden]", section)) hidden.hidden = false;
+    section.classList.add("scripted");
+    pace.textContent = "1 a second";
+    mark();
+    named();
+    return () => wanted === turns - 1 && !tick;
+  }
+
+  // What is wider than the page can be scrolled by keyboard, too.
+  function reachable() {
+    for (const wide of all(".wide, pre")) {
+      if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+      else wide.removeAttribute("tabindex");
+    }
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    keys();
+    reachable();
+    window.addEventListener("resize", reachable);
+    const section = document.querySelector("#timeline");
+    const follows = section ? timeline(section) : () => true;
+    const seconds = Number(document.body.dataset.reload);
+    if (seconds) // those who look at an earlier turn, or write an answer, are left in peace
+      setInterval(() => {
+        if (follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
+      }, 1000 * seconds);
+  });
+
+  return { moment: (turn, html) => arriving.get(turn)?.(html) };
+})();

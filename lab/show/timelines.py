@@ -1,0 +1,300 @@
+"""The turns of a run side by side: a graph to move through, lanes of marks, and a map of agents x turns.
+
+All of it is drawn here as small SVGs of one column per turn, which a page stretches to its width. What a
+column says is told by its height as well as by its colour.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from engine.answer import DECISIONS, Outcome
+from lab.show.looks import PALETTE, Looks
+from lab.store.database import Decision, Run, Store, by_turn
+from lab.store.history import scores
+from lab.store.timelines import Place, landmarks, measures_by_turn, ratings, rejections
+
+MOST_COLUMNS = 1000
+"""How many columns are drawn at most; if there are more turns, several share one."""
+
+MOST_POINTS = 100
+"""After how many turns the scores are read at most; more points could not be told apart."""
+
+MOST_ROWS = 100
+"""How many agents have a row of their own in the map."""
+
+HIGH = 10
+"""How high a column is, in its own units; the highest step fills it."""
+
+LINES_HIGH = 84
+"""How high the lines of a graph reach, of 100; above them stands the greatest figure."""
+
+DASHES = 4
+"""How many kinds of lines there are; those of agents of one colour differ in it."""
+
+OUTCOMES = {Outcome.ANSWERED: 2, Outcome.REPAIRED: 6}
+"""How high the column of an outcome is; that of a failed call is full."""
+
+Steps = Mapping[Place, tuple[int, str]]
+"""How high the column of an agent's turn is, and the class of its colour."""
+
+
+def sampled(turns: int, most: int = MOST_POINTS) -> list[int]:
+    """Return at most so many turns, evenly spread, with the first and the last."""
+    points = min(turns, most)
+    return [at * (turns - 1) // max(points - 1, 1) for at in range(points)]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One choice of the graph: its name, its least and its greatest figure, and its lines as an SVG."""
+
+    name: str
+    least: float
+    most: float
+    svg: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The turns in which something happened, and how often in all."""
+
+    name: str
+    total: int
+    turns: tuple[int, ...]
+    svg: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """One choice of the map of agents x turns: its rows by agent, and what the heights and colours mean."""
+
+    name: str
+    rows: Mapping[str, Markup]
+    legend: tuple[tuple[Markup, str], ...]
+    any: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The turns of a run as a page shows them. `agents` have a row in each map; `more` have none."""
+
+    turns: int
+    graphs: tuple[Graph, ...]
+    lanes: tuple[Lane, ...]
+    maps: tuple[Map, ...]
+    agents: tuple[str, ...]
+    more: int
+    ticks: tuple[tuple[int, str], ...]
+    """Turns to be named below the graph, and how far to the right each lies."""
+
+    @property
+    def first_choice(self) -> str:
+        """The lane whose marks are jumped to first: the last of those that have any, the world's rarest."""
+        return next((lane.name for lane in reversed(self.lanes) if lane.turns), "")
+
+
+def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
+    """Return the timeline of a run's turns, None if it has none yet."""
+    if not run.turns:
+        return None
+    drawn = _Columns(run.turns)
+    decided = [decision for decision in store.decisions(run.id) if decision.turn < run.turns]
+    agents = list(dict.fromkeys([*run.setting.agents, *(decision.agent for decision in decided)]))
+    score_of = {
+        (turn, agent): value
+        for turn, now in scores(store, run, sampled(run.turns))
+        for agent, value in now.items()
+    }
+    dropped, marked, rated = rejections(store, run), landmarks(store, run), ratings(store, run)
+    measured = measures_by_turn(store, run, run.world.headline)
+    graphs = [drawn.graph(name, {"": figures}, {}) for name, figures in measured.items()]
+    if score_of:
+        graphs.append(drawn.graph("scores", _by_agent(score_of), looks))
+    lanes = [
+        drawn.lane("failed calls", by_turn(decided)[1], "bad"),
+        drawn.lane("rejections", _by_turn(dropped), "odd"),
+        *(drawn.lane(name, _by_turn(found), "deed") for name, found in marked.items()),
+    ]
+    shown = agents[:MOST_ROWS]
+    maps = [
+        drawn.map("outcome", {(d.turn, d.agent): _outcome(d) for d in decided}, shown, _OUTCOME_LEGEND),
+        drawn.map("rejections", _counted(dropped), shown, _legend_of_counts("odd", "rejections")),
+        *(
+            drawn.map(name, _counted(found), shown, _legend_of_counts("deed", f"times {name}"))
+            for name, found in marked.items()
+        ),
+        *(
+            drawn.map(
+                f"rated: {kind.removesuffix('_report').replace('_', ' ')}",
+                {place: (round(mean), f"s{min(int(mean - 1) // 2, 4)}") for place, mean in found.items()},
+                shown,
+                _RATING_LEGEND,
+            )
+            for kind, found in rated.items()
+        ),
+    ]
+    if score_of:
+        every = _spread(score_of, run.turns)
+        maps.append(drawn.map("score", every, shown, ((_swatch(HIGH, "deed"), "the highest score of all"),)))
+    return Timeline(
+        run.turns,
+        tuple(graphs),
+        tuple(lanes),
+        tuple(one for one in maps if one.any),
+        tuple(shown),
+        len(agents) - len(shown),
+        tuple((turn, f"{100 * (turn + 0.5) / run.turns:.2f}%") for turn in _ticks(run.turns)),
+    )
+
+
+def _outcome(decision: Decision) -> tuple[int, str]:
+    """Return the height and the colour of an outcome."""
+    high = OUTCOMES.get(Outcome(decision.outcome), HIGH)
+    return high, "bad" if decision.outcome not in DECISIONS else "odd" if high > 2 else "good"  # noqa: PLR2004
+
+
+def _counted(counts: Mapping[Place, int]) -> Steps:
+    """Return the columns of counts: the fuller the more, from 4 on full."""
+    return {place: (_step(n), "") for place, n in counts.items() if n}
+
+
+def _step(n: int) -> int:
+    return min(HIGH, 1 + 3 * n)
+
+
+def _by_turn(counts: Mapping[Place, int]) -> dict[int, int]:
+    """Return the sums over all agents."""
+    sums: dict[int, int] = defaultdict(int)
+    for (turn, _), n in counts.items():
+        sums[turn] += n
+    return sums
+
+
+def _by_agent(values: Mapping[Place, float]) -> dict[str, dict[int, float]]:
+    """Return each agent's values by turn."""
+    found: dict[str, dict[int, float]] = defaultdict(dict)
+    for (turn, agent), value in values.items():
+        found[agent][turn] = value
+    return found
+
+
+def _spread(values: Mapping[Place, int], turns: int) -> Steps:
+    """Return a column for each turn from values of some turns, each of which lasts until the next."""
+    most = max(*values.values(), 1)
+    steps: dict[Place, tuple[int, str]] = {}
+    for agent, by in _by_agent(values).items():
+        known = sorted(by)
+        for here, following in zip(known, [*known[1:], turns], strict=True):
+            high = round(HIGH * max(by[here], 0) / most)
+            for turn in range(here, following) if high else ():
+                steps[turn, agent] = high, ""
+    return steps
+
+
+def _ticks(turns: int) -> range:
+    """Return about five round turns."""
+    step = next(
+        step for k in range(9) for step in (10**k, 2 * 10**k, 5 * 10**k) if turns <= 6 * step
+    )  # a run has fewer than 10**9 turns
+    return range(0, turns, step)
+
+
+def _swatch(high: int, ink: str) -> Markup:
+    """Return a column as it stands in a legend."""
+    return Markup('<svg viewBox="0 0 10 10" class="swatch" aria-hidden="true">{}</svg>').format(
+        _path([(0, 10, high)], ink)
+    )
+
+
+def _path(bars: Iterable[tuple[int, int, int]], ink: str) -> Markup:
+    """Return bars that stand on the ground: where each begins, how wide and how high it is."""
+    drawn = "".join(f"M{at} {HIGH}v{-high}h{wide}v{high}z" for at, wide, high in bars)
+    return Markup('<path class="{}" d="{}"/>').format(ink, drawn)
+
+
+_OUTCOME_LEGEND = (
+    (_swatch(OUTCOMES[Outcome.ANSWERED], "good"), "answered"),
+    (_swatch(OUTCOMES[Outcome.REPAIRED], "odd"), "repaired"),
+    (_swatch(HIGH, "bad"), "failed, default action"),
+)
+_RATING_LEGEND = tuple((_swatch(n, f"s{(n - 1) // 2}"), f"{n} of 10 on average") for n in (1, 5, 10))
+
+
+def _legend_of_counts(ink: str, what: str) -> tuple[tuple[Markup, str], ...]:
+    return tuple((_swatch(_step(n), ink), f"{n}{' or more' * (n == 3)} {what}") for n in (1, 2, 3))  # noqa: PLR2004
+
+
+class _Columns:
+    """Draws by turns, in as many columns as there are turns, or fewer."""
+
+    def __init__(self, turns: int) -> None:
+        self.turns = turns
+        self.columns = min(turns, MOST_COLUMNS)
+
+    def _svg(self, inside: Markup, high: int = HIGH) -> Markup:
+        size = f"0 0 {self.columns} {high}"
+        return Markup('<svg viewBox="{}" preserveAspectRatio="none" aria-hidden="true">{}</svg>').format(
+            size, inside
+        )
+
+    def bars(self, steps: Mapping[int, tuple[int, str]], ink: str) -> Markup:
+        """Return columns by turn, each with its height and the class of its colour, or else `ink`."""
+        highest: dict[int, tuple[int, str]] = {}
+        for turn, step in steps.items():
+            column = turn * self.columns // self.turns
+            if column not in highest or highest[column] < step:
+                highest[column] = step
+        by_ink: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        began, last, before = 0, -2, (0, "")
+        for column in sorted(highest):
+            high, own = step = highest[column]
+            if column == last + 1 and step == before:  # goes on with the bar before it
+                by_ink[own or ink][-1] = began, column + 1 - began, high
+            else:
+                began = column
+                by_ink[own or ink].append((column, 1, high))
+            last, before = column, step
+        paths = Markup().join(_path(found, one) for one, found in sorted(by_ink.items()))
+        return self._svg(paths)
+
+    def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:
+        """Return the lane of something that happened so often in each turn."""
+        there = {turn: n for turn, n in sorted(counts.items()) if n}
+        most = max(there.values(), default=1)
+        steps = {turn: (max(3, round(HIGH * n / most)), "") for turn, n in there.items()}
+        return Lane(name, sum(there.values()), tuple(there), self.bars(steps, ink))
+
+    def map(
+        self, name: str, steps: Steps, agents: Iterable[str], legend: tuple[tuple[Markup, str], ...]
+    ) -> Map:
+        """Return a map of agents x turns."""
+        ink = {"rejections": "odd"}.get(name, "deed")
+        rows: dict[str, dict[int, tuple[int, str]]] = {agent: {} for agent in agents}
+        for (turn, agent), step in steps.items():
+            if agent in rows:
+                rows[agent][turn] = step
+        return Map(
+            name, {agent: self.bars(row, ink) for agent, row in rows.items()}, legend, any(rows.values())
+        )
+
+    def graph(self, name: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
+        """Return a graph of one line per agent, or of one line without a name."""
+        figures = [figure for line in lines.values() for figure in line.values()]
+        least, most = min(0.0, *figures), max(figures)
+        scale = LINES_HIGH / ((most - least) or 1)
+        wanted = set(sampled(self.turns, self.columns))
+        drawn = []
+        for agent, line in lines.items():
+            look = looks.get(agent)
+            points = [
+                f"{(turn + 0.5) * self.columns / self.turns:.2f},{98 - (figure - least) * scale:.1f}"
+                for turn, figure in line.items()
+                if turn in wanted
+            ]
+            points *= 2 if len(points) == 1 else 1  # so that one turn is a dot
+            ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
+            drawn.append(Markup('<polyline class="{}" points="{}"/>').format(ink, " ".join(points)))
+        return Graph(name, round(least, 2), round(most, 2), self._svg(Markup().join(drawn), 100))

@@ -1,0 +1,77 @@
+"""What a run has in each turn, without reading its records one by one."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from engine.world import Landmark
+from lab.store.database import Run, Store
+
+Place: TypeAlias = tuple[int, str]
+"""A turn, and an agent in it."""
+
+
+_WITHIN = "run = ? and agent = coalesce(?, agent) and turn between ? and coalesce(?, turn)"
+
+
+def rejections(
+    store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
+) -> Counter[Place]:
+    """Return how many rejections each agent, or one, has in each turn, or in those from first to last."""
+    sql = f"select turn, agent, count(*) from drops where {_WITHIN} group by 1, 2"  # noqa: S608  no names at all
+    return Counter({(turn, who): n for turn, who, n in _whole(store, sql, run.id, agent, first, last)})
+
+
+def landmarks(
+    store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
+) -> dict[str, Counter[Place]]:
+    """Return how often each landmark of a run's world occurs, by turn and by the agent of the event.
+
+    With an agent, only its own are counted; else those of all, in all turns or in those from first to last.
+    """
+    marks = run.world.landmarks
+    found: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
+    types = sorted({mark.event for mark in marks})
+    among = ", ".join("?" * len(types))
+    sql = f"select turn, agent, event from events where {_WITHIN} and type in ({among})"  # noqa: S608  no names at all
+    for turn, who, text in _whole(store, sql, run.id, agent, first, last, *types):
+        event = json.loads(text)
+        for mark in marks:
+            if _is(mark, event):
+                found[mark.name][turn, who] += 1
+    return found
+
+
+def _is(mark: Landmark, event: Mapping[str, Any]) -> bool:
+    """Return whether an event is a landmark."""
+    facts = {"type": mark.event, **mark.facts}
+    return all(name in event and event[name] == value for name, value in facts.items())
+
+
+def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:
+    """Return the mean of the ratings that each agent received in each turn, by the kind of the report."""
+    sql = (
+        "select turn, ratee, avg(score), kind from reports where run = ? and rater != ratee group by 4, 1, 2"
+    )
+    found: dict[str, dict[Place, float]] = defaultdict(dict)
+    for turn, ratee, mean, kind in _whole(store, sql, run.id):
+        found[kind][turn, ratee] = mean
+    return dict(found)
+
+
+def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
+    """Return the figures of single turns of these measures, where they are defined."""
+    found: dict[str, dict[int, float]] = {}
+    for name in names:
+        sql = "select cast(substr(scope, 6) as integer), value from measures where run = ? and name = ?"
+        sql += " and scope glob 'turn/[0-9]*' and typeof(value) in ('real', 'integer') order by 1"
+        if figures := dict(store.db.conn.execute(sql, [run.id, name])):
+            found[name] = figures
+    return found
+
+
+def _whole(store: Store, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query that begin with a turn and a name; in damaged ones, something else stands."""
+    rows = store.db.conn.execute(sql, values)
+    return (row for row in rows if isinstance(row[0], int) and isinstance(row[1], str))

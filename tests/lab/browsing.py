@@ -1,0 +1,23 @@
+"""Chromium for tests that use pages as a person does. One browser serves a whole module."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.conftest import missing
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start Chromium. Play what is to be seen before: while it runs, this thread has an event loop."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        missing("there is no Chromium; install the package chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -1,0 +1,110 @@
+"""Cards and comparisons in Chromium: what a stranger asks of a run is answered by clicks and keys."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from lab.play.playing import RunOptions
+from lab.show.viewing import server
+from lab.store.database import open_store
+from lab.wire.recording import running
+from tests.lab.browsing import chromium
+from tests.lab.play import go, played
+from tests.lab.test_fork import forked
+
+WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=400, height=800)
+PARTING = 3
+"""The turn in which the fork differs from its parent."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run of nations and its fork, where their pages are served."""
+
+    browser: Browser
+    url: str
+    parent: str
+    child: str
+
+    def at(self, address: str, viewport: ViewportSize = WIDE) -> Page:
+        """Open a page; what its script throws fails the test."""
+        page = self.browser.new_page(viewport=viewport)
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.goto(f"{self.url}/{address}")
+        return page
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """Play a run in which AgentA answers badly, and a fork in which AgentB attacks it."""
+    home = tmp_path_factory.mktemp("home")
+    models = "policy:random?noise=0.9*1,policy:reciprocal-trader*2"
+    with open_store(home) as opened:
+        parent = played(opened, RunOptions("nations", 3, models=models, values={"rounds": 8}))
+        attack = '{"purchase_mils": 1, "attacks": {"AgentA": 2, "AgentZ": 1}, "reasoning": "I try."}'
+        child = go(opened, forked(opened, parent, PARTING, answers={"AgentB": attack}))
+    expect.set_options(timeout=60_000)
+    with running(server(home, "127.0.0.1")) as url, chromium() as browser:
+        yield Shown(browser, url, parent.id, child.id)
+
+
+def test_which_answers_of_an_agent_were_refused_and_why(shown: Shown) -> None:
+    """From the page of a turn to the agent's card; from there, a key leads from refusal to refusal."""
+    page = shown.at(f"{shown.parent}/0")
+    page.get_by_role("link", name="AgentA").first.click()
+    expect(page.locator("h1")).to_contain_text("AgentA, turn 0")
+    seen = set()
+    for _ in range(3):
+        here = page.url
+        page.keyboard.press("]")
+        page.wait_for_url(lambda url, here=here: url != here)  # type: ignore[misc]
+        seen.update(page.locator(".answer small.drop").all_inner_texts())
+    assert any(re.search(r"(nations|read|reflection)/[a-z-]+", text) for text in seen)
+    here = page.url
+    page.keyboard.press("[")
+    page.wait_for_url(lambda url: url != here)
+
+
+def test_arrows_lead_to_other_turns_and_agents(shown: Shown) -> None:
+    page = shown.at(f"{shown.parent}/4/AgentB")
+    for key, to in (("ArrowUp", "4/AgentA"), ("ArrowDown", "4/AgentB"), ("ArrowRight", "5/AgentB")):
+        page.keyboard.press(key)
+        page.wait_for_url(f"**/{to}")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("the next agent, in this turn")
+
+
+def test_where_two_runs_part_and_what_the_prompt_said_there(shown: Shown) -> None:
+    page = shown.at("")
+    page.get_by_label(f"compare {shown.parent} as a").check()
+    page.get_by_label(f"compare {shown.child} as b").check()
+    page.get_by_role("button", name="compare").click()
+    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
+    expect(page.locator("#turn")).to_contain_text("This is the first turn that differs.")
+    expect(page.locator("#words h2")).to_contain_text("AgentB")
+    expect(page.locator("#words ins").first).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING + 1} of both")
+    page.locator("#turn table").get_by_role("link", name="AgentA", exact=False).first.click()
+    expect(page.locator("#words h2")).to_contain_text("AgentA")
+    expect(page.locator("#words ins", has_text='"mils": 2').first).to_be_visible()
+    page.keyboard.press("d")
+    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
+
+
+def test_axe_finds_nothing_serious_and_a_telephone_suffices(shown: Shown) -> None:
+    both = f"compare?a={shown.parent}&b={shown.child}"
+    addresses = (f"{shown.child}/{PARTING}/AgentB", f"{shown.parent}/2/AgentA", both, f"{both}&turn=5")
+    for address, dark in zip(addresses, (False, True, False, True), strict=True):
+        page = shown.at(address, NARROW)
+        page.emulate_media(color_scheme="dark" if dark else "light")
+        found = Axe().run(page).response["violations"]
+        assert [
+            (one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}
+        ] == []
+        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+        page.close()

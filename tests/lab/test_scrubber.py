@@ -1,0 +1,214 @@
+"""The page of a run in Chromium: a person moves through the turns by mouse, by keys and by address."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+
+from engine.worlds import WORLDS
+from lab.play.playing import RunOptions
+from lab.show.exporting import export
+from lab.show.viewing import server
+from lab.store.database import Run, open_store
+from lab.wire.recording import running
+from tests.lab.browsing import chromium
+from tests.lab.play import played
+
+TURNS = 8
+WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=400, height=800)
+MODELS = {
+    "mining": "policy:guided*2,policy:random?noise=0.5*2",
+    "nations": "policy:militarist*1,policy:reciprocal-trader?noise=0.5*3",
+    "trust": "policy:copykitten*2,policy:grudger*2",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run of each world, where its pages are served, and where one of them was exported."""
+
+    browser: Browser
+    url: str
+    runs: dict[str, Run]
+    captures: list[int]
+    folder: Path
+
+    def at(self, address: str, **options: object) -> Page:
+        """Open a page; what its script throws fails the test."""
+        page = self.browser.new_page(**{"viewport": WIDE, **options})  # type: ignore[arg-type]
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.goto(address if "://" in address else f"{self.url}/{address}")
+        return page
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """Play a run of each world, serve them, and export that of mining."""
+    home = tmp_path_factory.mktemp("home")
+    folder = tmp_path_factory.mktemp("exported") / "pages"
+    with open_store(home) as opened:
+        runs = {
+            world: played(opened, RunOptions(world, 4, models=models, values={"rounds": TURNS}))
+            for world, models in MODELS.items()
+        }
+        sql = (
+            "select distinct turn from events where run = ? and event ->> '$.result' = 'captured' order by 1"
+        )
+        captures = [turn for (turn,) in opened.db.conn.execute(sql, [runs["mining"].id])]
+        export(opened, runs["mining"], "html", folder)
+    with running(server(home, "127.0.0.1")) as url, chromium() as browser:
+        yield Shown(browser, url, runs, captures, folder)
+
+
+def is_at(page: Page, turn: int) -> None:
+    """Wait until the page shows a turn."""
+    expect(page.locator("#moment h2")).to_contain_text(f"Turn {turn} ", timeout=60_000)
+
+
+def width_of(drawn: Locator) -> float:
+    """Return how wide something is on the page."""
+    box = drawn.bounding_box()
+    assert box is not None
+    return box["width"]
+
+
+def move_to(page: Page, turn: int) -> None:
+    """Move the mouse to a turn of the graph."""
+    box = page.locator(".graph").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * (turn + 0.5) / TURNS, box["y"] + box["height"] / 2)
+
+
+@pytest.mark.parametrize("place", ["served", "on disk"])
+def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Shown, place: str) -> None:
+    run = shown.runs["mining"].id
+    page = shown.at(run if place == "served" else (shown.folder / "index.html").as_uri())
+    is_at(page, TURNS - 1)
+    page.evaluate("window.same = true")
+    for key, turn in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
+        page.keyboard.press(key)
+        is_at(page, turn)
+        assert page.evaluate("location.hash") == f"#{turn}"
+        assert f"turn {turn}:" in (page.locator("svg.board").get_attribute("aria-label") or "")
+    move_to(page, 5)
+    page.mouse.down()
+    is_at(page, 5)
+    move_to(page, 3)
+    is_at(page, 3)
+    page.mouse.up()
+    page.keyboard.press("End")
+    is_at(page, TURNS - 1)
+    assert not page.evaluate("location.hash")
+    page.evaluate("location.hash = '#4'")
+    is_at(page, 4)
+    assert page.evaluate("window.same")
+    row = page.locator(".row[data-name=miner-02]")
+    row.click(position={"x": width_of(row) * 2.5 / TURNS, "y": 5})
+    page.wait_for_url(re.compile(r".*/2/miner-02(/index.html)?$"))
+    page.go_back()
+    is_at(page, 4)
+    page.go_forward()
+    page.keyboard.press("u")
+    is_at(page, 2)
+    page.close()
+
+
+def test_a_run_plays_from_its_beginning_and_stops_at_its_end(shown: Shown) -> None:
+    page = shown.at(f"{shown.runs['trust'].id}#0")
+    is_at(page, 0)
+    for _ in range(3):
+        page.keyboard.press("+")
+    expect(page.locator("[data-pace-shown]")).to_have_text("10 a second")
+    page.evaluate("""window.seen = []; new MutationObserver(() => {
+        window.seen.push(parseInt(document.querySelector("#moment h2").textContent.slice(5)));
+    }).observe(document.querySelector("#moment"), {childList: true})""")
+    page.keyboard.press("Space")
+    is_at(page, TURNS - 1)
+    expect(page.locator("[data-go=play]")).to_have_attribute("aria-pressed", "false")
+    assert page.evaluate("window.seen") == list(range(1, TURNS))
+    page.close()
+
+
+def test_n_and_p_jump_to_the_marks_that_the_world_calls_landmarks(shown: Shown) -> None:
+    page = shown.at(f"{shown.runs['mining'].id}#0")
+    is_at(page, 0)
+    assert page.locator("select").input_value() == "capture"
+    before = [turn for turn in shown.captures if turn > 0]
+    for turn in before:
+        page.keyboard.press("n")
+        is_at(page, turn)
+    page.keyboard.press("n")
+    is_at(page, before[-1])
+    page.keyboard.press("p")
+    is_at(page, shown.captures[-2])
+    page.close()
+
+
+def test_each_key_is_that_of_one_control_and_is_listed(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    keys = page.locator("[data-key]").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert len(keys) == len(set(keys)) >= 12
+    assert all(page.locator("[data-key]").evaluate_all("all => all.map(one => one.checkVisibility())"))
+    page.keyboard.press("?")
+    listed = page.locator("dialog dt").all_text_contents()
+    assert len(listed) == len(keys)
+    assert {"←", "→", "space", "n", "?"} <= set(listed)
+    page.keyboard.press("Escape")
+    for agent in ("miner-01", "miner-02"):
+        page.keyboard.press("ArrowDown")
+        assert agent in page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("ArrowLeft")
+    is_at(page, TURNS - 2)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{TURNS - 2}/miner-02")
+    page.close()
+
+
+def test_the_map_and_the_graph_show_one_choice_at_a_time_also_without_the_script(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
+    page.locator("label", has_text="rejections").click()
+    chosen = page.locator("[name=map]:checked").input_value()
+    maps = page.locator(".row .of-map:visible").evaluate_all("all => all.map(one => one.dataset.map)")
+    assert maps == [chosen] * 4
+    page.locator("label", has_text="scores").click()
+    assert page.locator(".of-graph:visible polyline").count() == 4
+    assert page.locator("svg.board").is_visible()
+    assert not page.locator("[data-key='ArrowLeft']").is_visible()
+    page.get_by_role("link", name="2", exact=True).click()
+    page.wait_for_url("**/2")
+    assert page.locator("svg.board").is_visible()
+    page.close()
+
+
+@pytest.mark.parametrize("world", [*WORLDS])
+def test_everybody_can_use_the_pages_and_they_fit_on_a_telephone(shown: Shown, world: str) -> None:
+    """No serious finding of axe, in light and in dark; nothing is wider than 400 pixels."""
+    run = shown.runs[world]
+    pages = {"light": run.id, "dark": f"{run.id}#3", "no-preference": f"{run.id}/3"}
+    for scheme, address in pages.items():
+        page = shown.at(address, viewport=NARROW, color_scheme=scheme)
+        found = Axe().run(page).response["violations"]
+        assert [
+            (one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}
+        ] == []
+        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+        page.close()
+
+
+def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
+    """The server is gone, or the file of a turn was deleted."""
+    page = shown.at(f"{shown.runs['mining'].id}#1")
+    is_at(page, 1)
+    page.route("**/*.html", lambda route: route.abort())
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#moment .warning")).to_contain_text("no longer served", timeout=60_000)
+    page.unroute("**/*.html")
+    (shown.folder / "moments" / "6.js").unlink()
+    page.goto((shown.folder / "index.html").as_uri())
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#moment .warning")).to_contain_text("turn 6 is missing", timeout=60_000)
+    page.close()

@@ -1,0 +1,99 @@
+"""The timeline of a run says of each turn what the record says."""
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from engine.worlds import WORLDS
+from lab.play.playing import RunOptions
+from lab.show.looks import looks_in
+from lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
+from lab.store.database import Run, Store
+from tests.lab.play import mining, played
+
+VALUES: dict[str, dict[str, Any]] = {"mining": {}, "nations": {}, "trust": {"miss": 30}}
+MODELS = {
+    "mining": "policy:random?noise=0.3",
+    "nations": "policy:militarist*1,policy:reciprocal-trader?noise=0.5",
+    "trust": "policy:copykitten*2,policy:always-attack",
+}
+
+
+def shown(opened: Store, run: Run) -> Timeline:
+    """Return the timeline of a run."""
+    found = timeline(opened, run, looks_in(opened, run))
+    assert found is not None
+    return found
+
+
+def bars(svg: str) -> dict[int, int]:
+    """Return how high each column is."""
+    drawn = re.findall(r"M(\d+) \d+v-(\d+)h(\d+)v\d+z", svg)
+    return {int(at) + k: int(high) for at, high, wide in drawn for k in range(int(wide))}
+
+
+@pytest.mark.parametrize("world", [*WORLDS])
+def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world: str) -> None:
+    """Counted once more, from the records: rejections, and events by type and facts."""
+    values = {"rounds": 12, **VALUES[world]}
+    run = played(opened, RunOptions(world, 4, models=MODELS[world], values=values))
+    records = [turn.record for turn in opened.turns(run.id)]
+    found = shown(opened, run)
+    counted = {"rejections": [(k, d.agent) for k, r in enumerate(records) for d in r.drops]}
+    for mark in run.world.landmarks:
+        counted[mark.name] = [
+            (k, event.agent)
+            for k, record in enumerate(records)
+            for event in record.events
+            if event.type == mark.event and mark.facts.items() <= event.facts.items()
+        ]
+    assert any(counted[mark.name] for mark in run.world.landmarks)
+    for lane in found.lanes[1:]:
+        places = counted.pop(lane.name)
+        assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
+        assert bars(lane.svg).keys() == {turn for turn, _ in places}
+        for row in (one.rows for one in found.maps if one.name == lane.name):
+            drawn = {(turn, agent): high for agent, svg in row.items() for turn, high in bars(svg).items()}
+            assert drawn == {place: min(10, 1 + 3 * n) for place, n in Counter(places).items()}
+    assert not counted
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
+def test_a_landmark_is_an_event_of_its_world(world: Any) -> None:
+    names = [mark.name for mark in world.landmarks]
+    assert len(names) == len(set(names))
+    for mark in world.landmarks:
+        fields = world.events[mark.event].partition(":")[0]
+        assert mark.facts.keys() <= {field.strip() for field in fields.split(",")}
+
+
+def test_the_graph_shows_the_measures_of_each_turn_and_the_scores(opened: Store) -> None:
+    run = mining(opened)
+    found = {graph.name: graph for graph in shown(opened, run).graphs}
+    assert list(found) == [name for name in run.world.headline if name in found] + ["scores"]
+    sql = "select value from measures where run = ? and name = 'efficiency' and scope like 'turn/%'"
+    figures = [figure for (figure,) in opened.db.conn.execute(sql, [run.id])]
+    assert found["efficiency"].most == round(max(figures), 2)
+    heights = [98 - float(y) for y in re.findall(r"[\d.]+,([\d.]+)", found["efficiency"].svg)]
+    assert heights == pytest.approx([LINES_HIGH * figure / max(figures) for figure in figures], abs=0.06)
+    assert found["scores"].svg.count("<polyline") == 3
+
+
+def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:
+    run = mining(opened)
+    opened.db.conn.execute("delete from measures")
+    assert [graph.name for graph in shown(opened, opened.find(run.id)).graphs] == ["scores"]
+    opened.db.conn.execute("update runs set turns = 0")
+    assert timeline(opened, opened.find(run.id), {}) is None
+
+
+def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_COLUMNS == 1000
+    run = mining(opened, values={"rounds": 9, "rows": 4, "cols": 4})
+    monkeypatch.setattr("lab.show.timelines.MOST_COLUMNS", 3)
+    outcome = shown(opened, run).maps[0]
+    assert outcome.name == "outcome"
+    assert {json.dumps(bars(svg)) for svg in outcome.rows.values()} == {'{"0": 2, "1": 2, "2": 2}'}

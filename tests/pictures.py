@@ -1,0 +1,65 @@
+"""Make the pictures of README.md again: the page of one run per world, as `hobbes view` shows it.
+
+Run `.venv/bin/python -m tests.pictures` in the checkout. It needs Chromium. Scripted policies play the runs,
+so they are the same everywhere.
+"""
+
+import asyncio
+import io
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import ViewportSize
+
+from lab.play.playing import RunOptions, begin, go_on
+from lab.show.viewing import server
+from lab.store.database import open_store
+from lab.wire.recording import running
+from tests.conftest import ROOT
+from tests.lab.browsing import chromium
+
+FOLDER = ROOT / "docs" / "pictures"
+
+SIZE = ViewportSize(width=1200, height=1050)
+"""The window, in pixels."""
+
+COLOURS = 64
+"""The number of colours of a picture; more would make it larger and look the same."""
+
+GUIDED = "policy:guided*7,policy:tit-for-tat-raid*2,policy:random"
+WAR = "policy:militarist*2,policy:reciprocal-trader*2,policy:appeaser"
+TEAMS = "policy:grudger*2,policy:detective*2,policy:always-high-five*2"
+
+RUNS = {
+    8: RunOptions("mining", 10, models=GUIDED, values={"rounds": 30}, name="mining"),
+    6: RunOptions("nations", 5, models=WAR, values={"rounds": 20}, name="nations"),
+    7: RunOptions("trust", 6, models=TEAMS, values={"rounds": 20}, name="trust"),
+}
+"""The runs, by the turn that their picture shows."""
+
+
+def main() -> None:
+    """Play the runs, and save a picture of each page."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        with open_store(home) as store:
+            for options in RUNS.values():
+                asyncio.run(go_on(store, begin(store, options), lambda _: None))
+        with running(server(home, "127.0.0.1")) as url:
+            take(url)
+
+
+def take(url: str) -> None:
+    """Save a picture of the page of each run."""
+    FOLDER.mkdir(exist_ok=True)
+    with chromium() as browser:
+        page = browser.new_page(viewport=SIZE)
+        for turn, options in RUNS.items():
+            page.goto(f"{url}/{options.name}#{turn}", wait_until="networkidle")
+            small = Image.open(io.BytesIO(page.screenshot())).quantize(COLOURS)
+            small.save(FOLDER / f"{options.world}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()
