@@ -5,14 +5,14 @@ All of them return text, which is read and validated in the same way.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from engine.chance import Luck
-from engine.policy import Policies, speak
+from engine.policy import Policies, parameters_of, speak
 from engine.record import Drop, JsonObject, canonical
 from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
@@ -70,8 +70,8 @@ class Players(Protocol):
 class Spec:
     """A parsed player spec.
 
-    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&luck=NAME`, or a
-    name of a models file.
+    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&luck=NAME` with
+    the policy's own parameters, or a name of a models file.
     """
 
     kind: PlayerKind
@@ -80,6 +80,8 @@ class Spec:
     """The probability that each part of a policy's answer is spoiled."""
     tremble: float = 0.0
     """The probability that each action of a policy is replaced by a random legal one."""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    """The parameters of the policy's own that are given, such as `greed=0.7`."""
     luck: str = ""
     """The name of a scripted policy's own random draws; empty for those that all runs of a seed share."""
     settings: ModelSettings | None = None
@@ -87,7 +89,15 @@ class Spec:
 
     def speak(self, policies: Policies, view: JsonObject, luck: Luck) -> str:
         """Return the text that the scripted policy of this spec answers with."""
-        return speak(policies, self.name, self.noise, view, luck, tremble=self.tremble)
+        return speak(
+            policies,
+            self.name,
+            self.noise,
+            view,
+            luck,
+            tremble=self.tremble,
+            parameters=self.parameters,
+        )
 
 
 def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spec:
@@ -108,11 +118,14 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
     if not re.fullmatch(r"[\w-]*", luck):
         raise ValueError(f"luck in {spec!r} must be a name of letters, digits, _ and -")
     shares = {name: _share(spec, name, value) for name, value in given.items()}
-    if unknown := shares.keys() - SHARES:
-        known = ", ".join((*SHARES, "luck"))
-        raise ValueError(f"policy {found['policy']!r} has no parameter {min(unknown)!r}; parameters: {known}")
-    noise, tremble = (shares.get(name, 0.0) for name in SHARES)
-    return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, luck)
+    names = (*SHARES, *parameters_of(policies.by_name[found["policy"]]))
+    if unknown := shares.keys() - {*names}:
+        raise ValueError(
+            f"policy {found['policy']!r} has no parameter {min(unknown)!r}; "
+            f"parameters: {', '.join((*names, 'luck'))}"
+        )
+    noise, tremble = (shares.pop(name, 0.0) for name in SHARES)
+    return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, luck)
 
 
 def _share(spec: str, name: str, value: str) -> float:

@@ -72,6 +72,24 @@ class Sight:
         }
         return {kind: cells for kind, cells in plots.items() if cells}
 
+    def alpha(self, cell: Cell) -> int:
+        """Return the gold that a plot gives for 1 stamina."""
+        alpha = self.view["rules"]["alpha"]
+        return int(alpha[cell[0]][cell[1]] if isinstance(alpha, list) else alpha)
+
+    def best(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return these plots, those that give the most gold first."""
+        return sorted(cells, key=self.alpha, reverse=True)
+
+    def income(self, cells: Iterable[Cell], stamina: int) -> int:
+        """Return the most gold that this stamina can mine on these plots in a round."""
+        gold = 0
+        for cell in self.best(cells):
+            spent = min(self.cap, stamina)
+            gold += spent * self.alpha(cell)
+            stamina -= spent
+        return gold
+
     def held_by(self, agent: str) -> list[Cell]:
         """Return the plots of another agent that can be raided."""
         return self.raidable(self._coded([self._code_of[agent]]))
@@ -264,6 +282,64 @@ def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
     return sight.raidable(targets)
 
 
+AHEAD = 5
+"""In how many rounds after this one an opportunist counts the gold of a plot that it takes.
+
+Source: docs/rules/mining.md#opportunist.
+"""
+
+
+def opportunist(view: JsonObject, luck: Luck) -> JsonObject:
+    """Take the plots that bring more gold in the next rounds than the stamina for them mines now.
+
+    Unowned plots are claimed, and others' plots that were not defended last round are raided. Mine with what
+    is left.
+
+    Source: docs/rules/mining.md#opportunist.
+    """
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    rounds = min(AHEAD, int(sight.view.get("turns_left", AHEAD + 1)) - 1)
+    held = list(sight.mine)
+    for kind, cell in _prizes(sight, luck):
+        gain = sight.income([*held, cell], sight.stamina) - sight.income(held, sight.stamina)
+        cost = sight.income(sight.mine, plan.left) - sight.income(sight.mine, plan.left - 1)
+        if plan.left < 1 or rounds * gain <= cost:
+            break
+        plan.add(kind, [cell])
+        held.append(cell)
+    taken = len(plan.steps)
+    plan.mine(sight.best(sight.mine), sight.cap)
+    return _answer(sight, plan, f"{taken} plots are worth taking, and I mine with the rest.")
+
+
+def _prizes(sight: Sight, luck: Luck) -> list[tuple[Kind, Cell]]:
+    """Return the plots that can be taken, the most valuable first; of equal ones, those to claim.
+
+    Plots that were defended last round are left out.
+
+    Source: docs/rules/mining.md#opportunist.
+    """
+    defended = {(r, c) for r, c in sight.view["last_round"]["defended"]}
+    open_to_raids = [cell for cell in sight.others if cell not in defended]
+    prizes: list[tuple[Kind, Cell]] = [("claim", cell) for cell in luck.shuffled(sight.unowned, "claim")]
+    prizes += [("raid", cell) for cell in luck.shuffled(open_to_raids, "raid")]
+    return sorted(prizes, key=lambda prize: sight.alpha(prize[1]), reverse=True)
+
+
+def raider(view: JsonObject, luck: Luck, *, greed: float = 0.5) -> JsonObject:
+    """Spend the share `greed` of the stamina on raids (0 to 1, by default 0.5), then mine, then claim.
+
+    Source: docs/rules/mining.md#raider.
+    """
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    plan.add("raid", luck.shuffled(sight.others, "raid")[: int(greed * sight.stamina + 0.5)])
+    plan.mine(sight.mine, sight.cap)
+    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    return _answer(sight, plan, "I raid first and mine with the rest.")
+
+
 def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
     """Return the reason for this plan, in words."""
     if sight.raided_me:
@@ -412,6 +488,8 @@ POLICIES = Policies(
         "greedy-mine": greedy_mine,
         "defend-then-mine": defend_then_mine,
         "tit-for-tat-raid": tit_for_tat_raid,
+        "opportunist": opportunist,
+        "raider": raider,
     },
     default="guided",
     spoil=spoil,

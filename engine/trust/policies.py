@@ -16,7 +16,7 @@ from engine.chance import Luck
 from engine.policy import Policies, Policy
 from engine.record import JsonObject
 from engine.reflection import HIGHEST, LOWEST
-from engine.trust.state import near_threshold
+from engine.trust.state import TrustConfig, near_threshold
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of a unit of which it has seen nothing."""
@@ -241,6 +241,67 @@ def racer(sight: Sight, _: Luck) -> Move:
     return high_five(sight, "Together we are faster.")
 
 
+CHOICES = ("high_five", "block", "do_nothing", "attack")
+"""What an opportunist chooses from; of choices that pay the same, the first is taken."""
+
+RULES = TrustConfig()
+"""The numbers with which an opportunist reckons. Source: docs/rules/trust.md#opportunist."""
+
+
+def opportunist(sight: Sight, _: Luck) -> Move:
+    """Choose what pays most if the partner repeats its last action, misses included; begin with a high five.
+
+    Source: docs/rules/trust.md#opportunist.
+    """
+    seen = {} if sight.last is None else sight.last["others"]
+    if sight.partner is None or sight.partner not in seen:
+        return high_five(sight, "I have not seen you act yet.")
+    theirs = seen[sight.partner]["action"]
+    mine = max(CHOICES, key=lambda choice: _expected(sight, choice, theirs))
+    why = f"Your last action was {theirs}, and {mine} pays most against it."
+    if mine in ("high_five", "attack"):
+        return _at(sight, mine, sight.partner, why)
+    return {"action": mine, "reasoning": why}
+
+
+def _expected(sight: Sight, mine: str, theirs: str) -> int:
+    """Return what an action pays against another, misses included, in sats times 10,000.
+
+    Source: docs/rules/trust.md#opportunist.
+    """
+    return sum(
+        chance * other * _pays(sight, did, done)
+        for did, chance in _ways(mine)
+        for done, other in _ways(theirs)
+    )
+
+
+def _ways(action: str) -> list[tuple[str, int]]:
+    """Return what may become of an action, each with its chance in percent: a high five may miss."""
+    if action != "high_five":
+        return [(action, 100)]
+    return [("attack", RULES.miss), ("high_five", 100 - RULES.miss)]
+
+
+def _pays(sight: Sight, mine: str, theirs: str) -> int:
+    """Return what a deed pays a unit whose partner does another to it.
+
+    Source: docs/rules/trust.md#payoffs.
+    """
+    attacked = -RULES.attack if theirs == "attack" else 0
+    match mine:
+        case "high_five":
+            returned = theirs == "high_five"
+            return attacked + (sight.view["rules"]["high_five"] if returned else -RULES.left_hanging)
+        case "attack":
+            return attacked + (-RULES.blocked if theirs == "block" else RULES.attack)
+        case "block":
+            return (RULES.block_reward if attacked else 0) - RULES.block
+        case _:
+            costs = sight.view["did_nothing"] + 1 >= RULES.do_nothing_rounds
+            return attacked - (RULES.do_nothing if costs else 0)
+
+
 def random(sight: Sight, luck: Luck) -> Move:
     """Choose an allowed action, except `send`, each with the same chance, and then a target or an amount.
 
@@ -410,6 +471,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "simpleton": simpleton,
     "beggar": beggar,
     "racer": racer,
+    "opportunist": opportunist,
     "random": random,
 }
 

@@ -337,3 +337,46 @@ def test_a_tremble_breaks_the_order_that_noise_leaves_in_peace() -> None:
             raids[share] += len(state.news.raids)
     assert raids[0.0] == 0
     assert raids[0.3] > 10
+
+
+# opportunist
+
+
+def test_an_opportunist_takes_only_plots_that_it_can_mine() -> None:
+    """With 6 stamina and a cap of 3 it can mine two plots, so a third is worth nothing to it."""
+    assert answer("opportunist", board("A...", stamina=6)).keys() == {"claim", "mine"}
+    assert len(answer("opportunist", board("A...", stamina=6))["claim"]) == 1
+    assert answer("opportunist", board("AA..", stamina=6)).keys() == {"mine"}
+
+
+def test_an_opportunist_claims_before_it_raids_and_raids_if_nothing_is_unowned() -> None:
+    assert answer("opportunist", board("A.BB", stamina=6)).get("claim") == [[0, 1]]
+    assert answer("opportunist", board("AB", stamina=6))["raid"] == [[0, 1]]
+
+
+def test_an_opportunist_raids_for_gold_but_not_what_was_defended_last_round() -> None:
+    state = board("AAB.", stamina=6, alpha={"plots": 1, "multiplier": 9})
+    rich = replace(state, alpha=((1, 1, 9, 1),))
+    assert answer("opportunist", rich)["raid"] == [[0, 2]]
+    defended = play(rich, B={"defend": [[0, 2]]}).after
+    assert answer("opportunist", defended).keys() == {"mine"}
+
+
+def test_an_opportunist_looks_no_further_than_the_last_round() -> None:
+    assert "raid" in answer("opportunist", board("B", agents="A", turn=10, rounds=12, hide_horizon=False))
+    assert answer("opportunist", board("B", agents="A", turn=11, rounds=12, hide_horizon=False)) == {}
+
+
+# raider
+
+
+@pytest.mark.parametrize(("greed", "raids"), [(0, 0), (0.24, 2), (0.5, 5), (0.7, 7), (1, 10)])
+def test_a_raider_spends_its_greed_on_raids_and_mines_with_the_rest(greed: float, raids: int) -> None:
+    view = observe(board("AAAAABBBBBBBBBBB", stamina=10), "A")
+    said: Any = POLICIES.by_name["raider"](view, Luck(1, 0, "A"), greed=greed)
+    assert len(said.get("raid", [])) == raids
+    assert sum(order["s"] for order in said.get("mine", [])) == 10 - raids
+
+
+def test_a_raider_spends_half_of_its_stamina_on_raids_unless_told_otherwise() -> None:
+    assert len(answer("raider", board("AAAAABBBBBBBBBBB", stamina=10))["raid"]) == 5

@@ -28,7 +28,7 @@ def after(answers: Answers, **config: Any) -> State:
     return turn(board(**config), answers).after
 
 
-def test_there_are_seven() -> None:
+def test_there_are_nine() -> None:
     assert POLICIES == [
         "default",
         "random",
@@ -37,6 +37,8 @@ def test_there_are_seven() -> None:
         "militarist",
         "appeaser",
         "grim",
+        "opportunist",
+        "raider",
     ]
     assert NATIONS.policies.default in POLICIES
 
@@ -235,3 +237,29 @@ def test_a_tremble_keeps_what_a_policy_says_besides() -> None:
         assert {name: value for name, value in plain.items() if name not in ORDERS} == {
             name: value for name, value in other.items() if name not in ORDERS
         }
+
+
+def test_an_opportunist_gives_and_attacks_nothing_and_disbands_an_army_that_costs_upkeep() -> None:
+    answer = ask("opportunist", after({B: {"attacks": {A: 3}, "money_grants": {A: 5}}}), A)
+    assert {name for name in ORDERS if name in answer} == {"disband_mils"}
+    assert answer["disband_mils"] == 10
+    free = board(constants={"c_mil_upkeep_price": 0})
+    assert not {name for name in ORDERS if name in ask("opportunist", free, A)}
+
+
+@pytest.mark.parametrize(("greed", "mils"), [(0.0, 0), (0.26, 3), (0.7, 7), (1.0, 10)])
+def test_a_raider_sends_its_greed_of_the_army_against_the_weakest(greed: float, mils: int) -> None:
+    view = observe(board(army={A: 10, B: 8, C: 4}), A)
+    answer = NATIONS.policies.by_name["raider"](view, Luck(1, 0, A), greed=greed)
+    assert answer.get("attacks", {}) == ({C: mils} if mils else {})
+    # Its money is 5 x 10 - 10 x 2 = 30, and a mil costs 20.
+    assert answer.get("purchase_mils", 0) == int(greed * 30) // 20
+
+
+def test_a_raider_attacks_a_neighbour_if_there_is_a_map() -> None:
+    land = {A: ["T1"], B: ["T2"], C: ["T4"]}
+    edges = [["T1", "T2"], ["T2", "T4"]]
+    army = {A: 10, B: 8, C: 4}
+    near = board(territories=land, map="file", map_edges=edges, army=army)
+    assert ask("raider", near, A)["attacks"] == {B: 5}
+    assert ask("raider", board(territories=land, army=army), A)["attacks"] == {C: 5}

@@ -46,6 +46,9 @@ def versus(name: str, script: str, state: State | None = None) -> str:
         ("detective", "hhahhah", "hahhhha"),
         ("simpleton", "hhah", "hhha"),
         ("simpleton", "aaahh", "hahaa"),
+        # Against a high five an attack pays most, against an attack a block, and against a block nothing,
+        # until doing nothing has a price.
+        ("opportunist", "hhbbbbaah", "haannbnbb"),
     ],
 )
 def test_each_policy_does_as_its_definition_says(name: str, script: str, answers: str) -> None:
@@ -86,9 +89,9 @@ def test_a_miss_looks_like_an_attack_to_them(name: str) -> None:
     assert answers[0]["action"] == ("high_five" if name == "copykitten" else "attack")
 
 
-def test_the_default_is_copykitten_and_there_are_eleven() -> None:
+def test_the_default_is_copykitten_and_there_are_twelve() -> None:
     assert POLICIES.default == "copykitten"
-    assert len(POLICIES.by_name) == 11
+    assert len(POLICIES.by_name) == 12
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
