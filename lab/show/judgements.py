@@ -31,7 +31,7 @@ class Deeds:
     type: str
     role: str
     """The field of the event that names the other one."""
-    unit: str
+    counted: str
     """What is summed up: a field of the event, or `times`."""
     done: dict[str, Counter[str]] = field(default_factory=dict)
     """Agent to other to the sum."""
@@ -66,18 +66,18 @@ def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[st
     for event in events:
         if event.type == MESSAGE:
             continue
-        unit, amount = amount_of(world, event)
+        counted, amount = amount_of(world, event)
         for role, other in event.facts.items():
             if isinstance(other, str) and other in names:
-                deeds = found.setdefault((event.type, role, unit), Deeds(event.type, role, unit))
+                deeds = found.setdefault((event.type, role, counted), Deeds(event.type, role, counted))
                 deeds.done.setdefault(event.agent, Counter())[other] += amount
     order = {name: place for place, name in enumerate(world.events)}
     return sorted(found.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
 
 
-def shade(amount: int, most: int) -> int:
+def shade(total: int, most: int) -> int:
     """Return how dark a sum is shown, from 0; the largest is the darkest."""
-    return min(SHADES - 1, max(amount, 0) * SHADES // max(most, 1))
+    return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
 
 
 def received(ratings: Ratings, agent: str) -> float | None:
