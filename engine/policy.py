@@ -1,39 +1,72 @@
-"""Scripted policies: rules that answer in a model's place, and noise that spoils answers as models do.
+"""Scripted policies: rules that answer in a model's place.
 
-The source of noise is docs/rules/mining.md#noise; the other worlds follow it.
+Noise spoils their answers as models do, and a tremble replaces what they choose by random legal actions.
+The sources are docs/rules/mining.md#noise and docs/rules/mining.md#tremble; the other worlds follow them.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import TypeAlias
 
 from engine.chance import Luck
 from engine.record import JsonObject
 
-Policy: TypeAlias = Callable[[JsonObject, Luck], JsonObject]
-"""From an agent's view, which has its memory under `memory`, and its random draws to its answer."""
+Policy: TypeAlias = Callable[..., JsonObject]
+"""From an agent's view, which has its memory under `memory`, and its random draws to its answer.
+
+A policy may have parameters of its own: keyword-only arguments with a default, each a share from 0 to 1.
+"""
 
 Spoil: TypeAlias = Callable[[JsonObject, JsonObject, Luck, float], JsonObject]
 """From a view, an answer, random draws and the noise (0 to 1) to the answer with some items spoiled."""
 
+Tremble: TypeAlias = Callable[[JsonObject, JsonObject, Luck, float], JsonObject]
+"""From a view, an answer, random draws and a probability (0 to 1) to the answer with some actions replaced.
+
+Each action is replaced with this probability by a random one that is legal as far as the view tells.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """A world's scripted policies by name, the default one, and how the world spoils answers."""
+    """A world's scripted policies by name, the default one, and how the world spoils and replaces actions."""
 
     by_name: Mapping[str, Policy]
     default: str
     spoil: Spoil
+    tremble: Tremble
 
 
-def speak(policies: Policies, name: str, noise: float, view: JsonObject, luck: Luck) -> str:
-    """Return the text that a scripted policy answers with.
+def parameters_of(policy: Policy) -> dict[str, float]:
+    """Return a policy's own parameters with their defaults."""
+    found = signature(policy).parameters.values()
+    return {one.name: one.default for one in found if one.kind is one.KEYWORD_ONLY}
 
-    With probability `noise` each, every item of the answer is spoiled in the world's way, a field of its
-    reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
+
+NONE_GIVEN: Mapping[str, float] = {}
+
+
+def speak(  # noqa: PLR0913  everything that an answer depends on
+    policies: Policies,
+    name: str,
+    noise: float,
+    view: JsonObject,
+    luck: Luck,
+    *,
+    tremble: float = 0.0,
+    parameters: Mapping[str, float] = NONE_GIVEN,
+) -> str:
+    """Return the text that a scripted policy answers with; `parameters` are those of its own that are given.
+
+    With probability `tremble`, each action is replaced by a random legal one (docs/rules/mining.md#tremble).
+    After that, with probability `noise` each, every item of the answer is spoiled in the world's way, a field
+    of its reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
-    answer = policies.by_name[name](view, luck)
+    answer = policies.by_name[name](view, luck, **parameters)
+    if tremble > 0:
+        answer = policies.tremble(view, answer, luck, tremble)
     if noise == 0:
         return json.dumps(answer, ensure_ascii=False)
     answer = policies.spoil(view, answer, luck, noise)

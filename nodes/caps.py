@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from engine.answer import NO_ANSWER
 from nodes.halted import HaltedError
@@ -47,6 +47,16 @@ class Spent:
         self.usd = _sum(self.usd, usd)
 
 
+class Budget(Protocol):
+    """What several runs together may cost."""
+
+    def take(self) -> str:
+        """Count one more call. Return which cap does not allow it, empty if all do."""
+
+    def add(self, tokens: int | None, usd: float | None) -> None:
+        """Add the cost of a call that has ended; None stands for what is unknown."""
+
+
 class Meter:
     """Counts what a run costs, and stops it when a cap is reached.
 
@@ -63,12 +73,16 @@ class Meter:
         """The agents whose calls are under way, in the order in which they were asked."""
         self.stop_reason = ""
         """Which cap stopped the run; empty until one does."""
+        self.budget: Budget | None = None
+        """What this run and others together may cost; None without such a limit."""
 
     @contextmanager
     def call(self, agent: str) -> Iterator[None]:
         """Count a call to an agent while it is made. Raise HaltedError if a cap does not allow it."""
         # The first reason stays, so that every later call of the turn reports the same one.
         self.stop_reason = self.stop_reason or self._reached()
+        if self.budget and not self.stop_reason:
+            self.stop_reason = self.budget.take()
         if self.stop_reason:
             raise HaltedError(self.stop_reason)
         self.spent.calls += 1
@@ -79,24 +93,32 @@ class Meter:
             self.waiting.remove(agent)
 
     def _reached(self) -> str:
-        """Return which cap is reached or cannot be enforced; empty if all allow another call."""
+        """Return which cap of the run is reached or cannot be enforced; empty if all allow another call."""
         self.spent.seconds = time.monotonic() - self._began
-        for name in Caps.__dataclass_fields__:
-            cap, spent = getattr(self._caps, name), getattr(self.spent, name)
-            if cap is None:
-                continue
-            option = f"--max-{name} {cap:.15g}"
-            if spent is None:
-                return f"{option} cannot be enforced: the server reported no tokens for an answer"
-            if spent >= cap:
-                return f"{option} is reached"
-        return ""
+        return reached(self._caps, self.spent)
 
     def ended(self, reply: Reply) -> None:
         """Count the cost of a call that has ended. A call that brought no answer counts as free."""
         if reply.failure in NO_ANSWER:
             return
-        self.spent.add(_sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply))
+        cost = _sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply)
+        self.spent.add(*cost)
+        if self.budget:
+            self.budget.add(*cost)
+
+
+def reached(caps: Caps, spent: Spent) -> str:
+    """Return which cap is reached or cannot be enforced; empty if all allow another call."""
+    for name in Caps.__dataclass_fields__:
+        cap, used = getattr(caps, name), getattr(spent, name)
+        if cap is None:
+            continue
+        option = f"--max-{name} {cap:.15g}"
+        if used is None:
+            return f"{option} cannot be enforced: the server reported no tokens for an answer"
+        if used >= cap:
+            return f"{option} is reached"
+    return ""
 
 
 def _sum(one: T | None, other: T | None) -> T | None:

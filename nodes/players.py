@@ -5,15 +5,15 @@ All of them return text, which is read and validated in the same way.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from engine.chance import Luck
-from engine.policy import Policies, speak
-from engine.record import Drop, canonical
+from engine.policy import Policies, parameters_of, speak
+from engine.record import Drop, JsonObject, canonical
 from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
 from nodes.human import HumanPlayer
@@ -29,9 +29,12 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 SPEC = re.compile(
     r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
-    r"|policy:(?P<policy>[^?\s]+)([?]noise=(?P<noise>[0-9.]+))?([?&]luck=(?P<luck>[\w-]+))?"
+    r"|policy:(?P<policy>[^?&\s]+)(?P<given>([?&]\w+=[\w.-]+)*)"
 )
 """How people name a player."""
+
+SHARES = ("noise", "tremble")
+"""The parameters that every scripted policy has besides `luck`; each is a share from 0 to 1."""
 
 
 class Player(Protocol):
@@ -67,17 +70,34 @@ class Players(Protocol):
 class Spec:
     """A parsed player spec.
 
-    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&luck=NAME`, or a name of a
-    models file.
+    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&luck=NAME` with
+    the policy's own parameters, or a name of a models file.
     """
 
     kind: PlayerKind
     name: str
     noise: float = 0.0
+    """The probability that each part of a policy's answer is spoiled."""
+    tremble: float = 0.0
+    """The probability that each action of a policy is replaced by a random legal one."""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    """The parameters of the policy's own that are given, such as `greed=0.7`."""
     luck: str = ""
     """The name of a scripted policy's own random draws; empty for those that all runs of a seed share."""
     settings: ModelSettings | None = None
     """The settings of a chat model, None for a scripted policy."""
+
+    def speak(self, policies: Policies, view: JsonObject, luck: Luck) -> str:
+        """Return the text that the scripted policy of this spec answers with."""
+        return speak(
+            policies,
+            self.name,
+            self.noise,
+            view,
+            luck,
+            tremble=self.tremble,
+            parameters=self.parameters,
+        )
 
 
 def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spec:
@@ -93,13 +113,30 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         return Spec(PlayerKind.CHAT, found["model"], settings=settings)
     if found["policy"] not in policies.by_name:
         raise ValueError(f"there is no policy {found['policy']!r}; policies: {', '.join(policies.by_name)}")
+    given = dict(re.findall(r"[?&](\w+)=([\w.-]+)", found["given"]))
+    luck = given.pop("luck", "")
+    if not re.fullmatch(r"[\w-]*", luck):
+        raise ValueError(f"luck in {spec!r} must be a name of letters, digits, _ and -")
+    shares = {name: _share(spec, name, value) for name, value in given.items()}
+    names = (*SHARES, *parameters_of(policies.by_name[found["policy"]]))
+    if unknown := shares.keys() - {*names}:
+        raise ValueError(
+            f"policy {found['policy']!r} has no parameter {min(unknown)!r}; "
+            f"parameters: {', '.join((*names, 'luck'))}"
+        )
+    noise, tremble = (shares.pop(name, 0.0) for name in SHARES)
+    return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, luck)
+
+
+def _share(spec: str, name: str, value: str) -> float:
+    """Return the value of a parameter of a policy; raise ValueError if it is no share."""
     try:
-        noise = float(found["noise"] or 0)
+        share = float(value)
     except ValueError:
-        noise = -1.0
-    if not 0 <= noise <= 1:
-        raise ValueError(f"noise in {spec!r} must be a number from 0 to 1")
-    return Spec(PlayerKind.POLICY, found["policy"], noise, found["luck"] or "")
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError(f"{name} in {spec!r} must be a number from 0 to 1")
+    return share
 
 
 def with_luck(spec: str, name: str) -> str:
@@ -110,7 +147,7 @@ def with_luck(spec: str, name: str) -> str:
     if not spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
-    policy = re.sub(r"[?&]luck=[\w-]+", "", policy)
+    policy = re.sub(r"(?<=[?&])luck=[\w-]+&|[?&]luck=[\w-]+", "", policy)
     return f"{policy}{'&' if '?' in policy else '?'}luck={name}{''.join(parameters)}"
 
 
@@ -162,7 +199,7 @@ class PolicyPlayer:
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return what the policy answers. The view is read back from the prompt, as a model would read it."""
         luck = Luck(self.seed, address.turn, address.agent, self.spec.luck)
-        text = speak(self.world.policies, self.spec.name, self.spec.noise, orjson.loads(prompt.turn), luck)
+        text = self.spec.speak(self.world.policies, orjson.loads(prompt.turn), luck)
         return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:

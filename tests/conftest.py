@@ -92,6 +92,7 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch, nobody: str) -> None:
         if name.startswith(("OPENAI_", "HOBBES_", "LANGSMITH_", "LANGCHAIN_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", nobody)
+    monkeypatch.setenv("HOBBES_JOBS", "1")  # other processes start slowly, and know nothing of patches
     monkeypatch.setenv("COLUMNS", "200")
     for console in (OUT, ERR):  # pytest-xdist sets COLUMNS before they are made, which would fix their width
         monkeypatch.setattr(console, "_width", None)

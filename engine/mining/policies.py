@@ -1,18 +1,18 @@
-"""mining: the scripted policies, and noise that spoils an answer as a model would.
+"""mining: the scripted policies, noise that spoils an answer as a model would, and random actions.
 
 A scripted policy reads the view that a model reads, and nothing else.
 
 Source: docs/rules/mining.md#scripted-policies.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
 from engine.chance import Luck
-from engine.mining.actions import KINDS
+from engine.mining.actions import KINDS, Kind
 from engine.mining.state import Cell
 from engine.mining.view import UNOWNED, map_codes
 from engine.policy import Policies
@@ -60,6 +60,35 @@ class Sight:
         """Plots of other agents that can be raided."""
         you = self.view["you"]
         return self.raidable(self._coded([code for agent, code in self._code_of.items() if agent != you]))
+
+    @property
+    def possible(self) -> dict[Kind, list[Cell]]:
+        """The plots on which each kind of action is allowed; kinds without a plot are left out."""
+        plots: dict[Kind, list[Cell]] = {
+            "claim": self.unowned,
+            "raid": self.others,
+            "defend": self.mine,
+            "mine": self.mine,
+        }
+        return {kind: cells for kind, cells in plots.items() if cells}
+
+    def alpha(self, cell: Cell) -> int:
+        """Return the gold that a plot gives for 1 stamina."""
+        alpha = self.view["rules"]["alpha"]
+        return int(alpha[cell[0]][cell[1]] if isinstance(alpha, list) else alpha)
+
+    def best(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Return these plots, those that give the most gold first."""
+        return sorted(cells, key=self.alpha, reverse=True)
+
+    def income(self, cells: Iterable[Cell], stamina: int) -> int:
+        """Return the most gold that this stamina can mine on these plots in a round."""
+        gold = 0
+        for cell in self.best(cells):
+            spent = min(self.cap, stamina)
+            gold += spent * self.alpha(cell)
+            stamina -= spent
+        return gold
 
     def held_by(self, agent: str) -> list[Cell]:
         """Return the plots of another agent that can be raided."""
@@ -147,8 +176,7 @@ def random(view: JsonObject, luck: Luck) -> JsonObject:
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    fields = {"claim": sight.unowned, "raid": sight.others, "defend": sight.mine, "mine": sight.mine}
-    decks = {kind: luck.shuffled(cells, kind) for kind, cells in fields.items() if cells}
+    decks = {kind: luck.shuffled(cells, kind) for kind, cells in sight.possible.items()}
     while plan.left > 0 and decks:
         kind = luck.pick(list(decks), f"kind/{plan.left}")
         cell = decks[kind].pop()
@@ -254,6 +282,64 @@ def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
     return sight.raidable(targets)
 
 
+AHEAD = 5
+"""In how many rounds after this one an opportunist counts the gold of a plot that it takes.
+
+Source: docs/rules/mining.md#opportunist.
+"""
+
+
+def opportunist(view: JsonObject, luck: Luck) -> JsonObject:
+    """Take the plots that bring more gold in the next rounds than the stamina for them mines now.
+
+    Unowned plots are claimed, and others' plots that were not defended last round are raided. Mine with what
+    is left.
+
+    Source: docs/rules/mining.md#opportunist.
+    """
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    rounds = min(AHEAD, int(sight.view.get("turns_left", AHEAD + 1)) - 1)
+    held = list(sight.mine)
+    for kind, cell in _prizes(sight, luck):
+        gain = sight.income([*held, cell], sight.stamina) - sight.income(held, sight.stamina)
+        cost = sight.income(sight.mine, plan.left) - sight.income(sight.mine, plan.left - 1)
+        if plan.left < 1 or rounds * gain <= cost:
+            break
+        plan.add(kind, [cell])
+        held.append(cell)
+    taken = len(plan.steps)
+    plan.mine(sight.best(sight.mine), sight.cap)
+    return _answer(sight, plan, f"{taken} plots are worth taking, and I mine with the rest.")
+
+
+def _prizes(sight: Sight, luck: Luck) -> list[tuple[Kind, Cell]]:
+    """Return the plots that can be taken, the most valuable first; of equal ones, those to claim.
+
+    Plots that were defended last round are left out.
+
+    Source: docs/rules/mining.md#opportunist.
+    """
+    defended = {(r, c) for r, c in sight.view["last_round"]["defended"]}
+    open_to_raids = [cell for cell in sight.others if cell not in defended]
+    prizes: list[tuple[Kind, Cell]] = [("claim", cell) for cell in luck.shuffled(sight.unowned, "claim")]
+    prizes += [("raid", cell) for cell in luck.shuffled(open_to_raids, "raid")]
+    return sorted(prizes, key=lambda prize: sight.alpha(prize[1]), reverse=True)
+
+
+def raider(view: JsonObject, luck: Luck, *, greed: float = 0.5) -> JsonObject:
+    """Spend the share `greed` of the stamina on raids (0 to 1, by default 0.5), then mine, then claim.
+
+    Source: docs/rules/mining.md#raider.
+    """
+    sight = Sight(view)
+    plan = Plan(sight.stamina)
+    plan.add("raid", luck.shuffled(sight.others, "raid")[: int(greed * sight.stamina + 0.5)])
+    plan.mine(sight.mine, sight.cap)
+    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    return _answer(sight, plan, "I raid first and mine with the rest.")
+
+
 def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
     """Return the reason for this plan, in words."""
     if sight.raided_me:
@@ -335,6 +421,66 @@ def _spoiled(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa:
     return {kind: _spoiled(sight, inner, luck, name) for kind, inner in element.items()}
 
 
+def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace each action with probability `share` by a random legal one that costs no more.
+
+    The new action is none that the answer has or had, so an action is kept if no other is legal.
+
+    Source: docs/rules/mining.md#tremble.
+    """
+    sight = Sight(view)
+    steps = list(_steps(answer))
+    taken = {(kind, _cell_of(element)) for kind, element in steps}
+    for k, (_, element) in enumerate(steps):
+        if luck.happens(share, f"tremble/{k}"):
+            steps[k] = _another(sight, taken, element, luck, f"tremble/{k}") or steps[k]
+            taken.add((steps[k][0], _cell_of(steps[k][1])))
+    beside = {key: value for key, value in answer.items() if key != "plan" and key not in KINDS}
+    return {"plan": [{kind: element} for kind, element in steps], **beside}
+
+
+def _steps(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the actions of a policy's answer in their order, each as its kind and its element."""
+    for key, elements in answer.items():
+        if key in KINDS:
+            yield from ((key, element) for element in elements)
+        elif key == "plan":
+            yield from (next(iter(step.items())) for step in elements)
+
+
+def _cell_of(element: Any) -> Cell:  # noqa: ANN401  a plot, or a plot with stamina
+    """Return the plot of an action."""
+    r, c = element["cell"] if isinstance(element, dict) else element
+    return r, c
+
+
+def _another(
+    sight: Sight,
+    taken: Container[tuple[str, Cell]],
+    element: Any,  # noqa: ANN401
+    luck: Luck,
+    event: str,
+) -> tuple[str, Any] | None:
+    """Return a random legal action that costs no more than this one; None if all are taken.
+
+    Each kind for which there is a plot is equally likely, and so is each of its plots.
+
+    Source: docs/rules/mining.md#tremble.
+    """
+    free = {
+        kind: [cell for cell in cells if (kind, cell) not in taken] for kind, cells in sight.possible.items()
+    }
+    kinds = [kind for kind, cells in free.items() if cells]
+    if not kinds:
+        return None
+    kind = luck.pick(kinds, f"{event}/kind")
+    cell = list(luck.pick(free[kind], f"{event}/cell"))
+    if kind != "mine":
+        return kind, cell
+    most = element["s"] if isinstance(element, dict) else 1
+    return kind, {"cell": cell, "s": 1 + luck.below(most, f"{event}/stamina")}
+
+
 POLICIES = Policies(
     {
         "guided": guided,
@@ -342,8 +488,11 @@ POLICIES = Policies(
         "greedy-mine": greedy_mine,
         "defend-then-mine": defend_then_mine,
         "tit-for-tat-raid": tit_for_tat_raid,
+        "opportunist": opportunist,
+        "raider": raider,
     },
     default="guided",
     spoil=spoil,
+    tremble=tremble,
 )
 """The scripted policies by name. Source: docs/rules/mining.md#policies-and-rules."""

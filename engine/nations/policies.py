@@ -1,4 +1,4 @@
-"""The scripted policies, and how their answers are spoiled with noise.
+"""The scripted policies, how their answers are spoiled with noise, and how random orders replace theirs.
 
 A policy reads the same view as a model, with the agent's own memory, and nothing else. All but `default` send
 short messages and rate the others by what they saw.
@@ -99,6 +99,21 @@ class Sight:
         """Return who did something last turn: by the news, or else by the agent's own account."""
         news = self.view.get("news") or {}
         return {deed["from"] for deed in news[kind]} if kind in news else set(self.account.get(own, {}))
+
+    @cached_property
+    def neighbours(self) -> list[str]:
+        """The others whose land touches the agent's own; all others if none does, or without a map."""
+        own, touching = set(self.land), set()
+        for one, other in self.view.get("map", {}).get("edges", ()):
+            touching |= {one} if other in own else set()
+            touching |= {other} if one in own else set()
+        held = self.view["territories"]
+        return [other for other in self.others if touching & set(held.get(other, ()))] or self.others
+
+    def weakest(self, agents: Sequence[str]) -> str | None:
+        """Return the agent with the smallest army, of equal ones the first by name; None if there is none."""
+        armies = self.view["army"]
+        return min(agents, key=lambda agent: (armies.get(agent, 0), agent), default=None)
 
     def may_cede(self, receiver: str) -> list[str]:
         """Return the agent's territories that it may cede to a receiver, as far as it can see."""
@@ -260,8 +275,7 @@ def militarist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  eve
     Source: docs/rules/nations.md#militarist-policy.
     """
     sight = Sight(view)
-    armies = sight.view["army"]
-    weakest = min(sight.others, key=lambda other: (armies.get(other, 0), other), default=None)
+    weakest = sight.weakest(sight.others)
     answer = Answer("Strength comes first, and the weakest pays for it.")
     answer.moves["purchase_mils"] = sight.spendable // sight.constant("c_mil_purchase_price")
     if weakest is not None:
@@ -299,6 +313,34 @@ def grim(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every pol
         answer.moves["attacks"] = _evenly(sight.army, sight.enemies)
         answer.moves["purchase_mils"] = sight.spendable // (2 * sight.constant("c_mil_purchase_price"))
     answer.messages = dict.fromkeys(sight.enemies, "You attacked me. I shall never stop.")
+    return answer.write(sight)
+
+
+def opportunist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Take what others grant, give nothing, and disband the army if mils cost upkeep.
+
+    This is the best response if the others do again what they did last turn.
+
+    Source: docs/rules/nations.md#opportunist-policy.
+    """
+    sight = Sight(view)
+    answer = Answer("Whatever I give, buy or attack brings me nothing, so I keep what I have.")
+    if sight.constant("c_mil_upkeep_price"):
+        answer.moves["disband_mils"] = sight.army
+    return answer.write(sight)
+
+
+def raider(view: JsonObject, luck: Luck, *, greed: float = 0.5) -> JsonObject:  # noqa: ARG001  every policy takes luck
+    """Attack the weakest neighbour with the share `greed` of the army (0 to 1, by default 0.5), and buy mils.
+
+    Source: docs/rules/nations.md#raider-policy.
+    """
+    sight = Sight(view)
+    answer = Answer("The weakest neighbour pays.")
+    target = sight.weakest(sight.neighbours)
+    if target is not None:
+        answer.moves["attacks"] = _evenly(int(greed * sight.army + 0.5), [target])
+        answer.moves["purchase_mils"] = int(greed * sight.spendable) // sight.constant("c_mil_purchase_price")
     return answer.write(sight)
 
 
@@ -371,6 +413,49 @@ def _spoiled(sight: Sight, name: str) -> Sequence[Any]:
     return ways.get(name, (None, ["a list"], "so " * 60))
 
 
+def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace each order with probability `share` by a random legal one of its kind.
+
+    To order nothing of a kind is a choice, too, and can be replaced. Without a legal order of the kind, the
+    choice stands.
+
+    Source: docs/rules/nations.md#tremble.
+    """
+    sight = Sight(view)
+    orders = _random_orders(sight, luck).items()
+    return {**answer, **{name: order for name, order in orders if luck.happens(share, f"tremble/{name}")}}
+
+
+def _random_orders(sight: Sight, luck: Luck) -> dict[str, Any]:
+    """Return a random legal order of each kind that the agent can give, as far as its view tells.
+
+    Source: docs/rules/nations.md#tremble.
+    """
+    orders: dict[str, Any] = {
+        "purchase_mils": luck.below(
+            sight.spendable // sight.constant("c_mil_purchase_price") + 1, "tremble/purchase"
+        ),
+        "disband_mils": luck.below(sight.army + 1, "tremble/disband"),
+    }
+    if not sight.others:
+        return orders
+    target, friend, heir, partner = (
+        luck.pick(sight.others, f"tremble/{name}") for name in ("target", "friend", "heir", "partner")
+    )
+    if sight.army:
+        orders["attacks"] = {target: 1 + luck.below(sight.army, "tremble/mils")}
+    if sight.spendable:
+        orders["money_grants"] = {friend: 1 + luck.below(sight.spendable, "tremble/money")}
+    if cessible := sight.may_cede(heir):
+        orders["cede_territories"] = {heir: [luck.pick(cessible, "tremble/territory")]}
+    if "resources" in sight.view:
+        supply = sight.view["resources"]["supply"][sight.me]
+        resource = luck.pick(RESOURCES, "tremble/resource")
+        amount = luck.below(supply[resource] + 1, "tremble/amount")
+        orders["resource_grants"] = {partner: {resource: amount}}
+    return orders
+
+
 POLICIES = Policies(
     {
         "default": default,
@@ -380,8 +465,11 @@ POLICIES = Policies(
         "militarist": militarist,
         "appeaser": appeaser,
         "grim": grim,
+        "opportunist": opportunist,
+        "raider": raider,
     },
     default="reciprocal-trader",
     spoil=spoil,
+    tremble=tremble,
 )
 """The scripted policies by name, and the default one. Source: docs/rules/nations.md#the-policies."""

@@ -10,7 +10,7 @@ Source: docs/rules/trust.md#requests, docs/rules/trust.md#rulings.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -275,6 +275,23 @@ def _spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Js
     return luck.pick(others, "noise/all/kind") if luck.happens(noise, "noise/all") else {"rulings": ruled}
 
 
+def _tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace each grant with probability `share` by a random one, from 0 to the amount asked.
+
+    Source: docs/rules/trust.md#tremble.
+    """
+    said, asked = cast("Any", answer["rulings"]), cast("Any", view["requests"])
+    amounts = {request["unit"]: request["amount"] for request in asked}
+    return {
+        "rulings": {
+            unit: {**ruling, "grant": luck.below(amounts[unit] + 1, f"tremble/{unit}/grant")}
+            if luck.happens(share, f"tremble/{unit}")
+            else ruling
+            for unit, ruling in said.items()
+        }
+    }
+
+
 SPOILED: Sequence[Any] = (
     None,
     5,
@@ -296,6 +313,7 @@ STAND_INS = Policies(
     },
     default="half-once",
     spoil=_spoil,
+    tremble=_tremble,
 )
 """The policies that answer in place of a model as observer, behind the stand-in server.
 

@@ -1,4 +1,4 @@
-"""trust: the scripted policies, and how noise spoils their answers.
+"""trust: the scripted policies, how noise spoils their answers, and how random actions replace theirs.
 
 A policy reads the view that a model reads and its own memory, and nothing else, so a miss looks like an
 attack to it. With several opponents it meets one partner per round.
@@ -16,7 +16,7 @@ from engine.chance import Luck
 from engine.policy import Policies, Policy
 from engine.record import JsonObject
 from engine.reflection import HIGHEST, LOWEST
-from engine.trust.state import near_threshold
+from engine.trust.state import TrustConfig, near_threshold
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of a unit of which it has seen nothing."""
@@ -241,22 +241,87 @@ def racer(sight: Sight, _: Luck) -> Move:
     return high_five(sight, "Together we are faster.")
 
 
+CHOICES = ("high_five", "block", "do_nothing", "attack")
+"""What an opportunist chooses from; of choices that pay the same, the first is taken."""
+
+RULES = TrustConfig()
+"""The numbers with which an opportunist reckons. Source: docs/rules/trust.md#opportunist."""
+
+
+def opportunist(sight: Sight, _: Luck) -> Move:
+    """Choose what pays most if the partner repeats its last action, misses included; begin with a high five.
+
+    Source: docs/rules/trust.md#opportunist.
+    """
+    seen = {} if sight.last is None else sight.last["others"]
+    if sight.partner is None or sight.partner not in seen:
+        return high_five(sight, "I have not seen you act yet.")
+    theirs = seen[sight.partner]["action"]
+    mine = max(CHOICES, key=lambda choice: _expected(sight, choice, theirs))
+    why = f"Your last action was {theirs}, and {mine} pays most against it."
+    if mine in ("high_five", "attack"):
+        return _at(sight, mine, sight.partner, why)
+    return {"action": mine, "reasoning": why}
+
+
+def _expected(sight: Sight, mine: str, theirs: str) -> int:
+    """Return what an action pays against another, misses included, in sats times 10,000.
+
+    Source: docs/rules/trust.md#opportunist.
+    """
+    return sum(
+        chance * other * _pays(sight, did, done)
+        for did, chance in _ways(mine)
+        for done, other in _ways(theirs)
+    )
+
+
+def _ways(action: str) -> list[tuple[str, int]]:
+    """Return what may become of an action, each with its chance in percent: a high five may miss."""
+    if action != "high_five":
+        return [(action, 100)]
+    return [("attack", RULES.miss), ("high_five", 100 - RULES.miss)]
+
+
+def _pays(sight: Sight, mine: str, theirs: str) -> int:
+    """Return what a deed pays a unit whose partner does another to it.
+
+    Source: docs/rules/trust.md#payoffs.
+    """
+    attacked = -RULES.attack if theirs == "attack" else 0
+    match mine:
+        case "high_five":
+            returned = theirs == "high_five"
+            return attacked + (sight.view["rules"]["high_five"] if returned else -RULES.left_hanging)
+        case "attack":
+            return attacked + (-RULES.blocked if theirs == "block" else RULES.attack)
+        case "block":
+            return (RULES.block_reward if attacked else 0) - RULES.block
+        case _:
+            costs = sight.view["did_nothing"] + 1 >= RULES.do_nothing_rounds
+            return attacked - (RULES.do_nothing if costs else 0)
+
+
 def random(sight: Sight, luck: Luck) -> Move:
     """Choose an allowed action, except `send`, each with the same chance, and then a target or an amount.
 
     Source: docs/rules/trust.md#random.
     """
+    return _any_move(sight, luck, "")
+
+
+def _any_move(sight: Sight, luck: Luck, event: str) -> Move:
+    """Return a random allowed action with its target or amount; the names of its draws begin with `event`."""
     options = ["block", "do_nothing", "beg"]
     options += ["high_five", "attack"] if sight.opponents else []
     options += ["replicate"] if sight.view["may_replicate"] else []
-    move: Move = {"action": luck.pick(options, "action"), "reasoning": "I act at random."}
+    move: Move = {"action": luck.pick(options, f"{event}action"), "reasoning": "I act at random."}
     if move["action"] in ("high_five", "attack"):
         allowed = [o for o in sight.opponents if move["action"] != "attack" or not _ally(sight, o)]
-        return _at(
-            sight, move["action"], luck.pick(allowed, "target") if allowed else None, move["reasoning"]
-        )
+        target = luck.pick(allowed, f"{event}target") if allowed else None
+        return _at(sight, move["action"], target, move["reasoning"])
     if move["action"] == "beg":
-        return move | {"amount": 1 + luck.below(MODEST, "amount"), "reason": "I want them."}
+        return move | {"amount": 1 + luck.below(MODEST, f"{event}amount"), "reason": "I want them."}
     return move
 
 
@@ -384,6 +449,17 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
     return spoiled
 
 
+def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace the action with probability `share` by a random allowed one, as the policy `random` picks it.
+
+    Source: docs/rules/trust.md#tremble.
+    """
+    if not luck.happens(share, "tremble"):
+        return answer
+    beside = {name: value for name, value in answer.items() if name not in SPOILED}
+    return {**_any_move(Sight(view), luck, "tremble/"), **beside}
+
+
 DEFINITIONS: Mapping[str, Definition] = {
     "always-high-five": always_high_five,
     "always-attack": always_attack,
@@ -395,8 +471,11 @@ DEFINITIONS: Mapping[str, Definition] = {
     "simpleton": simpleton,
     "beggar": beggar,
     "racer": racer,
+    "opportunist": opportunist,
     "random": random,
 }
 
-POLICIES = Policies({name: playing(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil)
+POLICIES = Policies(
+    {name: playing(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil, tremble=tremble
+)
 """The scripted policies and the one that plays by default. Source: docs/rules/trust.md#default-policy."""

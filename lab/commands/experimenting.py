@@ -1,5 +1,6 @@
 """The commands about experiments: `experiment`, `experiments`, `report`."""
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
+from lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from lab.errors import LabError, UsageError
 
 if TYPE_CHECKING:
@@ -32,14 +34,23 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         bool, typer.Option("--dry-run", help="say what would be played and what it would cost; play nothing")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="how many processes play; by default one per core, or one if models are asked"
+        ),
+    ] = None,
     models: ModelsFile = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
-    The exit code is 1 if a run is tainted.
+    The caps hold over all runs together. The exit code is 1 if a run is tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
@@ -51,10 +62,12 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from lab.experiment.playing import missing, play, tainted_cells
     from lab.show.terminal import ERR, OUT, print_json
     from lab.show.watching import watched_cells
+    from nodes.caps import Caps
 
+    caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
     with opened(home, writes=not dry_run) as store:
-        made = plan(store, file, asked, models)
+        made = plan(store, file, asked, models, caps)
         cells = missing(store, made)
         cost = estimate(store, cells)
         if dry_run:
@@ -64,7 +77,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch)
+                play(store, made, content, watch, jobs or (1 if cost.calls else os.cpu_count() or 1), caps)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True

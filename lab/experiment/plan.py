@@ -10,6 +10,7 @@ from lab.experiment.file import NULL, ExperimentFile, Options
 from lab.play.playing import Beginning, RunOptions, checked, observer_asked
 from lab.store.database import Run, Store
 from lab.store.experiments import run_names, runs_of_cells, world_of_experiment
+from nodes.caps import NO_CAPS, Caps
 from nodes.journal import PlayerKind
 from nodes.players import with_luck
 from nodes.prompting import check_prompts
@@ -39,25 +40,29 @@ class Plan:
     cells: tuple[Cell, ...]
 
 
-def plan(store: Store, path: Path, file: ExperimentFile, models_file: Path | None = None) -> Plan:
+def plan(
+    store: Store, path: Path, file: ExperimentFile, models_file: Path | None = None, caps: Caps = NO_CAPS
+) -> Plan:
     """Return the plan of an experiment, whose file was read from a path.
 
     Raise UsageError, in one line, for whatever is wrong with an arm, a measure or a prompt, or if cells that
     were played before do not fit the file, or if another run has the name of a cell.
     """
     try:
-        made = _plan(store, file, models_file)
+        made = _plan(store, file, models_file, caps)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     _check_played(store, made)
     return made
 
 
-def _plan(store: Store, file: ExperimentFile, models_file: Path | None) -> Plan:
+def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> Plan:
     """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
-    arms = {name: _arm(store, file, name, models_file) for name in file.arms}
+    arms = {name: _arm(store, file, name, models_file, caps) for name in file.arms}
     baseline = arms[file.baseline]
     _check_measures(file, list(arms.values()))
+    if file.factors and file.factors.design == "one-at-a-time":
+        _check_one_at_a_time(file, arms)
     if file.compare.null:
         models = {agent: with_luck(spec, NULL) for agent, spec in baseline.models.items()}
         arms[NULL] = replace(baseline, models=models)
@@ -69,16 +74,18 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None) -> Plan:
     return Plan(file, baseline.world, cells)
 
 
-def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None) -> Beginning:
+def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
     """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
     try:
-        new = checked(store, _options(file, file.arms[name]), models_file=models_file)
+        new = checked(store, _options(file, file.arms[name]), caps, models_file)
     except UsageError as error:
-        raise ValueError(f"[arms.{name}]: {error}") from error
+        raise ValueError(f"{file.place(name)}: {error}") from error
     if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
-        raise ValueError(f"[arms.{name}] set.observer: an experiment cannot ask a person; name another one")
+        raise ValueError(
+            f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
+        )
     if problems := check_prompts(new.world, new.prompts):
-        raise ValueError(f"[arms.{name}] prompts: {problems[0]}")
+        raise ValueError(f"{file.place(name)} prompts: {problems[0]}")
     return new
 
 
@@ -96,16 +103,26 @@ def _options(file: ExperimentFile, arm: Options) -> RunOptions:
     )
 
 
+def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
+    """Raise ValueError for a value that the baseline has anyway: its arm would be the baseline again."""
+    baseline, *others = arms
+    for name in others:
+        if arms[name] == arms[baseline]:
+            raise ValueError(f"{file.place(name)}: the baseline has this value; leave it out")
+
+
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
     """Raise ValueError for a measure that the world does not have."""
     world = arms[0].world
     agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
-    for measure in file.compare.measures or ():
+    asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
+    for number, one in enumerate(file.hypotheses, start=1):
+        asked.append((f"[[hypothesis]] {number} measure", one.measure))
+    for place, measure in asked:
         name, _, agent = measure.partition("/")
         if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
             raise ValueError(
-                f"[compare] measures: {world.name} has no measure {measure!r}; "
-                f"measures: {' '.join(world.formulas)}"
+                f"{place}: {world.name} has no measure {measure!r}; measures: {' '.join(world.formulas)}"
             )
 
 

@@ -1,27 +1,50 @@
 """Play the cells of an experiment, each as an ordinary run: what `hobbes experiment` does."""
 
 import asyncio
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from lab.errors import HaltedRunError
+from lab.errors import HaltedRunError, LabError
+from lab.experiment.budget import SharedBudget
 from lab.experiment.plan import Cell, Plan
+from lab.experiment.workers import Worker, workers
 from lab.play.playing import go_on, write
 from lab.store.database import Run, Store
-from lab.store.experiments import add_cell, keep_experiment, played_cells, runs_of_cells
+from lab.store.experiments import (
+    add_cell,
+    keep_experiment,
+    played_cells,
+    runs_of_cells,
+    turns_of_runs,
+)
+from lab.store.prices import prices_of
+from nodes.caps import NO_CAPS, Caps, Meter, Spent
 from nodes.state import TurnState
+
+LOOK_SECONDS = 0.5
+"""How often the turns of runs that other processes play are looked up."""
+
+MOST_DEATHS = 3
+"""How often a cell is begun by a process that dies before the cell is given up."""
 
 
 class Progress(Protocol):
     """What is told about the cells while they are played."""
 
     def on_cell(self, run: Run, /) -> None:
-        """Take the run that is played next."""
+        """Take a run that is played now; again if its process died."""
 
-    def on_turn(self, state: TurnState, /) -> None:
-        """Take the state that this run starts from, and then the state after each turn."""
+    def on_turn(self, run: str, turns: int, /) -> None:
+        """Take how many turns of a run have been played."""
 
-    def on_ended(self) -> None:
-        """Take that this run has ended."""
+    def on_ended(self, run: str, /) -> None:
+        """Take that a run has ended, or is given up."""
 
 
 def missing(store: Store, made: Plan) -> list[Cell]:
@@ -38,20 +61,114 @@ def tainted_cells(store: Store, made: Plan) -> int:
     return sum(cell.tainted for cell in found if (cell.arm, cell.seed) in planned)
 
 
-def play(store: Store, made: Plan, content: dict[str, Any], progress: Progress) -> None:
-    """Play the cells that are missing, each from where it stands.
+def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
+    store: Store,
+    made: Plan,
+    content: dict[str, Any],
+    progress: Progress,
+    jobs: int = 1,
+    caps: Caps = NO_CAPS,
+) -> None:
+    """Play the cells that are missing, each from where it stands, in as many processes as `jobs` says.
 
-    Raise HaltedRunError if a run halts; the cells played so far are kept.
+    The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
+    Raise HaltedRunError if a run halts or a cap is reached, LabError if the process of a cell died each time;
+    the cells played so far are kept.
     """
     keep_experiment(store, made.file.name, made.world.name, content)
-    for cell in missing(store, made):
+    cells = missing(store, made)
+    jobs = min(jobs, len(cells))
+    with _budget(store, made, caps) as budget:
+        try:
+            if jobs > 1:
+                _play_in_processes(store, cells, progress, jobs, budget)
+            else:
+                _play_here(store, cells, progress, budget)
+        except HaltedRunError as error:
+            if budget and (reason := budget.reached()):
+                raise HaltedRunError(
+                    f"{reason} by the experiment; play it again with a higher cap to go on"
+                ) from error
+            raise
+
+
+@contextmanager
+def _budget(store: Store, made: Plan, caps: Caps) -> Iterator[SharedBudget | None]:
+    """Yield what the cells may cost together, None if nothing is capped."""
+    if caps == NO_CAPS:
+        yield None
+        return
+    spent, prices = Spent(), prices_of(store.home)
+    for run, _ in runs_of_cells(store, made.file.name).values():
+        one = store.spent(store.find(run), prices)
+        spent.calls += one.calls
+        spent.add(one.tokens, one.usd)
+    with TemporaryDirectory(prefix="hobbes-") as folder:
+        budget = SharedBudget(Path(folder) / "spent", caps)
+        budget.begin(spent)
+        yield budget
+
+
+def _play_here(store: Store, cells: Sequence[Cell], progress: Progress, budget: SharedBudget | None) -> None:
+    """Play cells in this process, one after the other."""
+    for cell in cells:
         run = _run_of(store, cell)
         progress.on_cell(run)
+
+        def on_turn(state: TurnState, run: Run = run) -> None:
+            progress.on_turn(run.id, state["turn"])
+
+        def on_meter(meter: Meter) -> None:
+            meter.budget = budget
+
         try:
-            asyncio.run(go_on(store, run, progress.on_turn))
+            asyncio.run(go_on(store, run, on_turn, on_meter))
         except HaltedRunError as error:
-            raise HaltedRunError(f"{cell.name}: {error}; then play the experiment again") from error
-        progress.on_ended()
+            raise _halted(cell, error) from error
+        progress.on_ended(run.id)
+
+
+def _play_in_processes(
+    store: Store, cells: Sequence[Cell], progress: Progress, jobs: int, budget: SharedBudget | None
+) -> None:
+    """Play cells in other processes, in each of them one after the other."""
+    waiting = deque(cells)
+    deaths, lost = Counter[str](), list[str]()
+    played: dict[Future[None], tuple[Worker, Cell, str]] = {}
+    with workers(jobs) as free:
+        while waiting or played:
+            while waiting and free:
+                cell, worker = waiting.popleft(), free.pop()
+                run = _run_of(store, cell)
+                progress.on_cell(run)
+                played[worker.play(store.home, run.id, budget)] = worker, cell, run.id
+            ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)
+            for run_id, turns in turns_of_runs(store, [run_id for _, _, run_id in played.values()]).items():
+                progress.on_turn(run_id, turns)
+            for future in ended:
+                worker, cell, run_id = played.pop(future)
+                free.append(worker)
+                try:
+                    future.result()
+                except HaltedRunError as error:
+                    raise _halted(cell, error) from error
+                except BrokenProcessPool:
+                    deaths[cell.name] += 1
+                    if deaths[cell.name] < MOST_DEATHS:
+                        waiting.appendleft(cell)
+                        continue
+                    lost.append(cell.name)
+                progress.on_ended(run_id)
+    if lost:
+        raise LabError(
+            f"the processes that played {', '.join(lost)} died, {MOST_DEATHS} times each; all other runs "
+            "have been played; see whether memory ran out, then play the experiment again"
+        )
+
+
+def _halted(cell: Cell, error: HaltedRunError) -> HaltedRunError:
+    """Return the error of a run that halted as one of the experiment."""
+    return HaltedRunError(f"{cell.name}: {error}; then play the experiment again")
 
 
 def _run_of(store: Store, cell: Cell) -> Run:

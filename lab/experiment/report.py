@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from engine.worlds import world_named
-from lab.experiment.file import NULL, ExperimentFile, parse
+from lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
 from lab.experiment.statistics import (
     ALPHA,
     Difference,
@@ -66,6 +66,29 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class Tested:
+    """A hypothesis with the difference that it is about."""
+
+    hypothesis: Hypothesis
+    difference: Difference
+    p_holm: float | None
+    """Corrected for the number of hypotheses."""
+    fewest: int
+    """The number of pairs below which the test finds nothing."""
+
+    def verdict(self) -> str:
+        """Return `supported`, `not supported` or `undecided`.
+
+        A hypothesis is not supported if the opposite was found, or if nothing differs in enough pairs.
+        """
+        mean = self.difference.mean.mean
+        if mean and self.p_holm is not None and self.p_holm < ALPHA:
+            return "supported" if (mean > 0) == (self.hypothesis.direction == "higher") else "not supported"
+        nothing = mean == 0 and self.difference.spread == 0 and self.difference.mean.n >= self.fewest
+        return "not supported" if nothing else "undecided"
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The report of an experiment."""
 
@@ -82,6 +105,7 @@ class Report:
     halves: tuple[Compared, ...]
     detectable: dict[str, float | None]
     cells: tuple[PlayedCell, ...]
+    hypotheses: tuple[Tested, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as `hobbes report --json` prints it."""
@@ -111,6 +135,16 @@ class Report:
                 }
                 for cell in self.cells
             ],
+            "hypotheses": [
+                {
+                    **one.hypothesis.model_dump(),
+                    "verdict": one.verdict(),
+                    **asdict(one.difference.mean),
+                    "p": one.difference.p,
+                    "p_holm": one.p_holm,
+                }
+                for one in self.hypotheses
+            ],
         }
 
     def null_difference(self, measure: str) -> Difference | None:
@@ -126,7 +160,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     libraries of statistics are missing. Damaged values are noted and left out.
     """
     needed()
-    file = _file(store, experiment)
+    file = stored_file(store, experiment)
     measures = measures_of(file)
     names = arms_of(file)
     planned = [(name, seed) for seed in file.seeds for name in names]
@@ -155,6 +189,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         ),
         {measure: _detectable(used, file, measure) for measure in measures},
         cells,
+        tuple(_tested(used, file)),
     )
 
 
@@ -178,7 +213,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
     """
     listed = []
     for name in experiment_names(store):
-        file = store.if_readable(partial(_file, store, name), None)
+        file = store.if_readable(partial(stored_file, store, name), None)
         if file is None:
             continue
         arms = arms_of(file)
@@ -197,7 +232,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
     return listed
 
 
-def _file(store: Store, name: str) -> ExperimentFile:
+def stored_file(store: Store, name: str) -> ExperimentFile:
     """Return the stored file of an experiment; raise MissingError or DamagedError if there is none."""
     try:
         file = parse(experiment_file(store, name))
@@ -274,6 +309,16 @@ def _compared(arm: str, by_measure: Sequence[tuple[str, BySeed]]) -> Iterator[Co
     corrected = holm([one.p for one in found])
     for (measure, pairs), one, p_holm in zip(by_measure, found, corrected, strict=True):
         yield Compared(arm, measure, one, p_holm, pairs)
+
+
+def _tested(used: Cells, file: ExperimentFile) -> Iterator[Tested]:
+    """Yield the tested hypotheses. Holm's correction is over all of them."""
+    ways = {"baseline": _against_baseline, "halves": _half_against_half}
+    asked = file.hypotheses
+    found = [difference_of(list(ways[one.test](used, file, one.arm, one.measure).values())) for one in asked]
+    corrected = holm([one.p for one in found])
+    for one, difference, p_holm in zip(asked, found, corrected, strict=True):
+        yield Tested(one, difference, p_holm, fewest_pairs(len(asked)))
 
 
 def _detectable(used: Cells, file: ExperimentFile, measure: str, seeds: int | None = None) -> float | None:
@@ -381,6 +426,23 @@ def _what_would_do(found: Report, one: Compared) -> str:
         return f"{can}The difference that was seen is about as large; a few more seeds may tell."
     size = short(abs(mean or 0.0))
     return f"{can}If the difference that was seen, {size}, is the true one, {seen} seeds would do."
+
+
+def verdicts(found: Report) -> Iterator[str]:
+    """Yield a line for each hypothesis: the verdict, its text, and the numbers."""
+    for one in found.hypotheses:
+        asked, mean = one.hypothesis, one.difference.mean
+        than = (
+            f"difference from {found.baseline}"
+            if asked.test == "baseline"
+            else "second half of a run minus the first"
+        )
+        numbers = f"{short(mean.mean)} ({_interval(mean)}), n {mean.n}, p {short(one.p_holm)}"
+        few = f" The test needs {one.fewest} pairs or more." if mean.n < one.fewest else ""
+        yield (
+            f"{one.verdict().capitalize()}: {asked.text.rstrip('.')}. Expected: {asked.direction}. "
+            f"{asked.arm}, {asked.measure}, {than}: {numbers}.{few}"
+        )
 
 
 def short(value: float | None) -> str:

@@ -8,7 +8,7 @@ from engine import turn as turns
 from engine.answer import ParsedAnswer
 from engine.chance import Luck
 from engine.memory import Memory
-from engine.policy import Policies, speak
+from engine.policy import Policies
 from engine.record import JsonObject
 from engine.world import OBSERVER, AnyWorld, Setting
 from lab.errors import UsageError
@@ -211,7 +211,7 @@ def _scripted(
     policies: Policies, spec: str, setting: Setting[Any], agent: str, view: JsonObject
 ) -> ParsedAnswer:
     """Return the parsed answer of the policy that a spec names, or of the default one for other players."""
-    parsed = parse_spec(policies, spec) if spec.startswith(PlayerKind.POLICY) else None
-    name, noise, own = (parsed.name, parsed.noise, parsed.luck) if parsed else (policies.default, 0.0, "")
-    text = speak(policies, name, noise, view, Luck(setting.seed, int(str(view["turn"])), agent, own))
-    return read(agent, Reply(text, spec))
+    scripted = spec if spec.startswith(PlayerKind.POLICY) else f"{PlayerKind.POLICY}:{policies.default}"
+    parsed = parse_spec(policies, scripted)
+    luck = Luck(setting.seed, int(str(view["turn"])), agent, parsed.luck)
+    return read(agent, Reply(parsed.speak(policies, view, luck), spec))

@@ -25,7 +25,7 @@ KINDS = {str: "a string", int: "a whole number", dict: "a table"}
 def read_run_file(path: Path) -> RunOptions:
     """Return the options in a run file; raise UsageError if the file is wrong."""
     file = read_toml(path)
-    if "arms" in file:
+    if "arms" in file or "factors" in file:
         raise UsageError(f"{path} is an experiment; play it with `hobbes experiment {path}`")
     if unknown := sorted(file.keys() - KEYS.keys()):
         raise UsageError(f"{path}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}")

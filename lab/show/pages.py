@@ -30,11 +30,15 @@ from lab.proof.comparing import beside, check_same_world, compare, moves, whole_
 from lab.show.boards import svg
 from lab.show.cards import counts, details
 from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
+from lab.show.conversations import conversation
+from lab.show.experiments import experiment, experiments
+from lab.show.judgements import judgements
 from lab.show.looks import PALETTE, Looks, looks_in, looks_now, looks_of, words_of
 from lab.show.marking import marked
 from lab.show.side_by_side import locked
 from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
+from lab.show.text_search import search
 from lab.show.timelines import timeline
 from lab.show.tracing import (
     FullTurn,
@@ -99,6 +103,11 @@ MOMENTS = "moments"
 def reload_after(took: float) -> int:
     """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
     return max(2, ceil(4 * took))
+
+
+def _reload(found: Mapping[str, Any], began: float) -> int | None:
+    """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
+    return reload_after(monotonic() - began) if found["played"] else None
 
 
 def _shown(value: object) -> object:
@@ -396,6 +405,33 @@ class Pages:
             settings=settings_by_field(found["settings"]) if found else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
         )
+
+    def search(self, at: Mapping[str, Any]) -> str:
+        """Return the page of a search over all texts, which an address asks for."""
+        return self._page("search.html", **search(self.store, at))
+
+    def judgements(self, run: Run, turn: int | None) -> str:
+        """Return the page of the ratings after a turn, or after the last one, beside what was done."""
+        looks = self._looks(run)
+        return self._page("judgements.html", run=run, looks=looks, **judgements(self.store, run, looks, turn))
+
+    def messages(self, run: Run, at: Mapping[str, Any]) -> str:
+        """Return the page of the messages of a run, or of all that passed between two agents."""
+        looks = self._looks(run)
+        found = conversation(self.store, run, looks, at)
+        return self._page("messages.html", run=run, looks=looks, **found)
+
+    def experiments(self) -> str:
+        """Return the list of experiments."""
+        began = monotonic()
+        found = experiments(self.store)
+        return self._page("experiments.html", **found, reload=_reload(found, began))
+
+    def experiment(self, name: str) -> str:
+        """Return the page of an experiment: how far it is, its report, and its runs."""
+        began = monotonic()
+        found = experiment(self.store, name)
+        return self._page("experiment.html", **found, reload=_reload(found, began))
 
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lab.experiment.file import NULL
-from lab.experiment.report import Compared, Report, conclusions, short
+from lab.experiment.report import Compared, Report, conclusions, short, verdicts
 from lab.experiment.statistics import RESAMPLES, Mean
 from lab.show.terminal import plain, table
 from lab.store.database import Store
@@ -35,6 +35,8 @@ def title_of(found: Report) -> str:
 
 def sections(store: Store, found: Report) -> Iterator[Section]:
     """Yield the parts of a report."""
+    if found.hypotheses:
+        yield Section("Hypotheses", list(verdicts(found)))
     yield Section("What was found", list(conclusions(found)))
     yield Section(
         f"Differences from {found.baseline}",
@@ -132,6 +134,12 @@ def _rules(found: Report) -> Iterator[str]:
         "corrects it for the number of measures of an arm, but not for the number of arms. The effect is the "
         "mean difference divided by the standard deviation of the differences."
     )
+    if found.hypotheses:
+        yield (
+            "A hypothesis is supported if the difference has the expected direction and its p is below 0.05 "
+            "after Holm's correction for the number of hypotheses. It is not supported if such a difference "
+            "has the opposite direction, or if no pair differs. Otherwise it is undecided."
+        )
     if _has_null(found):
         yield (
             "The null arm is the baseline played a second time with answers of its own: a model is asked "
@@ -176,6 +184,7 @@ def html(store: Store, found: Report) -> str:
             sections=list(sections(store, found)),
             charts=list(_charts(found)),
             reload=None,
+            script=None,
             live=False,
             link=None,
             looks={},

@@ -66,7 +66,12 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/compare": lambda pages, at: pages.compare(
         _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
     ),
+    "/search": lambda pages, at: pages.search(at),
+    "/experiments": lambda pages, _: pages.experiments(),
+    "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
+    "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
+    "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }

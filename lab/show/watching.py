@@ -11,7 +11,16 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from lab.show.looks import looks_now, words_of
@@ -97,40 +106,43 @@ def duration(seconds: float) -> str:
 
 
 class CellsWatch:
-    """Follows an experiment while it is played: a bar of its runs, and one of the present run's turns."""
+    """Follows an experiment while it is played: a bar of its runs, and one for each run under way."""
 
     def __init__(self, bar: Progress, runs: int, played: int) -> None:
         self._bar = bar
         self._runs = bar.add_task("runs", total=runs, completed=played)
-        self._turns = bar.add_task("", total=None)
+        self._turns: dict[str, TaskID] = {}
 
     def on_cell(self, run: Run) -> None:
-        """Take the run that is played next."""
-        self._bar.reset(self._turns, description=run.name or run.id, total=run.setting.config.rounds)
+        """Take a run that is played now; again if its process died."""
+        if run.id not in self._turns:
+            self._turns[run.id] = self._bar.add_task(run.name or run.id, total=run.setting.config.rounds)
 
-    def on_turn(self, state: TurnState) -> None:
-        """Take the state that the present run starts from, and then the state after each turn."""
-        self._bar.update(self._turns, completed=state["turn"])
+    def on_turn(self, run: str, turns: int) -> None:
+        """Take how many turns of a run have been played."""
+        self._bar.update(self._turns[run], completed=turns)
 
-    def on_ended(self) -> None:
-        """Take that the present run has ended."""
+    def on_ended(self, run: str) -> None:
+        """Take that a run has ended."""
+        self._bar.remove_task(self._turns.pop(run))
         self._bar.advance(self._runs)
 
 
 @contextmanager
 def watched_cells(runs: int, missing: int) -> Iterator[CellsWatch]:
     """Show the progress of an experiment on stderr; yield what has to be told about it."""
-    with _progress() as bar:
+    with _progress(TextColumn("left"), TimeRemainingColumn()) as bar:
         yield CellsWatch(bar, runs, runs - missing)
 
 
-def _progress() -> Progress:
-    """Return a progress bar on stderr."""
+def _progress(*more: ProgressColumn) -> Progress:
+    """Return a progress bar on stderr, with more columns if they are given."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        *more,
         console=ERR,
         transient=True,
     )

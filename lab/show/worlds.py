@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from engine.policy import parameters_of
 from engine.world import AnyWorld
 from lab.show.terminal import table
 from nodes.prompting import ROOT, languages, variants
@@ -25,7 +26,12 @@ def about(world: AnyWorld) -> dict[str, Any]:
         "agents": world.default_agents,
         "settings": list(_settings(world.config.model_json_schema())),
         "policies": [
-            {"name": name, "meaning": meaning_of(policy), "default": name == world.policies.default}
+            {
+                "name": name,
+                "meaning": meaning_of(policy),
+                "parameters": parameters_of(policy),
+                "default": name == world.policies.default,
+            }
             for name, policy in world.policies.by_name.items()
         ],
         "prompts": [
@@ -126,7 +132,7 @@ def show_one(world: dict[str, Any]) -> RenderableType:
         ),
         table(SETTINGS_TITLE, ("name", "values", "default", "meaning"), settings),
         table(
-            "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1' (noise from 0 to 1)",
+            "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1&tremble=0.1' (shares from 0 to 1)",
             ("name", "meaning"),
             policies,
         ),

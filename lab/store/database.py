@@ -59,8 +59,8 @@ JOURNAL_PAGES = 250
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
 
-RESERVED = {"last", "compare"}
-"""Names that no run may have: `last` is the newest run, and `/compare` is a page of `hobbes view`."""
+RESERVED = {"last", "compare", "search", "experiments"}
+"""Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""
 
 BROKEN = {
     sqlite3.SQLITE_NOTADB,

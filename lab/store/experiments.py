@@ -1,7 +1,7 @@
 """The tables of experiments: which run played which arm with which seed, and the measures of these runs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -87,6 +87,40 @@ def runs_of_cells(store: Store, experiment: str) -> dict[tuple[str, int], tuple[
         [experiment],
     )
     return {(arm, seed): (run, status) for arm, seed, run, status in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class CellSoFar:
+    """A run of an experiment that has begun."""
+
+    run: str
+    """The id of the run."""
+    status: str
+    turns: int
+    tainted: bool
+
+
+def cells_so_far(store: Store, experiment: str) -> dict[tuple[str, int], CellSoFar]:
+    """Return the cells of an experiment whose runs have begun, by arm and seed.
+
+    What is damaged is noted and left out.
+    """
+    sql = (
+        "select arm, cells.seed, id, status, turns, tainted from cells join runs on runs.id = cells.run"
+        " where experiment = ?"
+    )
+    found = {}
+    for values in list(store.db.query(sql, [experiment])):
+        row = store.stored_row("runs", values, store.leave_out)
+        key = values["arm"], values["seed"]
+        found[key] = CellSoFar(values["id"], row["status"], row["turns"], bool(row["tainted"]))
+    return found
+
+
+def turns_of_runs(store: Store, runs: Sequence[str]) -> dict[str, int]:
+    """Return how many turns of these runs have been played, by their ids."""
+    names = ", ".join("?" * len(runs))
+    return dict(store.db.conn.execute(f"select id, turns from runs where id in ({names})", runs))  # noqa: S608  only marks
 
 
 def run_names(store: Store) -> set[str]:

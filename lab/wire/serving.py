@@ -1,8 +1,8 @@
 """The stand-in server: OpenAI's chat completions over HTTP, answered by scripted policies.
 
 It exists to record cassettes and to test the wire. It reads only the prompt that a model would read; the last
-line of the last message is the view. Its models are `policy/NAME`, optionally with `?noise=0.1`. It can
-inject the faults of real servers; `/stats` lists what happened to each request.
+line of the last message is the view. Its models are `policy/NAME`, optionally with `?noise=0.1&tremble=0.2`.
+It can inject the faults of real servers; `/stats` lists what happened to each request.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from engine.chance import Luck
-from engine.policy import Policies, speak
+from engine.policy import Policies
 from engine.record import canonical, sha256
 from engine.world import OBSERVER, VIEW_KEYS, AnyWorld
 from engine.worlds import WORLDS, world_named
@@ -127,7 +127,7 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     try:
         # A model has no seed, so its random draws depend on the call and the view, not on the prompt's text.
         seed = int(sha256(address + canonical(view))[:12], 16)
-        return speak(policies, spec.name, spec.noise, view, Luck(seed, view["turn"], agent, spec.luck))
+        return spec.speak(policies, view, Luck(seed, view["turn"], agent, spec.luck))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise BadRequestError(f"{NO_VIEW}: {type(error).__name__} {error}") from error
 

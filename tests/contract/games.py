@@ -73,8 +73,12 @@ class Case:
     def players(self) -> Mapping[str, tuple[str, float]]:
         """The policy and the noise of each agent: all policies of the world have their turn."""
         names = list(self.world.policies.by_name)
+        # Each game begins one policy further on, so that the same ones do not always play together.
         return {
-            agent: (names[(k + AGENTS * self.number) % len(names)], NOISES[(k + self.number) % len(NOISES)])
+            agent: (
+                names[(k + (AGENTS + 1) * self.number) % len(names)],
+                NOISES[(k + self.number) % len(NOISES)],
+            )
             for k, agent in enumerate(self.setting.agents)
         }
 

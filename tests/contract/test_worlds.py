@@ -18,6 +18,7 @@ from engine import turn as turns
 from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from engine.chance import Luck, chance
 from engine.memory import Memory
+from engine.policy import speak
 from engine.record import MESSAGE, Draw, Event, canonical
 from engine.turn import Judged, TurnRecord, first_digest
 from engine.world import (
@@ -503,6 +504,30 @@ def spoiled(answer: Any) -> Iterator[Any]:
             rest = {other: value for other, value in answer.items() if other != name}
             yield rest
             yield from ({**rest, name: value} for value in (*STRANGE, *spoiled(part)))
+
+
+@each_case
+def test_a_tremble_adds_nothing_that_is_refused(case: Case) -> None:
+    """Neither to what a policy says nor to what a stand-in of the observer says."""
+    world, observer, changed = case.world, case.world.observer, 0
+    for moment in islice(game(case), 4):
+        for agent, view in turns.views(world, moment.state, moment.memories).items():
+            for name in world.policies.by_name:
+                luck = Luck(7, moment.state.turn, agent)
+                plain, other = (speak(world.policies, name, 0, view, luck, tremble=e) for e in (0, 1))
+                refused = [
+                    world.validate(moment.state, agent, heard(agent, text).said).drops
+                    for text in (plain, other)
+                ]
+                assert {drop.code for drop in refused[1]} <= {drop.code for drop in refused[0]}
+                changed += plain != other
+        question = turns.question_of(world, moment.state, intents_of(moment))
+        if observer and question:
+            for name in observer.stand_ins.by_name:
+                text = speak(observer.stand_ins, name, 0, question, Luck(7, 0, OBSERVER), tremble=1)
+                ruled = observer.rule(moment.state, intents_of(moment), heard(OBSERVER, text).said)
+                assert not ruled.drops + ruled.mends
+    assert changed > 0
 
 
 WITH_OBSERVER = [case for case in CASES if case.world.observer is not None]

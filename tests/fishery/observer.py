@@ -102,6 +102,13 @@ def _rules(quota: Callable[[Sequence[int]], int], why: str) -> Policy:
     return policy
 
 
+def _tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace the quota with probability `share` by a random one, up to the whole stock."""
+    asked: Any = view["requests"]
+    quota = luck.below(asked[0]["stock"] + 1, "tremble/quota")
+    return {**answer, "quota": quota} if luck.happens(share, "tremble") else answer
+
+
 BAD: Sequence[JsonObject] = (
     {},
     {"quota": "all"},
@@ -123,6 +130,7 @@ REGULATOR: Observer[State, Intent] = Observer(
         spoil=lambda _, answer, luck, noise: (
             luck.pick(BAD, "noise/kind") if luck.happens(noise, "noise/ruling") else answer
         ),
+        tremble=_tremble,
     ),
 )
 """The regulator as the contract of a world wants it; only a person or a model has to be asked."""

@@ -1,4 +1,4 @@
-"""fishery: the scripted policies, and how noise spoils an answer."""
+"""fishery: the scripted policies, how noise spoils an answer, and how a random catch replaces one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,4 +46,13 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
     return {**answer, **luck.pick(BAD, "noise/kind")} if luck.happens(noise, "noise/answer") else answer
 
 
-POLICIES = Policies({"steady": steady, "greedy": greedy, "idle": idle}, default="steady", spoil=spoil)
+def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+    """Replace the catch with probability `share` by a random one within the quota."""
+    seen: Any = view
+    catch = luck.below(seen["quota"] + 1, "tremble/catch")
+    return {**answer, "catch": catch} if luck.happens(share, "tremble") else answer
+
+
+POLICIES = Policies(
+    {"steady": steady, "greedy": greedy, "idle": idle}, default="steady", spoil=spoil, tremble=tremble
+)

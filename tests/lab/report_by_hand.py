@@ -25,7 +25,7 @@ def recomputed(exports: Path, baseline: str, measures: Sequence[str]) -> dict[st
     tainted: dict[str, int] = {}
     for folder in sorted(exports.iterdir()):
         about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        _, arm, seed = about["name"].split(".")
+        arm, seed = about["name"].split(".", 1)[1].rsplit(".", 1)
         tainted[arm] = tainted.get(arm, 0) + about["tainted"]
         for row in pq.read_table(folder / "measures.parquet").to_pylist():
             if row["scope"] == "run" and row["value"] is not None and row["name"] in measures:
@@ -54,6 +54,31 @@ def recomputed(exports: Path, baseline: str, measures: Sequence[str]) -> dict[st
         for arm, of_arm in values.items()
     }
     return {"arms": arms, "differences": differences, "detectable": detectable}
+
+
+def hypotheses(exports: Path, asked: Sequence[dict[str, str]], baseline: str) -> list[dict[str, Any]]:
+    """Return the numbers and the verdict of each hypothesis, from the runs in a folder of exports."""
+    values: dict[tuple[str, str, str], dict[int, float]] = {}
+    for folder in sorted(exports.iterdir()):
+        name = json.loads((folder / "run.json").read_text(encoding="utf-8"))["name"]
+        arm, seed = name.split(".", 1)[1].rsplit(".", 1)
+        for row in pq.read_table(folder / "measures.parquet").to_pylist():
+            if row["value"] is not None:
+                values.setdefault((arm, row["scope"], row["name"]), {})[int(seed)] = row["value"]
+    rows = []
+    for one in asked:
+        arm, measure = one["arm"], one["measure"]
+        scopes = ((arm, "run"), (baseline, "run"))
+        if one.get("test") == "halves":
+            scopes = ((arm, "second-half"), (arm, "first-half"))
+        first, second = (values[*scope, measure] for scope in scopes)
+        pairs = np.array([first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())])
+        rows.append({**mean(pairs), "p": p(pairs)})
+    for one, row in zip(asked, with_holm(rows), strict=True):
+        as_expected = (row["mean"] > 0) == (one["direction"] == "higher")
+        found = "supported" if as_expected else "not supported"
+        row["verdict"] = found if row["p_holm"] < 0.05 else "undecided"
+    return rows
 
 
 def mean(values: Any) -> dict[str, Any]:

@@ -250,6 +250,17 @@ WRONG: list[tuple[list[str], str]] = [
     (["run", "mining", "--model", "gpt-5"], "openai:NAME"),
     (["run", "mining", "--model", "policy:nobody"], "guided"),
     (["run", "mining", "--model", "policy:guided?noise=2"], "from 0 to 1"),
+    (
+        ["run", "mining", "--model", "policy:guided?noise=0.1&tremble=1.5"],
+        "tremble in 'policy:guided?noise=0.1",
+    ),
+    (["run", "mining", "--model", "policy:guided?luck=a.b"], "luck in 'policy:guided?luck=a.b'"),
+    (["run", "mining", "--model", "policy:guided?greed=1"], "parameters: noise, tremble, luck"),
+    (["run", "mining", "--model", "policy:raider?gred=1"], "parameters: noise, tremble, greed, luck"),
+    (
+        ["run", "nations", "--model", "policy:raider?greed=7"],
+        "greed in 'policy:raider?greed=7' must be a number",
+    ),
     (["run", "mining", "--model", "policy:guided*3"], "does not add up to 10 agents"),
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
     (["run", "mining", "--prompts", "nope"], "variants: guided"),

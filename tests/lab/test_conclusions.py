@@ -3,7 +3,7 @@
 import pytest
 
 from lab.errors import DamagedError
-from lab.experiment.report import conclusions, report
+from lab.experiment.report import conclusions, report, verdicts
 from lab.show.reports import markdown
 from lab.store.database import Store
 from lab.store.experiments import add_cell, experiment_file, keep_experiment
@@ -215,3 +215,32 @@ def test_tainted_runs_stand_among_what_was_found(opened: Store) -> None:
     )
     without = "\n".join(conclusions(report(opened, "made", with_tainted=False)))
     assert "calls failed. They are left out." in without
+
+
+def test_a_hypothesis_is_supported_not_supported_or_undecided(opened: Store) -> None:
+    base: list[float | None] = [0.0] * 8
+    up: list[float | None] = [10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 10.7, 10.8]
+    mixed: list[float | None] = [1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0]
+    made_up(opened, {"base": base, "up": up, "same": base, "mixed": mixed})
+    file = experiment_file(opened, "made")
+    asked = [("up", "higher"), ("up", "lower"), ("same", "higher"), ("mixed", "higher")]
+    file["hypothesis"] = [
+        {"text": f"{arm} is {direction}", "measure": "output", "arm": arm, "direction": direction}
+        for arm, direction in asked
+    ]
+    keep_experiment(opened, "made", "mining", file)
+    found = report(opened, "made").hypotheses
+    assert [one.verdict() for one in found] == ["supported", "not supported", "not supported", "undecided"]
+    assert [one.p_holm for one in found] == pytest.approx([4 * 2 / 2**8, 4 * 2 / 2**8, 1, 1])
+
+
+def test_too_few_pairs_decide_no_hypothesis(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 5, "two": [0.0] * 5})
+    file = experiment_file(opened, "made")
+    file["hypothesis"] = [{"text": "more", "measure": "output", "arm": "two", "direction": "higher"}]
+    keep_experiment(opened, "made", "mining", file)
+    found = report(opened, "made")
+    assert next(verdicts(found)) == (
+        "Undecided: more. Expected: higher. two, output, difference from one: 0 (95% interval 0 to 0), "
+        "n 5, p 1. The test needs 6 pairs or more."
+    )

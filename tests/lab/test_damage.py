@@ -25,7 +25,7 @@ from nodes.state import TurnState
 from tests.conftest import Cli
 from tests.lab.play import played
 
-STORED = [*(REQUIRED.keys() - {table.name for table in TurnRecord.tables()}), "packed_texts"]
+STORED = sorted({*REQUIRED, "packed_texts"} - {table.name for table in TurnRecord.tables()})
 """The tables of runs. The others are views."""
 
 WHOLE, STOPPED = "whole", "stopped"
@@ -122,10 +122,19 @@ def commands(small: Home, to: Path) -> list[tuple[str, ...]]:
 
 
 def pages(small: Home) -> list[str]:
-    return ["/", f"/{WHOLE}", f"/{WHOLE}/0", f"/{WHOLE}/0/{small.agent}", f"/compare?a={WHOLE}&b={STOPPED}"]
+    return [
+        "/",
+        f"/{WHOLE}",
+        f"/{WHOLE}/0",
+        f"/{WHOLE}/0/{small.agent}",
+        f"/compare?a={WHOLE}&b={STOPPED}",
+        f"/{WHOLE}/judgements",
+        f"/{WHOLE}/messages",
+        "/search?q=miner",
+    ]
 
 
-@pytest.mark.parametrize("table", sorted(STORED))
+@pytest.mark.parametrize("table", STORED)
 def test_damage_of_any_column_is_named(table: str, small: Home, home: Path, tmp_path: Path, cli: Cli) -> None:
     """Each column is damaged in one way; in the soak, in every way."""
     each_damage_is_named(table, small, home, tmp_path / "to", cli, ways=1)

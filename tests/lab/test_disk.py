@@ -14,11 +14,13 @@ from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 
 import pytest
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from lab.cli import app
 from lab.errors import LabError, UsageError
 from lab.play.playing import RunOptions
+from lab.show.viewing import site
 from lab.store.database import open_store
 from tests.conftest import ROOT, Cli, Hobbes, missing
 from tests.lab.play import played
@@ -178,6 +180,15 @@ def test_a_read_only_home_is_read(locked: Path, command: list[str]) -> None:
     done = CliRunner().invoke(app, [*command, "--home", str(locked)])
     assert done.exit_code == 0, done.exception
     assert done.stdout
+    assert {path.name for path in locked.iterdir()} == before
+
+
+def test_the_texts_of_a_read_only_home_are_searched(locked: Path) -> None:
+    before = {path.name for path in locked.iterdir()}
+    with TestClient(site(locked, "127.0.0.1"), base_url="http://127.0.0.1") as visitor:
+        page = visitor.get("/search", params={"q": "gold"}).text
+    assert "<mark>" in page
+    assert "This page reloads" not in page
     assert {path.name for path in locked.iterdir()} == before
 
 

@@ -61,10 +61,10 @@ class Quiet:
     def on_cell(self, run: Run) -> None:
         self.runs.append(run.name)
 
-    def on_turn(self, _: Any) -> None:
+    def on_turn(self, _: str, turns: int) -> None:
         pass
 
-    def on_ended(self) -> None:
+    def on_ended(self, _: str) -> None:
         pass
 
 
@@ -192,6 +192,59 @@ def test_a_prompt_that_changed_since_the_first_runs_needs_another_name(opened: S
         planned(opened, path)
 
 
+ARMS = FILE[FILE.index("[arms.open]") :]
+
+FACTORS = """
+[factors]
+immunity = [1, 3]
+agents = [3, 4]
+model = ["policy:guided", "policy:random?noise=0.5"]
+"""
+
+
+def of_factors(text: str = FACTORS) -> str:
+    """Return the small experiment with factors in place of its arms."""
+    return FILE.replace(ARMS, text)
+
+
+def test_crossed_factors_make_an_arm_of_each_combination(opened: Store, tmp_path: Path) -> None:
+    made = planned(opened, written(tmp_path, of_factors()))
+    names = [one.arm for one in made.cells if one.seed == 2]
+    assert len(names) == 2 * 2 * 2 + 1
+    assert (made.file.baseline, names[-1]) == ("immunity=1,agents=3,model=policy-guided", "null")
+    last = cell(made, "immunity=3,agents=4,model=policy-random-noise-0.5", 2).new
+    assert (last.setting.config.immunity, set(last.models.values())) == (3, {"policy:random?noise=0.5"})
+    assert (len(last.setting.agents), last.setting.config.rounds) == (4, 4)
+
+
+def test_one_at_a_time_changes_one_factor_of_the_baseline_in_each_arm(opened: Store, tmp_path: Path) -> None:
+    text = '[factors]\ndesign = "one-at-a-time"\nimmunity = [3, 5]\nrounds = [2]\n'
+    made = planned(opened, written(tmp_path, of_factors(text)))
+    configs = {one.arm: one.new.setting.config for one in made.cells if one.seed == 1}
+    assert {arm: (config.immunity, config.rounds) for arm, config in configs.items()} == {
+        "baseline": (1, 4),
+        "immunity=3": (3, 4),
+        "immunity=5": (5, 4),
+        "rounds=2": (1, 2),
+        "null": (1, 4),
+    }
+
+
+def test_an_experiment_of_factors_is_played_and_reported(cli: Cli, tmp_path: Path) -> None:
+    path = str(written(tmp_path, of_factors("[factors]\nimmunity = [1, 3]\n")))
+    assert "9 runs, 9 of them" in cli("experiment", path).stdout
+    told = json.loads(cli("report", "small", "--json").stdout)
+    assert list(told["arms"]) == ["immunity=1", "immunity=3", "null"]
+    assert told["differences"][0]["baseline"] == "immunity=1"
+    assert told["cells"][1]["run"] == "small.immunity=3.1"
+
+
+def expecting(**changed: str) -> str:
+    """Return a hypothesis of an experiment file, with some of its keys changed."""
+    hypothesis = {"text": "t", "measure": "output", "arm": "immune", "direction": "higher", **changed}
+    return "[[hypothesis]]\n" + "\n".join(f'{key} = "{value}"' for key, value in hypothesis.items())
+
+
 WRONG = {
     "an arm named twice": ("[arms.immune]", "[arms.open]", r"small.toml is not valid TOML: .*arms.*open"),
     "an unknown key": ("agents = 3", "agent = 3", r"small.toml: unknown key 'agent'; the keys are agents, "),
@@ -243,6 +296,84 @@ WRONG = {
         "[arms.immune]\nset = { immunity = 3 }\n\n[compare]",
         "[compare]\nnull = false",
         r"small.toml: \[arms\]: there is one arm and no null arm",
+    ),
+    "arms and factors": (
+        'baseline = "open"',
+        'baseline = "open"\n[factors]\nimmunity = [1, 3]',
+        r"small.toml: write either \[arms\] or \[factors\], with at least one entry$",
+    ),
+    "neither arms nor factors": (ARMS, "", r"small.toml: write either \[arms\] or \[factors\]"),
+    "factors without any": (ARMS, "[factors]", r"small.toml: write either \[arms\] or \[factors\]"),
+    "a factor without values": (ARMS, "[factors]\nimmunity = []", r"small.toml: \[factors\] immunity: "),
+    "a factor that is no list": (
+        ARMS,
+        "[factors]\nimmunity = 3",
+        r"small.toml: \[factors\] immunity: write a list of values$",
+    ),
+    "an unknown design": (
+        ARMS,
+        '[factors]\ndesign = "latin"\nimmunity = [1, 3]',
+        r"small.toml: \[factors\] design: .*'crossed' or 'one-at-a-time'$",
+    ),
+    "an impossible number of agents": (
+        ARMS,
+        "[factors]\nagents = [3, 0]",
+        r"small.toml: \[factors\] agents: .*greater than or equal to 1$",
+    ),
+    "an impossible value in one cell": (
+        ARMS,
+        "[factors]\nimmunity = [1, 3]\nrows = [4, -4]",
+        r"small.toml: \[factors\] immunity=1,rows=-4: .*rows",
+    ),
+    "an unknown factor": (
+        ARMS,
+        "[factors]\nimmune = [1, 3]",
+        r"small.toml: \[factors\] immune=1: mining has no setting named immune; settings: ",
+    ),
+    "two arms of one name": (
+        ARMS,
+        '[factors]\nmodel = ["policy:guided", "policy guided"]',
+        r"small.toml: \[factors\]: two arms would have the name 'model=policy-guided'; change ",
+    ),
+    "the baseline's own value": (
+        ARMS,
+        '[factors]\ndesign = "one-at-a-time"\nimmunity = [1, 3]',
+        r"small.toml: \[factors\] immunity=1: the baseline has this value; leave it out$",
+    ),
+    "too many arms": (
+        ARMS,
+        f"[factors]\nimmunity = {list(range(101))}\nrows = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]",
+        r"small.toml: \[factors\]: 1,010 are too many arms; make at most 1,000$",
+    ),
+    "a hypothesis about no arm": (
+        'baseline = "open"',
+        expecting(arm="shut"),
+        r"small.toml: \[\[hypothesis\]\] 1 arm: there is no arm 'shut'; arms: open, immune$",
+    ),
+    "a hypothesis about the baseline": (
+        'baseline = "open"',
+        expecting(arm="open"),
+        r"small.toml: \[\[hypothesis\]\] 1 arm: 'open' is the baseline itself; name another arm$",
+    ),
+    "a hypothesis about no measure": (
+        'baseline = "open"',
+        expecting(measure="raids"),
+        r"small.toml: \[\[hypothesis\]\] 1 measure: mining has no measure 'raids'; measures: output ",
+    ),
+    "an unknown direction": (
+        'baseline = "open"',
+        expecting(direction="up"),
+        r"small.toml: \[\[hypothesis\]\] 1 direction: .*'higher' or 'lower'$",
+    ),
+    "an unknown key of a hypothesis": (
+        'baseline = "open"',
+        expecting(arms="immune"),
+        r"small.toml: \[\[hypothesis\]\] 1: unknown key 'arms'; the keys are arm, direction, measure, test",
+    ),
+    "a hypothesis that is no list": (
+        'baseline = "open"',
+        expecting().replace("[[hypothesis]]", "[hypothesis]"),
+        r"small.toml: \[\[hypothesis\]\]: write a list",
     ),
     "a person": (
         FILE.partition("[arms.open]")[0],
@@ -405,12 +536,15 @@ def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_sto
 def test_an_experiment_that_is_interrupted_or_killed_goes_on(
     file: Path, home: Path, process: Start, cli: Cli
 ) -> None:
-    interrupted = process("experiment", str(file))
+    interrupted = process("experiment", str(file), "--jobs", "2")
     watch(interrupted, home, 13)
     interrupted.send_signal(signal.SIGINT)
     assert interrupted.wait() == INTERRUPTED
     assert 0 < len(answers(home)) < 108
-    kill_at(process("experiment", str(file)), home, 60)
+    killed = process("experiment", str(file), "--jobs", "2")
+    kill_at(killed, home, 60)
+    assert killed.stdout is not None
+    killed.stdout.read()  # to its end, which comes when no process can write to it any more
     assert "9 runs, " in cli("experiment", str(file)).stdout
     assert len(answers(home)) == 108
     (told,) = json.loads(cli("experiments", "--json").stdout)

@@ -11,13 +11,29 @@ from lab.errors import LabError, MissingError, UsageError
 from lab.experiment.report import report
 from lab.store.database import open_store
 from tests.conftest import Cli
-from tests.lab.report_by_hand import recomputed
+from tests.lab.report_by_hand import hypotheses, recomputed
 from tests.lab.test_experiments import FILE, play_all, written
 
 MEASURES = ["efficiency", "raid_rate", "share_claim"]
 
 EIGHT = FILE.replace("seeds = 3", "seeds = 8").replace(
     'baseline = "open"', f'baseline = "open"\nmeasures = {json.dumps(MEASURES)}'
+)
+
+HYPOTHESES = [
+    {"text": "Immunity lowers raids", "measure": "raid_rate", "arm": "immune", "direction": "lower"},
+    {"text": "Immunity lowers output.", "measure": "output", "arm": "immune", "direction": "lower"},
+    {
+        "text": "Claims go up",
+        "measure": "share_claim",
+        "arm": "open",
+        "direction": "higher",
+        "test": "halves",
+    },
+]
+EIGHT += "".join(
+    "\n[[hypothesis]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in one.items())
+    for one in HYPOTHESES
 )
 
 
@@ -54,6 +70,9 @@ def test_a_script_of_its_own_finds_the_same_figures_in_exported_parquet(cli: Cli
         assert_same(row, rows[row["arm"], row["measure"]])
         assert row["baseline"] == "open"
     assert found["detectable"] == pytest.approx(again["detectable"], rel=1e-6)
+    tested = hypotheses(tmp_path / "exports", HYPOTHESES, "open")
+    for row, by_hand in zip(found["hypotheses"], tested, strict=True):
+        assert_same(row, by_hand)
 
 
 def assert_same(row: Any, again: Any) -> None:
@@ -70,13 +89,15 @@ def assert_same(row: Any, again: Any) -> None:
 
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
-    assert list(found) == ["experiment", "arms", "differences", "detectable", "cells"]
+    assert list(found) == ["experiment", "arms", "differences", "detectable", "cells", "hypotheses"]
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == ["n", "mean", "low", "high"]
     assert " ".join(found["differences"][0]) == "arm baseline measure n mean low high p p_holm effect"
     assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
     assert found["cells"][0]["run"] == "small.open.1"
     assert len(found["cells"]) == 24
+    keys = "text measure arm direction test verdict n mean low high p p_holm"
+    assert " ".join(found["hypotheses"][0]) == keys
 
 
 def test_a_report_in_words_says_its_rules_and_names_two_pairs(cli: Cli) -> None:
@@ -90,6 +111,17 @@ def test_a_report_in_words_says_its_rules_and_names_two_pairs(cli: Cli) -> None:
     command = line.split("|")[4].strip().split()
     assert command[:2] == ["hobbes", "compare"]
     assert told(cli, "compare", *command[2:4])["world"] == "mining"
+
+
+def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
+    text = cli("report", "small", "--format", "md").stdout
+    lines = text.partition("## Hypotheses\n\n")[2].partition("\n\n##")[0].split("\n\n")
+    assert len(lines) == len(HYPOTHESES)
+    assert lines[0].startswith(
+        "Supported: Immunity lowers raids. Expected: lower. immune, raid_rate, difference from open: -0."
+    )
+    assert "open, share_claim, second half of a run minus the first: " in lines[2]
+    assert "A hypothesis is supported if" in text
 
 
 def test_the_pairs_are_the_nearest_to_the_mean_difference_and_the_farthest(home: Path) -> None:

@@ -550,8 +550,8 @@ NOT_FOUND = (
         sealed_again(failed_before),
     ),
     Tampering(
-        "the outcome of a failed first call whose follow-up question was answered, replaced with the outcome"
-        " that reading the first answer would give, sealed again",
+        "the outcome of a call that failed before an answered follow-up question, replaced with the outcome"
+        " that reading the answer of the failed call would give, sealed again",
         "Only the answer that counts is in the record. `replay` finds it.",
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.chance import Luck
-from engine.mining.policies import POLICIES, spoil
+from engine.mining.policies import POLICIES, spoil, tremble
 from engine.mining.state import State
 from engine.mining.view import observe
 from engine.policy import SPOILED_TEXTS, Policies, speak
@@ -237,9 +237,14 @@ def test_noise_reaches_every_way_of_spoiling_an_item() -> None:
         assert codes[reached], reached
 
 
+def as_it_is(_: JsonObject, answer: JsonObject, __: Luck, ___: float) -> JsonObject:
+    """Return the answer."""
+    return answer
+
+
 def test_noise_spoils_a_text_with_its_probability_in_every_way() -> None:
     said: JsonObject = {"reasoning": "x", "mine": [{"cell": [0, 0], "s": 1}]}
-    policies = Policies({"one": lambda _, __: said}, "one", lambda _, answer, __, ___: answer)
+    policies = Policies({"one": lambda _, __: said}, "one", as_it_is, as_it_is)
     view = observe(board("A"), "A")
     texts = Counter(speak(policies, "one", 0.5, view, Luck(1, turn, "A")) for turn in range(700))
     ways = [texts[spoil_text(json.dumps(said))] for spoil_text in SPOILED_TEXTS]
@@ -271,3 +276,107 @@ def test_every_comparator_takes_noise(name: str) -> None:
     view = observe(state, "A")
     said = {speak(POLICIES, name, 0.9, view, Luck(1, turn, "A")) for turn in range(10)}
     assert len(said) > 5
+
+
+# Tremble
+
+
+def trembling(
+    share: float, state: State, name: str = "greedy-mine", turns: int = 250
+) -> list[dict[str, Any]]:
+    """Return the plans of a policy that trembles, by turn."""
+    view = observe(state, "A")
+    plain = POLICIES.by_name[name](view, Luck(1, 0, "A"))
+    return [dict(tremble(view, plain, Luck(1, turn, "A"), share)) for turn in range(turns)]
+
+
+def test_a_tremble_replaces_each_action_with_its_probability() -> None:
+    plans = trembling(0.25, board("AAAABBBB", stamina=12))
+    plain = [{"mine": {"cell": [0, c], "s": 3}} for c in range(4)]
+    replaced = sum(step not in plain for said in plans for step in said["plan"])
+    assert all(len(said["plan"]) == 4 for said in plans)
+    assert 200 < replaced < 300  # a quarter of 1,000 actions
+
+
+def test_a_tremble_does_every_kind_of_thing_that_the_view_allows() -> None:
+    plans = trembling(1, board("AAAAAB..", stamina=12))
+    kinds = Counter(kind for said in plans for step in said["plan"] for kind in step)
+    assert set(kinds) == set(KINDS)
+    # There is one plot to raid and there are two to claim, so later actions of a plan defend or mine.
+    assert kinds["raid"] > 150
+
+
+def test_a_tremble_keeps_an_action_if_nothing_else_is_legal() -> None:
+    (said,) = trembling(1, board("B", agents="AB", stamina=5), turns=1)
+    assert said["plan"] == [{"raid": [0, 0]}]
+
+
+def test_a_tremble_is_drawn_by_name_so_it_is_the_same_again_and_0_changes_nothing() -> None:
+    view = observe(board("AAB/.CB/C.."), "A")
+    for name in POLICIES.by_name:
+        still, *same = (
+            speak(POLICIES, name, 0, view, Luck(1, 3, "A"), tremble=share) for share in (0, 0.5, 0.5)
+        )
+        assert still == json.dumps(POLICIES.by_name[name](view, Luck(1, 3, "A")), ensure_ascii=False)
+        assert len(set(same)) == 1
+
+
+def test_a_tremble_breaks_the_order_that_noise_leaves_in_peace() -> None:
+    """Three guided agents hold a third of the land each; only a tremble makes them raid."""
+    raids = Counter[float]()
+    for share in (0.0, 0.3):
+        state = board("AAA/BBB/CCC", agents="ABC", stamina=9)
+        for turn in range(20):
+            said = {
+                agent: json.loads(
+                    speak(POLICIES, "guided", 0, observe(state, agent), Luck(1, turn, agent), tremble=share)
+                )
+                for agent in "ABC"
+            }
+            state = play(state, **said).after
+            raids[share] += len(state.news.raids)
+    assert raids[0.0] == 0
+    assert raids[0.3] > 10
+
+
+# opportunist
+
+
+def test_an_opportunist_takes_only_plots_that_it_can_mine() -> None:
+    """With 6 stamina and a cap of 3 it can mine two plots, so a third is worth nothing to it."""
+    assert answer("opportunist", board("A...", stamina=6)).keys() == {"claim", "mine"}
+    assert len(answer("opportunist", board("A...", stamina=6))["claim"]) == 1
+    assert answer("opportunist", board("AA..", stamina=6)).keys() == {"mine"}
+
+
+def test_an_opportunist_claims_before_it_raids_and_raids_if_nothing_is_unowned() -> None:
+    assert answer("opportunist", board("A.BB", stamina=6)).get("claim") == [[0, 1]]
+    assert answer("opportunist", board("AB", stamina=6))["raid"] == [[0, 1]]
+
+
+def test_an_opportunist_raids_for_gold_but_not_what_was_defended_last_round() -> None:
+    state = board("AAB.", stamina=6, alpha={"plots": 1, "multiplier": 9})
+    rich = replace(state, alpha=((1, 1, 9, 1),))
+    assert answer("opportunist", rich)["raid"] == [[0, 2]]
+    defended = play(rich, B={"defend": [[0, 2]]}).after
+    assert answer("opportunist", defended).keys() == {"mine"}
+
+
+def test_an_opportunist_looks_no_further_than_the_last_round() -> None:
+    assert "raid" in answer("opportunist", board("B", agents="A", turn=10, rounds=12, hide_horizon=False))
+    assert answer("opportunist", board("B", agents="A", turn=11, rounds=12, hide_horizon=False)) == {}
+
+
+# raider
+
+
+@pytest.mark.parametrize(("greed", "raids"), [(0, 0), (0.24, 2), (0.5, 5), (0.7, 7), (1, 10)])
+def test_a_raider_spends_its_greed_on_raids_and_mines_with_the_rest(greed: float, raids: int) -> None:
+    view = observe(board("AAAAABBBBBBBBBBB", stamina=10), "A")
+    said: Any = POLICIES.by_name["raider"](view, Luck(1, 0, "A"), greed=greed)
+    assert len(said.get("raid", [])) == raids
+    assert sum(order["s"] for order in said.get("mine", [])) == 10 - raids
+
+
+def test_a_raider_spends_half_of_its_stamina_on_raids_unless_told_otherwise() -> None:
+    assert len(answer("raider", board("AAAAABBBBBBBBBBB", stamina=10))["raid"]) == 5

@@ -14,6 +14,7 @@ from engine.mining.state import State
 from engine.mining.validation import Intent, validate
 from engine.mining.view import observe
 from engine.mining.world import MINING
+from engine.policy import speak
 from engine.record import Json, canonical
 from engine.world import Resolved, Validated, settle
 from tests.soak import examples
@@ -258,6 +259,16 @@ def test_no_comparator_ever_says_what_is_refused(state: State, name: str, turn: 
         found = validate(
             state, agent, MINING.policies.by_name[name](observe(state, agent), Luck(1, turn, agent))
         )
+        assert found.drops == ()
+        assert not [mend for mend in found.mends if mend.code != "mining/rationalized"]
+
+
+@settings(LAWS, max_examples=examples(200, 1_000))
+@given(states(), st.sampled_from(sorted(MINING.policies.by_name)), st.sampled_from([0.2, 0.6, 1.0]))
+def test_no_trembling_comparator_ever_says_what_is_refused(state: State, name: str, share: float) -> None:
+    for agent in state.setting.agents:
+        view, luck = observe(state, agent), Luck(1, state.turn, agent)
+        found = validate(state, agent, json.loads(speak(MINING.policies, name, 0, view, luck, tremble=share)))
         assert found.drops == ()
         assert not [mend for mend in found.mends if mend.code != "mining/rationalized"]
 

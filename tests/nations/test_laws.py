@@ -8,11 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.chance import Luck
 from engine.nations.land import by_number
 from engine.nations.phases import in_proportion
 from engine.nations.state import State, exactly
 from engine.nations.validation import validate
 from engine.nations.world import NATIONS
+from engine.policy import speak
 from engine.record import canonical
 from tests.nations.stage import Answers, Turn, setting, turn
 from tests.soak import examples
@@ -285,3 +287,16 @@ def test_a_turn_is_a_pure_function_of_board_and_intents_as_they_are_stored(
     assert canonical(NATIONS.state.to_json(again.state)) == canonical(NATIONS.state.to_json(played.after))
     assert canonical(again.ledgers) == canonical(played.ledgers)
     assert again.events == played.events
+
+
+@settings(max_examples=examples(200, 2_000), deadline=None)
+@given(turns(), st.sampled_from(sorted(NATIONS.policies.by_name)), st.sampled_from([0.3, 1.0]))
+def test_no_trembling_comparator_ever_says_what_is_refused(
+    drawn: tuple[State, Answers], name: str, share: float
+) -> None:
+    state, _ = drawn
+    for agent in state.setting.agents:
+        view, luck = NATIONS.observe(state, agent), Luck(1, state.turn, agent)
+        said = json.loads(speak(NATIONS.policies, name, 0, view, luck, tremble=share))
+        found = validate(state, agent, said)
+        assert (found.drops, found.mends) == ((), ())

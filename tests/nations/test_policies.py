@@ -1,5 +1,6 @@
 """The scripted policies: what each does, and that its answers are valid."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from engine.chance import Luck
 from engine.nations.policies import STRANGER, spoil
 from engine.nations.state import State
+from engine.nations.view import observe
 from engine.nations.world import NATIONS
+from engine.policy import speak
 from tests.nations.stage import A, Answers, B, C, Turn, board, run, turn
 
 POLICIES = list(NATIONS.policies.by_name)
@@ -25,7 +28,7 @@ def after(answers: Answers, **config: Any) -> State:
     return turn(board(**config), answers).after
 
 
-def test_there_are_seven() -> None:
+def test_there_are_nine() -> None:
     assert POLICIES == [
         "default",
         "random",
@@ -34,6 +37,8 @@ def test_there_are_seven() -> None:
         "militarist",
         "appeaser",
         "grim",
+        "opportunist",
+        "raider",
     ]
     assert NATIONS.policies.default in POLICIES
 
@@ -203,3 +208,58 @@ def test_more_noise_spoils_more() -> None:
     none, some, much = (drops_of(run(board(7), POLICIES, turns=20, noise=noise)) for noise in (0, 0.1, 0.5))
     assert none == 0
     assert 0 < some < much
+
+
+ORDERS = ("purchase_mils", "disband_mils", "attacks", "money_grants", "cede_territories")
+
+
+def trembled(share: float, name: str = "default", turns: int = 200) -> list[dict[str, Any]]:
+    """Return the answers of a policy that trembles, by seed."""
+    view = observe(board(3), A)
+    texts = [speak(NATIONS.policies, name, 0, view, Luck(seed, 0, A), tremble=share) for seed in range(turns)]
+    assert texts == [
+        speak(NATIONS.policies, name, 0, view, Luck(seed, 0, A), tremble=share) for seed in range(turns)
+    ]
+    return [json.loads(text) for text in texts]
+
+
+def test_a_tremble_replaces_each_order_with_its_probability_also_one_to_do_nothing() -> None:
+    plain, some, all_of_them = (trembled(share) for share in (0, 0.3, 1))
+    assert plain == [plain[0]] * len(plain)
+    for name in ("attacks", "money_grants", "cede_territories"):
+        assert 40 < sum(said[name] != {} for said in some) < 80
+        assert all(said[name] for said in all_of_them)
+    assert {said["disband_mils"] for said in all_of_them} == set(range(11))
+
+
+def test_a_tremble_keeps_what_a_policy_says_besides() -> None:
+    for plain, other in zip(trembled(0, "grim", 5), trembled(1, "grim", 5), strict=True):
+        assert {name: value for name, value in plain.items() if name not in ORDERS} == {
+            name: value for name, value in other.items() if name not in ORDERS
+        }
+
+
+def test_an_opportunist_gives_and_attacks_nothing_and_disbands_an_army_that_costs_upkeep() -> None:
+    answer = ask("opportunist", after({B: {"attacks": {A: 3}, "money_grants": {A: 5}}}), A)
+    assert {name for name in ORDERS if name in answer} == {"disband_mils"}
+    assert answer["disband_mils"] == 10
+    free = board(constants={"c_mil_upkeep_price": 0})
+    assert not {name for name in ORDERS if name in ask("opportunist", free, A)}
+
+
+@pytest.mark.parametrize(("greed", "mils"), [(0.0, 0), (0.26, 3), (0.7, 7), (1.0, 10)])
+def test_a_raider_sends_its_greed_of_the_army_against_the_weakest(greed: float, mils: int) -> None:
+    view = observe(board(army={A: 10, B: 8, C: 4}), A)
+    answer = NATIONS.policies.by_name["raider"](view, Luck(1, 0, A), greed=greed)
+    assert answer.get("attacks", {}) == ({C: mils} if mils else {})
+    # Its money is 5 x 10 - 10 x 2 = 30, and a mil costs 20.
+    assert answer.get("purchase_mils", 0) == int(greed * 30) // 20
+
+
+def test_a_raider_attacks_a_neighbour_if_there_is_a_map() -> None:
+    land = {A: ["T1"], B: ["T2"], C: ["T4"]}
+    edges = [["T1", "T2"], ["T2", "T4"]]
+    army = {A: 10, B: 8, C: 4}
+    near = board(territories=land, map="file", map_edges=edges, army=army)
+    assert ask("raider", near, A)["attacks"] == {B: 5}
+    assert ask("raider", board(territories=land, army=army), A)["attacks"] == {C: 5}

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import httpx2
 import openai
@@ -13,6 +15,7 @@ from langchain_core.messages import AIMessage
 
 from engine.answer import Outcome
 from engine.mining.world import MINING
+from engine.world import settle
 from nodes import calling, chat
 from nodes.calling import (
     GONE_AFTER,
@@ -26,7 +29,7 @@ from nodes.chat import ChatPlayer
 from nodes.halted import HaltedError
 from nodes.journal import Address, Prompt
 from nodes.models import ModelSettings
-from nodes.players import parse_spec
+from nodes.players import PolicyPlayer, parse_spec, with_luck
 from nodes.prompting import PromptSet
 from nodes.secrecy import LONGEST_LINE, safe_line
 
@@ -344,3 +347,39 @@ def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict
 def test_parameters_out_of_range_are_refused(spec: str) -> None:
     with pytest.raises(ValueError, match="max_tokens"):
         parse_spec(MINING.policies, spec)
+
+
+def test_a_policy_spec_takes_its_parameters_in_any_order() -> None:
+    one, other = (
+        parse_spec(MINING.policies, f"policy:guided?{said}")
+        for said in ("noise=0.1&tremble=0.2&luck=own", "luck=own&tremble=0.2&noise=0.1")
+    )
+    assert one == other
+    assert (one.noise, one.tremble, one.luck) == (0.1, 0.2, "own")
+
+
+def test_draws_of_its_own_replace_those_that_a_spec_names() -> None:
+    for said in ("luck=a&tremble=0.2", "tremble=0.2&luck=a", "tremble=0.2"):
+        spec = with_luck(f"policy:guided?{said}", "b")
+        assert (parse_spec(MINING.policies, spec).luck, parse_spec(MINING.policies, spec).tremble) == (
+            "b",
+            0.2,
+        )
+
+
+def test_a_policy_spec_takes_parameters_of_the_policys_own() -> None:
+    assert parse_spec(MINING.policies, "policy:raider?greed=0.7&noise=0.1").parameters == {"greed": 0.7}
+    assert parse_spec(MINING.policies, "policy:raider").parameters == {}
+
+
+def test_a_players_parameters_reach_its_policy() -> None:
+    setting = settle(MINING, MINING.names(2), 1, {"rows": 2, "cols": 4})
+    state = MINING.setup(setting.config, setting.agents, setting.seed)
+    land = replace(state, owners=(("miner-02",) * 4,) * 2)
+    raids = []
+    for greed in ("0.1", "0.6"):
+        player = PolicyPlayer(MINING, parse_spec(MINING.policies, f"policy:raider?greed={greed}"), 1)
+        prompt = player.prompt(MINING.observe(land, "miner-01"))
+        reply = asyncio.run(player.reply(Address(0, "miner-01", 1), prompt))
+        raids.append(len(json.loads(reply.text)["raid"]))
+    assert raids == [1, 6]

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.chance import Luck
+from engine.policy import speak
 from engine.record import canonical
 from engine.trust.actions import KINDS
 from engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
@@ -226,5 +227,15 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
 def test_no_policy_ever_says_what_is_refused(state: State, name: str) -> None:
     for unit in actors(state):
         answer = TRUST.policies.by_name[name](view_of(TRUST, state, {}, unit), Luck(1, state.turn, unit))
+        found = validate(state, unit, answer)
+        assert not found.drops + found.mends
+
+
+@LAWS
+@given(states(), st.sampled_from(sorted(TRUST.policies.by_name)), st.integers(0, 9))
+def test_no_trembling_policy_ever_says_what_is_refused(state: State, name: str, seed: int) -> None:
+    for unit in actors(state):
+        view, luck = view_of(TRUST, state, {}, unit), Luck(seed, state.turn, unit)
+        answer = json.loads(speak(TRUST.policies, name, 0, view, luck, tremble=1.0))
         found = validate(state, unit, answer)
         assert not found.drops + found.mends

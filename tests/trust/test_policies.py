@@ -1,5 +1,6 @@
 """The scripted policies, each played against a script of its opponent's actions."""
 
+import json
 from typing import Any
 
 import pytest
@@ -45,6 +46,9 @@ def versus(name: str, script: str, state: State | None = None) -> str:
         ("detective", "hhahhah", "hahhhha"),
         ("simpleton", "hhah", "hhha"),
         ("simpleton", "aaahh", "hahaa"),
+        # Against a high five an attack pays most, against an attack a block, and against a block nothing,
+        # until doing nothing has a price.
+        ("opportunist", "hhbbbbaah", "haannbnbb"),
     ],
 )
 def test_each_policy_does_as_its_definition_says(name: str, script: str, answers: str) -> None:
@@ -85,9 +89,9 @@ def test_a_miss_looks_like_an_attack_to_them(name: str) -> None:
     assert answers[0]["action"] == ("high_five" if name == "copykitten" else "attack")
 
 
-def test_the_default_is_copykitten_and_there_are_eleven() -> None:
+def test_the_default_is_copykitten_and_there_are_twelve() -> None:
     assert POLICIES.default == "copykitten"
-    assert len(POLICIES.by_name) == 11
+    assert len(POLICIES.by_name) == 12
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
@@ -197,3 +201,33 @@ def test_a_game_of_policies_is_the_same_again() -> None:
     one = [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
     assert one == [s.units for s in playing_out(config, ("copykitten", "random"), 5)]
     assert play(config, ("copykitten", "random"), 5).units == one[-1]
+
+
+def trembled(share: float, name: str = "always-block", turns: int = 1000, **config: Any) -> list[str]:
+    """Return the actions of a policy that trembles, by seed."""
+    view = observe(game(sats={"a": 60, "b": 50}, **config), "a")
+    texts = [speak(POLICIES, name, 0, view, Luck(seed, 0, "a"), tremble=share) for seed in range(turns)]
+    assert texts == [
+        speak(POLICIES, name, 0, view, Luck(seed, 0, "a"), tremble=share) for seed in range(turns)
+    ]
+    return [json.loads(text)["action"] for text in texts]
+
+
+def test_a_tremble_replaces_the_action_with_its_probability_by_any_that_is_allowed() -> None:
+    assert set(trembled(0)) == {"block"}
+    # Of five actions that are drawn alike, one is the block itself.
+    assert 200 < sum(action != "block" for action in trembled(0.3)) < 280
+    assert set(trembled(1)) == {"high_five", "attack", "block", "do_nothing", "beg"}
+    assert "replicate" in trembled(1, threshold=55)
+    assert "attack" not in trembled(1, alliances=[["a", "b"]])
+
+
+def test_a_tremble_keeps_what_a_policy_says_besides() -> None:
+    view = observe(game(), "a")
+    plain, other = (
+        json.loads(speak(POLICIES, "always-block", 0, view, Luck(2, 0, "a"), tremble=share))
+        for share in (0, 1)
+    )
+    assert {name: plain[name] for name in ("reasoning", "notes")} == {
+        name: other[name] for name in ("reasoning", "notes")
+    }

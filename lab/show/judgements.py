@@ -1,0 +1,145 @@
+"""`/RUN/judgements` of `hobbes view`: how agents rate each other, beside what they did to each other."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from engine.record import MESSAGE, Event
+from engine.reflection import REPORTS
+from engine.world import AnyWorld
+from lab.show.looks import Looks
+from lab.store.database import Run, Store
+from lab.store.exchanges import events_until
+from lab.store.history import logged, reports
+
+SMALL = 8
+"""How many turns are shown at a glance."""
+
+SHADES = 5
+"""How many shades show how much was done."""
+
+Ratings = Mapping[str, Mapping[str, int]]
+"""Rater to ratee to a rating from 1 to 10."""
+
+
+@dataclass(slots=True)
+class Deeds:
+    """What agents did to each other: one type of event, summed up."""
+
+    type: str
+    role: str
+    """The field of the event that names the other one."""
+    counted: str
+    """What is summed up: a field of the event, or `times`."""
+    done: dict[str, Counter[str]] = field(default_factory=dict)
+    """Agent to other to the sum."""
+
+    @property
+    def most(self) -> int:
+        """The largest sum."""
+        return max((n for of_one in self.done.values() for n in of_one.values()), default=0)
+
+    def by(self, agent: str) -> int:
+        """Return the sum of what an agent did."""
+        return self.done.get(agent, Counter()).total()
+
+    def to(self, agent: str) -> int:
+        """Return the sum of what was done to an agent."""
+        return sum(of_one[agent] for of_one in self.done.values())
+
+
+def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
+    """Return what an event counts, and how much: the first number that its world declares, else 1 time."""
+    fields = world.events.get(event.type, "").partition(":")[0].split(", ")
+    for name in fields:
+        value = event.facts.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return name, value
+    return "times", 1
+
+
+def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[str]) -> list[Deeds]:
+    """Return what agents did to each other, a sum for each pair and type of event. Messages are left out."""
+    found: dict[tuple[str, str, str], Deeds] = {}
+    for event in events:
+        if event.type == MESSAGE:
+            continue
+        counted, amount = amount_of(world, event)
+        for role, other in event.facts.items():
+            if isinstance(other, str) and other in names:
+                deeds = found.setdefault((event.type, role, counted), Deeds(event.type, role, counted))
+                deeds.done.setdefault(event.agent, Counter())[other] += amount
+    order = {name: place for place, name in enumerate(world.events)}
+    return sorted(found.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
+
+
+def shade(total: int, most: int) -> int:
+    """Return how dark a sum is shown, from 0; the largest is the darkest."""
+    return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
+
+
+def received(ratings: Ratings, agent: str) -> float | None:
+    """Return the mean of the others' ratings of an agent, None if nobody rates it."""
+    given = [report[agent] for rater, report in ratings.items() if rater != agent and agent in report]
+    return sum(given) / len(given) if given else None
+
+
+def spread(turns: int) -> list[int]:
+    """Return at most SMALL turns, evenly spread, with the first and the last."""
+    n = min(turns, SMALL)
+    return [at * (turns - 1) // max(n - 1, 1) for at in range(n)]
+
+
+def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
+    """Return what the page shows, after this turn, or after the last one.
+
+    Raise MissingError if there is no such turn.
+    """
+    number = run.turns - 1 if turn is None else turn
+    logged_turn = store.if_readable(partial(logged, store, run, number), None)
+    ratings = reports(logged_turn) if logged_turn else {kind: {} for kind in REPORTS}
+    happened = (one.event for one in events_until(store, run, number))
+    deeds = deeds_by_type(run.world, happened, looks)
+    named = {name for of_kind in ratings.values() for pair in of_kind.items() for name in (pair[0], *pair[1])}
+    named |= {name for one in deeds for pair in one.done.items() for name in (pair[0], *pair[1])}
+    agents = sorted(named, key=lambda name: looks[name].place if name in looks else len(looks))
+    measures = store.measures(run.id)
+    calibrated = [
+        name for kind in REPORTS if (name := f"{kind.removesuffix('report')}calibration") in measures
+    ]
+    return {
+        "turn": number,
+        "ratings": {_words(kind): of_kind for kind, of_kind in ratings.items()},
+        "deeds": deeds,
+        "agents": agents,
+        "shade": shade,
+        "most_done": [max(map(one.by, agents), default=0) for one in deeds],
+        "glance": {_words(kind): turns for kind, turns in _glance(store, run).items()},
+        "calibrated": calibrated,
+        "calibration": [
+            (
+                agent,
+                [received(of_kind, agent) for of_kind in ratings.values()],
+                [(one.by(agent), one.to(agent)) for one in deeds],
+                [measures.get(f"{name}/{agent}") for name in calibrated],
+            )
+            for agent in agents
+        ],
+    }
+
+
+def _words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
+    """Return the ratings of each kind after some turns, where there are any."""
+    found: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
+    for number in spread(run.turns):
+        turn = store.if_readable(partial(logged, store, run, number), None)
+        for kind, ratings in reports(turn).items() if turn else ():
+            if ratings:
+                found[kind].append((number, ratings))
+    return found

@@ -1,0 +1,108 @@
+"""The pages of experiments: the list, how far each is, and the report, from which each run can be reached."""
+
+import re
+import sys
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from lab.show.viewing import site
+from lab.store.database import Store, open_store
+from lab.store.experiments import runs_of_cells
+from tests.lab.test_experiments import Quiet, play_all, written
+from tests.lab.test_view import LOCAL
+
+
+class StoppedError(Exception):
+    """The experiment is stopped here."""
+
+
+class Stopping(Quiet):
+    """Stops an experiment in the first turn of its fifth run."""
+
+    def on_turn(self, _: str, turns: int) -> None:  # noqa: ARG002  the turn does not matter
+        if len(self.runs) == 5:
+            raise StoppedError
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with an experiment that has been played; no test changes it."""
+    folder = tmp_path_factory.mktemp("whole")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder))
+    return folder / "home"
+
+
+@pytest.fixture
+def pages(home: Path) -> Iterator[TestClient]:
+    """A visitor of a home's pages on this machine."""
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield visitor
+
+
+@pytest.fixture
+def stopped(opened: Store, tmp_path: Path) -> Store:
+    """A home with an experiment of nine runs that was stopped in its fifth."""
+    with pytest.raises(StoppedError):
+        play_all(opened, written(tmp_path), Stopping())
+    return opened
+
+
+def test_the_list_says_how_far_each_experiment_is(stopped: Store, pages: TestClient) -> None:
+    page = pages.get("/experiments").text
+    assert 'href="/experiments/small"' in page
+    assert "4 of 9" in page
+    assert 'http-equiv="refresh"' not in page
+    fifth = runs_of_cells(stopped, "small")["immune", 2][0]
+    with stopped.playing(fifth):
+        for address in ("/experiments", "/experiments/small"):
+            assert 'http-equiv="refresh"' in pages.get(address).text
+
+
+def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pages: TestClient) -> None:
+    page = pages.get("/experiments/small").text
+    assert "4 of 9 runs have been played" in page
+    runs = runs_of_cells(stopped, "small")
+    assert len(runs) == 5
+    for run, _ in runs.values():
+        assert f'href="/{run}"' in page
+    assert re.search(rf'href="/{runs["immune", 2][0]}">unfinished, 0 turns</a>', page)
+
+
+def test_a_number_leads_to_its_run_and_a_point_to_its_pair(whole: Path) -> None:
+    with open_store(whole) as store, TestClient(site(whole, "127.0.0.1"), base_url=LOCAL) as visitor:
+        runs = {cell: run for cell, (run, _) in runs_of_cells(store, "small").items()}
+        page = unescape(visitor.get("/experiments/small").text)
+        for seed in (1, 2, 3):
+            for arm in ("open", "immune", "null"):
+                assert re.search(rf'href="/{runs[arm, seed]}">-?[\d.]', page)
+            for arm in ("immune", "null"):
+                pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
+                assert f'<a href="{pair}" aria-label="seed {seed}: ' in page
+        assert visitor.get(pair).status_code == 200
+        efficiency = store.measures(runs["immune", 3])["efficiency"]
+        assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
+    assert "What was found" in page
+
+
+def test_without_scipy_the_runs_are_shown_and_what_to_install(
+    whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with open_store(whole) as store, TestClient(site(whole, "127.0.0.1"), base_url=LOCAL) as visitor:
+        page = visitor.get("/experiments/small").text
+        run = runs_of_cells(store, "small")["open", 1][0]
+    assert "statistics need scipy and statsmodels" in page
+    assert f'href="/{run}"' in page
+
+
+def test_a_home_without_experiments_says_how_to_play_one(pages: TestClient, opened: Store) -> None:
+    assert "hobbes experiment FILE.toml" in pages.get("/experiments").text
+    missing = pages.get("/experiments/none")
+    assert missing.status_code == 404
+    assert "there is no experiment 'none'" in missing.text
+    assert opened.runs() == []

@@ -1,0 +1,96 @@
+"""An experiment that several processes play is the one that a single process plays."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lab.errors import HaltedRunError, LabError
+from lab.experiment import workers
+from lab.experiment.budget import SharedBudget
+from lab.experiment.file import read_experiment_file
+from lab.experiment.playing import play
+from lab.store.database import Store, open_store
+from nodes.caps import Budget, Caps, Spent
+from tests.conftest import Cli
+from tests.lab.test_experiments import FILE, Quiet, planned, written
+from tests.lab.test_kills import answers
+
+CALLS = 3 * 3 * 3 * 4
+play_run = workers.play_run
+
+
+def test_two_processes_and_a_cap_end_with_the_bytes_of_one_process_and_none(
+    cli: Cli, home: Path, tmp_path: Path
+) -> None:
+    def documents(folder: Path) -> list[str]:
+        forms = (("--json",), ("--format", "html"))
+        return [cli("report", "small", *form, env={"HOBBES_HOME": str(folder)}).stdout for form in forms]
+
+    file, alone = str(written(tmp_path)), tmp_path / "alone"
+    stopped = cli("experiment", file, "--jobs", "2", "--max-calls", "50").exception
+    assert isinstance(stopped, HaltedRunError)
+    assert str(stopped) == (
+        "--max-calls 50 is reached by the experiment; play it again with a higher cap to go on"
+    )
+    assert 0 < len(answers(home)) <= 50
+    assert "9 runs, " in cli("experiment", file, "--jobs", "2").stdout
+    assert len(answers(home)) == CALLS
+    cli("experiment", file, "--jobs", "1", env={"HOBBES_HOME": str(alone)})
+    one, other = documents(home), documents(alone)
+    assert all(one)
+    assert one == other
+
+
+def test_a_cap_holds_over_all_runs_and_all_times_that_the_experiment_is_played(
+    cli: Cli, home: Path, tmp_path: Path
+) -> None:
+    file = str(written(tmp_path))
+    for cap in (50, 50, 70):
+        assert isinstance(cli("experiment", file, "--max-calls", str(cap)).exception, HaltedRunError)
+        assert len(answers(home)) == cap
+    assert "9 runs, " in cli("experiment", file, "--max-calls", str(CALLS)).stdout
+    assert len(answers(home)) == CALLS
+
+
+def test_what_calls_cost_counts_for_all_who_share_a_budget(tmp_path: Path) -> None:
+    one, other = (SharedBudget(tmp_path / "spent", Caps(tokens=100, usd=2.0)) for _ in range(2))
+    one.begin(Spent(5, 40, 0.5))
+    assert (one.take(), other.take()) == ("", "")
+    one.add(30, 1.5)
+    assert other.take() == "--max-usd 2 is reached"
+    other.add(None, 0.0)
+    assert one.reached().startswith("--max-tokens 100 cannot be enforced")
+
+
+def dies(home: Path, run: str, budget: Budget | None) -> None:
+    """Play a run; but the process dies in that of one arm each time, and in that of the other one once."""
+    with open_store(home) as store:
+        name = store.find(run).name
+    once = home / "once"
+    if name == "small.immune.1" or not once.exists():
+        if name == "small.open.1":
+            once.touch()
+        os._exit(1)
+    play_run(home, run, budget)
+
+
+def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_three_times(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 1") + "null = false\n")
+    _, content = read_experiment_file(path)
+    monkeypatch.setattr(workers, "play_run", dies)
+    progress = Quiet()
+    with pytest.raises(
+        LabError, match=r"^the processes that played small\.immune\.1 died, 3 times each; all"
+    ):
+        play(opened, planned(opened, path), content, progress, jobs=2)
+    assert sorted(map(str, progress.runs)) == ["small.immune.1"] * 3 + ["small.open.1"] * 2
+    assert {run["name"]: run["status"] for run in opened.runs()} == {
+        "small.open.1": "finished",
+        "small.immune.1": "unfinished",
+    }
+    monkeypatch.undo()
+    play(opened, planned(opened, path), content, progress)
+    assert {run["status"] for run in opened.runs()} == {"finished"}

@@ -1,0 +1,202 @@
+"""The pages of judgements and of messages: what agents say of each other, beside what they did."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from engine.record import Event
+from engine.worlds import WORLDS
+from lab.play.playing import RunOptions
+from lab.show import conversations
+from lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade, spread
+from lab.show.pages import Pages
+from lab.show.viewing import link, site
+from lab.store.database import Run, Store, open_store
+from nodes.journal import Reply
+from nodes.players import PolicyPlayer
+from tests.lab.play import mining, played
+from tests.lab.test_view import LOCAL, PAYLOADS, spoken, structure
+
+ANSWERS: Mapping[tuple[int, str], dict[str, Any]] = {
+    (0, "AgentA"): {"messages": {"AgentB": "I shall never attack you"}, "money_grants": {"AgentB": 10}},
+    (0, "AgentB"): {"messages": {"AgentA": "I trust you", "AgentC": "A is a friend"}},
+    (1, "AgentA"): {"attacks": {"AgentB": 3}, "messages": {"AgentB": "nothing personal"}},
+    (1, "AgentC"): {"money_grants": {"AgentA": 7}},
+    (2, "AgentA"): {"attacks": {"AgentB": 2}},
+    (2, "AgentB"): {"keeps_word_report": {"AgentA": 1, "AgentC": 9}, "aggressor_report": {"AgentA": 10}},
+    (2, "AgentC"): {"keeps_word_report": {"AgentA": 4}, "messages": {"AgentB": "so much for A"}},
+}
+"""What agents answer, by turn; nothing where nothing stands."""
+
+
+@pytest.fixture
+def pages(home: Path) -> Iterator[TestClient]:
+    """A visitor of a home's pages on this machine."""
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield visitor
+
+
+def broken_word(opened: Store, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Play three turns in which AgentA promises peace and then attacks."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        return Reply(json.dumps(ANSWERS.get((address.turn, address.agent), {})), "model")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PolicyPlayer, "reply", reply)
+        return played(opened, RunOptions("nations", 3, values={"rounds": 3}))
+
+
+def cells(page: str, caption: str) -> list[list[str]]:
+    """Return the texts of the rows of the table with this caption, without the head."""
+    table = next(part for part in page.split("<table")[1:] if f"<caption>{caption}</caption>" in part)
+    rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2].partition("</table>")[0], re.DOTALL)
+    texts = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[re.sub(r"<[^>]+>|\s", "", text).replace("&nbsp;", "") for text in row] for row in texts]
+
+
+def test_ratings_stand_beside_what_was_done_up_to_that_turn(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = broken_word(opened, monkeypatch)
+    page = pages.get(f"/{run.id}/judgements").text
+    assert cells(page, "keeps word report") == [["■AgentB", "1", "·", "9"], ["▲AgentC", "4", "·", "·"]]
+    assert cells(page, "aggressor report") == [["■AgentB", "10", "·", "·"]]
+    assert cells(page, "attack: mils") == [
+        ["●AgentA", "·", "5", "·", "5"],
+        ["■AgentB", "·", "·", "·", "0"],
+        ["▲AgentC", "·", "·", "·", "0"],
+    ]
+    assert cells(page, "grant to: amount")[0] == ["●AgentA", "·", "10", "·", "10"]
+    assert f'href="/{run.id}/messages?between=AgentA%2CAgentB">5</a>' in page
+    received_and_done = re.sub(r"<[^>]+>|\s+", " ", page.partition("Ratings received")[2])
+    assert re.search(r"AgentA +2\.5 +10\.0 +5 → 0 +10 → 7 ", received_and_done)
+    earlier = pages.get(f"/{run.id}/judgements", params={"turn": 1}).text
+    assert cells(earlier, "attack: mils")[0] == ["●AgentA", "·", "3", "·", "3"]
+    assert "keeps word report: none" in earlier
+
+
+def test_a_conversation_has_the_messages_and_the_deeds_of_two_agents_in_order(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = broken_word(opened, monkeypatch)
+    told = ["I shall never attack you", "I trust you", "nothing personal", "so much for A", "A is a friend"]
+    page = pages.get(f"/{run.id}/messages").text
+    assert all(f"<blockquote>{text}</blockquote>" in page for text in told)
+    assert cells(page, "messages from agents in rows to those in columns; a number leads to all that passed "
+                 "between the two")[0] == ["●AgentA", "·", "2", "·"]  # fmt: skip
+    for two in ("AgentA,AgentB", "AgentB,AgentA"):
+        page = pages.get(f"/{run.id}/messages", params={"between": two}).text
+        order = [told[0], 'id="turn-1"', "<b>attack</b>", told[2], 'id="turn-2"', "<b>attack</b>"]
+        places = [page.index(order[0])]
+        for text in order[1:]:
+            places.append(page.index(text, places[-1] + 1))
+        assert told[3] not in page
+        assert told[4] not in page
+        assert f'href="/{run.id}/1/AgentA"' in page
+        assert "1 to 6 of 6 messages and deeds" in page
+
+
+def test_a_message_to_all_belongs_to_each_conversation_of_its_sender(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        return Reply(json.dumps({"message": f"hello from {address.agent}"}), "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    run = mining(opened, values={"rounds": 1, "rows": 3, "cols": 3, "communication": True})
+    page = pages.get(f"/{run.id}/messages", params={"between": "miner-01,miner-02"}).text
+    assert "hello from miner-01" in page
+    assert "hello from miner-02" in page
+    assert "hello from miner-03" not in page
+    assert re.search(r"→ all", page)
+
+
+def test_a_long_conversation_is_shown_part_by_part(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = broken_word(opened, monkeypatch)
+    monkeypatch.setattr(conversations, "MOST_ENTRIES", 2)
+    page = pages.get(f"/{run.id}/messages").text
+    assert "1 to 2 of 5 messages" in page
+    later = re.search(r'rel="next"[^>]* href="([^"]+)"', page)
+    assert later
+    page = pages.get(later[1].replace("&amp;", "&")).text
+    assert "3 to 4 of 5 messages" in page
+    assert 'rel="prev"' in page
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("judgements?turn=99", "has no turn 99; it has turns 0 to 3"),
+        ("judgements?turn=x", "`turn` in the address is not the number of a turn"),
+        ("messages?between=miner-01", "`between` in the address must be two agents, such as A,B"),
+        ("messages?between=miner-01,miner-01", "`between` in the address must be two agents"),
+        ("messages?first=-1", "`first` in the address is not the number of a message"),
+    ],
+)
+def test_a_wrong_address_is_reported_in_one_line(
+    address: str, told: str, opened: Store, pages: TestClient
+) -> None:
+    mining(opened)
+    found = pages.get(f"/last/{address}")
+    assert found.status_code == 404
+    assert told in found.text
+    assert found.text.count("\n") <= 1
+
+
+def test_each_world_has_both_pages(opened: Store, pages: TestClient) -> None:
+    for name in WORLDS:
+        run = played(opened, RunOptions(name, 3, models="policy:random", values={"rounds": 3}))
+        for page in ("judgements", "messages"):
+            assert pages.get(f"/{run.id}/{page}").status_code == 200, (name, page)
+        assert f'href="/{run.id}/judgements"' in pages.get(f"/{run.id}").text
+
+
+def test_hostile_texts_leave_the_pages_built_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
+    built = []
+    for name, texts in (("one", PAYLOADS), ("other", harmless)):
+        with open_store(tmp_path / name) as opened, monkeypatch.context() as patched:
+            run, shown = spoken(opened, patched, texts), Pages(opened, link, live=True)
+            found = [shown.judgements(run, None), shown.messages(run, {})]
+            found.append(shown.messages(run, {"between": "AgentA,AgentB"}))
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(found))
+        built.append([structure(page) for page in found])
+    assert built[0] == built[1]
+
+
+def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:
+    nations, trust = WORLDS["nations"], WORLDS["trust"]
+    attack = Event("attack", "A", {"damage": 10, "lost": 1, "mils": 4, "target": "B"})
+    assert amount_of(nations, attack) == ("mils", 4)
+    assert amount_of(trust, Event("attack", "A", {"target": "B", "blocked": True})) == ("times", 1)
+    assert amount_of(nations, Event("of another version", "A", {"n": 3})) == ("times", 1)
+    found = deeds_by_type(
+        nations, [attack, attack, Event("of another version", "A", {"to": "B"})], {"A", "B"}
+    )
+    assert [(one.type, one.by("A"), one.to("B"), one.most) for one in found] == [
+        ("attack", 8, 8, 8),
+        ("of another version", 1, 1, 1),
+    ]
+
+
+def test_a_rating_of_oneself_is_not_received() -> None:
+    assert received({"A": {"A": 10, "B": 2}, "B": {"A": 4}, "C": {"A": 5}}, "A") == 4.5
+    assert received({"A": {"A": 10}}, "A") is None
+
+
+def test_the_darkest_shade_is_for_the_most_and_turns_are_spread_from_first_to_last() -> None:
+    assert [shade(n, 10) for n in (1, 2, 5, 9, 10)] == [0, 1, 2, 4, 4]
+    assert shade(-3, 0) == 0
+    assert spread(3) == [0, 1, 2]
+    assert (spread(500)[0], spread(500)[-1], len(spread(500))) == (0, 499, SMALL)
+    assert spread(1) == [0]

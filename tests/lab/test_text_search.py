@@ -1,0 +1,248 @@
+"""`/search` finds words in all texts of a home, whatever the query and the texts say."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from lab.play.playing import RunOptions, begin
+from lab.show.pages import Pages
+from lab.show.viewing import link, site
+from lab.store import textindex
+from lab.store.database import Run, Store, open_store
+from lab.store.textindex import Filters, open_index
+from nodes.journal import Reply
+from nodes.players import PolicyPlayer
+from tests.lab.play import go, mining, played
+from tests.lab.test_view import LOCAL, PAYLOADS, structure
+
+SAID = {
+    "answer": "only the answer says walrus",
+    "reasoning": "a hidden plan about penguins",
+    "message": "let us share the seals",
+    "memory": "remember the krill",
+}
+"""What AgentA says in turn 0, by kind."""
+
+
+@pytest.fixture
+def pages(home: Path) -> Iterator[TestClient]:
+    """A visitor of a home's pages on this machine."""
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield visitor
+
+
+def talk(
+    opened: Store, monkeypatch: pytest.MonkeyPatch, name: str, said: Sequence[dict[str, str]] = (SAID,)
+) -> Run:
+    """Play two turns of nations in which agents say these texts in turn 0, and nothing in turn 1."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        place = "ABCDEFGH".index(address.agent[-1])
+        if address.turn or place >= len(said):
+            return Reply("{}", "model")
+        text = said[place]
+        answer = {
+            "reasoning": text["answer"],
+            "history_summary": text["memory"],
+            "messages": {"AgentB": text["message"]},
+        }
+        return Reply(json.dumps(answer), "model", reasoning=text["reasoning"])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PolicyPlayer, "reply", reply)
+        return played(opened, RunOptions("nations", max(3, len(said)), values={"rounds": 2}, name=name))
+
+
+def hits(page: str) -> list[tuple[str, str]]:
+    """Return the kind and the address of each text that a page lists, without what the browser marks."""
+    found = re.findall(r'<li><a href="([^"#]+)[^"]*"><b>(\w+)</b>', page)
+    return [(kind, address) for address, kind in found]
+
+
+def test_each_kind_of_text_is_found_and_leads_to_its_card(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = talk(opened, monkeypatch, "talk")
+    card = f"/{run.id}/0/AgentA"
+    for kind, word in (("answer", "walrus"), ("reasoning", "penguins"), ("message", "seals")):
+        page = pages.get("/search", params={"q": word, "kind": kind}).text
+        assert hits(page) == [(kind, card)]
+        assert f"<mark>{word}</mark>" in page
+        assert f"#:~:text={word}" in page
+        assert pages.get(card).status_code == 200
+    in_prompts = hits(pages.get("/search", params={"q": "seals", "kind": "prompt"}).text)
+    assert ("prompt", f"/{run.id}/1/AgentB") in in_prompts
+
+
+def test_a_text_that_stands_in_many_places_is_listed_once(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory is kept in both turns."""
+    run = talk(opened, monkeypatch, "talk")
+    page = pages.get("/search", params={"q": "krill", "kind": "memory"}).text
+    assert hits(page) == [("memory", f"/{run.id}/0/AgentA")]
+    assert "and in 1 other place" in page
+    with open_index(opened) as index:
+        (texts,) = index.connection.execute("select count(*) from packed_texts").fetchone()
+        (different,) = index.connection.execute("select count(distinct hash) from packed_texts").fetchone()
+        (places,) = index.connection.execute("select count(*) from places").fetchone()
+    assert texts == different
+    assert texts < places
+
+
+def test_filters_name_world_run_agent_and_outcome(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = talk(opened, monkeypatch, "one"), talk(opened, monkeypatch, "other", (SAID, SAID))
+    mining(opened)
+
+    def found(**filters: str) -> int:
+        with open_index(opened) as index:
+            index.update()
+            return index.counts("walrus OR claim", Filters(**filters)).get("answer", 0)
+
+    assert found(world="nations", run=one.id) == 1
+    assert found(world="nations", agent="AgentB") == 1
+    assert found(world="trust") == 0
+    assert found(world="mining") > 0
+    assert found(run=one.id, outcome="answered") == 1
+    assert found(run=one.id, outcome="refused") == 0
+    page = pages.get("/search", params={"q": "penguins", "run": "other", "agent": "AgentB"}).text
+    assert hits(page) == [("reasoning", f"/{other.id}/0/AgentB")]
+
+
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        ({"run": "nothing"}, "there is no run 'nothing'"),
+        ({"world": "chess"}, "there is no world 'chess'; choose of: mining, nations, trust"),
+        ({"kind": "x' or 1=1"}, "there is no kind"),
+        ({"first": "-1"}, "`first` in the address is not the number of a text"),
+        ({"first": "9" * 30}, "`first` in the address is not the number of a text"),
+    ],
+)
+def test_a_wrong_filter_is_reported_in_one_line(
+    filters: dict[str, str], told: str, opened: Store, pages: TestClient
+) -> None:
+    mining(opened)
+    found = pages.get("/search", params={"q": "mine", **filters})
+    assert found.status_code == 404
+    assert told in found.text
+    assert found.text.count("\n") <= 1
+
+
+QUERIES = [
+    '"',
+    "walrus' or 1=1; drop table places; --",
+    "miner-01:",
+    "no_column : x",
+    "NEAR(",
+    "AND",
+    "(" * 500,
+    "*",
+    "\0 walrus \0",
+    "walrus AND",
+    "^",
+    "{a b} : c",
+    "a" * 5000,
+    "x " * 5000,
+    "\u202e\x1b[2J",
+    *PAYLOADS,
+]
+"""Queries that FTS5 cannot read, and some that it can."""
+
+
+def test_a_query_that_is_no_query_is_taken_as_plain_words(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(opened, monkeypatch, "talk")
+    for query in QUERIES:
+        assert pages.get("/search", params={"q": query}).status_code == 200, query
+    for query in ("walrus AND", "says: walrus", "the-answer 'walrus'", '"walrus', "\0 walrus"):
+        page = pages.get("/search", params={"q": query.replace("AND", "answer AND")}).text
+        assert ("answer" in dict(hits(page))) == ("AND" not in query), query
+    assert dict(hits(pages.get("/search", params={"q": "wal* NOT penguins"}).text)).get("answer")
+
+
+def test_hostile_texts_leave_the_page_of_a_search_built_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+    for name, texts in (("one", PAYLOADS), ("other", ["harmless"] * len(PAYLOADS))):
+        said = [dict.fromkeys(SAID, f"needle{place} {text}") for place, text in enumerate(texts)]
+        with open_store(tmp_path / name) as opened:
+            talk(opened, monkeypatch, "talk", said)
+            shown = Pages(opened, link, live=True)
+            found = [
+                shown.search({"q": f"needle{place} {text}", "kind": "message"})
+                for place, text in enumerate([*texts[:3], "", "", "", "", ""])
+            ]
+        assert all("<mark>" in page for page in found)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(found))
+        built.append([[tag for tag in structure(page) if tag[0] not in {"mark", "/mark"}] for page in found])
+    assert built[0] == built[1]
+
+
+def test_the_index_grows_with_the_runs_and_can_be_deleted(
+    opened: Store, home: Path, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> list[tuple[str, str]]:
+        return hits(pages.get("/search", params={"q": "penguins"}).text)
+
+    assert found() == []
+    run = talk(opened, monkeypatch, "one")
+    alone = [("reasoning", f"/{run.id}/0/AgentA")]
+    assert found() == alone
+    (home / "search.db").unlink()
+    assert found() == alone
+    (home / "search.db").write_bytes(b"not a database" * 100)
+    assert found() == alone
+
+
+def test_a_run_that_goes_on_is_indexed_from_where_the_index_ends(opened: Store, pages: TestClient) -> None:
+    run = begin(opened, RunOptions("mining", 2, values={"rounds": 2}))
+    assert hits(pages.get("/search", params={"q": "miner", "run": run.id}).text) == []
+    go(opened, run)
+    assert hits(pages.get("/search", params={"q": "miner", "run": run.id}).text)
+
+
+def test_another_run_database_in_the_place_of_the_old_one_is_indexed_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    ids = {}
+    for home in (one, other):
+        with open_store(home) as opened:
+            ids[home] = talk(opened, monkeypatch, "talk").id
+    for home in (one, one):
+        with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+            found = hits(visitor.get("/search", params={"q": "penguins"}).text)
+        assert found == [("reasoning", f"/{ids[one]}/0/AgentA")]
+        shutil.copyfile(other / "runs.db", one / "runs.db")
+        ids[one] = ids[other]
+
+
+def test_a_large_home_is_indexed_part_by_part(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(textindex, "MOST_CALLS", 5)
+    run = mining(opened)
+    for _ in range(2):
+        page = pages.get("/search", params={"q": "miner"}).text
+        assert "This page reloads until all of them are." in page
+        assert 'http-equiv="refresh"' in page
+    page = pages.get("/search", params={"q": "miner"}).text
+    assert "This page reloads" not in page
+    with closing(textindex._prepared(opened.home / "search.db")) as index:  # noqa: SLF001  the file itself
+        turns = {
+            turn for (turn,) in index.execute("select distinct turn from places where run = ?", [run.id])
+        }
+    assert turns == {0, 1, 2, 3}
