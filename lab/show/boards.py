@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import TypeAlias
 
 from engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place
 from lab.show.looks import PALETTE, Look, looks_of
@@ -69,6 +70,12 @@ BARS, AMOUNTS, NOTES = 94, 192, 228
 
 LONGEST_BAR = 62
 
+LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
+"""Where beside an arrow its label may stand, as shares of its way; the first that is free is taken."""
+
+Box: TypeAlias = tuple[float, float, float, float]
+"""The left, upper, right and lower edge of a text."""
+
 
 def svg(board: Board) -> str:
     """Return a board as an SVG document. The same board gives the same bytes."""
@@ -117,6 +124,7 @@ class _Drawing:
         self.left = (WIDTH - board.width * self.scale) / 2
         self.middle = WIDTH / 2, self.top + board.height * self.scale / 2
         self.spots = {place.name: self._spot(place) for place in board.places}
+        self.under_discs = {(place.x, place.y) for place in board.places if place.shape == "disc"}
         self.is_told = len(board.places) <= MOST_TOLD
         self.is_full = len(board.arrows) > MOST_LABELS
 
@@ -174,7 +182,8 @@ class _Drawing:
             yield rectangle(self._ink(place.owner, place.shade), *box)
         elif place.shape != "bare" and self.is_told:
             yield rectangle("n", *box)
-        mark = "" if place.owner is None else self._look(place.owner).mark
+        is_marked = place.owner is not None and (place.x, place.y) not in self.under_discs
+        mark = self._look(place.owner or "").mark if is_marked else ""
         size = min(13.0, spot.high * 0.34)
         said = cut(mark + place.text, spot.wide - 2, size)
         if size < READABLE:
@@ -252,6 +261,7 @@ class _Drawing:
         ways = {(arrow.source, arrow.target) for arrow in self.board.arrows}
         before: Counter[tuple[str | None, str]] = Counter()
         labels = []
+        taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
         for arrow in self.board.arrows[:MOST_ARROWS]:
             if arrow.target not in self.spots or arrow.source == arrow.target:
                 continue
@@ -259,7 +269,7 @@ class _Drawing:
             shaft = self._shaft(arrow, before[arrow.source, arrow.target], is_mutual=is_mutual)
             before[arrow.source, arrow.target] += 1
             yield _told(arrow.words, "".join(self._arrow(arrow, shaft)))
-            labels.append(self._label(arrow, shaft))
+            labels.append(self._label(arrow, shaft, taken))
         if not self.is_full:
             yield "".join(labels)
         if (rest := len(self.board.arrows) - MOST_ARROWS) > 0:
@@ -276,15 +286,18 @@ class _Drawing:
         first = 0.0 if at is None else at.half + 1 if at.is_disc else at.half * 0.62
         last = to.half + 2 if to.is_disc else to.half * 0.5
         if abs(start[1] - to.at[1]) > abs(start[0] - to.at[0]):  # what stands below a disc stays readable
-            is_up = start[1] > to.at[1]
-            first += 0 if at is None or is_up else LINE * len(at.below)
-            last += LINE * len(to.below) if is_up else 0
+            first += 0 if at is None or start[1] > to.at[1] else LINE * len(at.below)
         size = max(0.45, min(1.2, min(to.wide, to.high) / 44)) * (0.6 if self.is_full else 1)
         bend = max(0.14 if to.is_disc else 0.07, self._around(arrow, start, to.at)) + 0.13 * before
         (x0, y0), (x1, y1), (x, y) = start, to.at, self.middle
         is_outwards = (2 * x - x0 - x1) * (y1 - y0) < (2 * y - y0 - y1) * (x1 - x0)
         bend = -bend if is_outwards and not is_mutual else bend
-        return Shaft(start, to.at, first, last, size, self.kinds[arrow.kind].sign, bend)
+        kind, texts = self.kinds[arrow.kind].sign, [self._box(to, k) for k in range(len(to.below))]
+        while True:
+            shaft = Shaft(start, to.at, first, last, size, kind, bend)
+            if last >= shaft.long / 2 or not any(_overlap((*shaft.tip, *shaft.tip), box) for box in texts):
+                return shaft
+            last += LINE / 2
 
     def _around(self, arrow: Arrow, start: Point, end: Point) -> float:
         """Return how far an arrow is to be bent at least so that it passes the discs in its way."""
@@ -309,12 +322,24 @@ class _Drawing:
         if arrow.source not in self.spots:
             yield word(self._look(arrow.owner).mark, (shaft.start[0], shaft.start[1] + 3), "m a", 9)
 
-    def _label(self, arrow: Arrow, shaft: Shaft) -> str:
-        """Return what stands beside an arrow."""
+    def _label(self, arrow: Arrow, shaft: Shaft, taken: list[Box]) -> str:
+        """Return what stands beside an arrow, where nothing is written yet; nothing if there is no room."""
         said = cut(arrow.label, 130)
-        away, half = 9 * shaft.size, len(said) * 10 * LETTER / 2
-        x, y = shaft.middle[0] + away * shaft.side[0], shaft.middle[1] + away * shaft.side[1] + 3
-        return word(said, (min(max(x, half), WIDTH - half), y), "m a w")
+        away, half = 9 * shaft.size, _long(said) / 2
+        for share in LABEL_PLACES if said else ():
+            (x, y), (sx, sy) = shaft.point(share), shaft.side
+            x, y = min(max(x + away * sx, half), WIDTH - half), y + away * sy + 3
+            box = x - half, y - LINE + 2, x + half, y + 2
+            if box[1] > self.top and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                return word(said, (x, y), "m a w")
+        return ""
+
+    def _box(self, spot: _Spot, k: int) -> Box:
+        """Return the box of a line of text below a disc."""
+        half = min(_long(spot.below[k]), spot.wide) / 2
+        base = spot.at[1] + spot.half + 10 + LINE * k
+        return spot.at[0] - half, base - LINE + 2, spot.at[0] + half, base + 2
 
     def _figures(self, top: float) -> tuple[list[str], float]:
         """Return the rows of figures, and where they end."""
@@ -375,6 +400,16 @@ class _Drawing:
             parts += [word(escaped(line), (30, top + LINE + 12 * k), "q") for k, line in enumerate(lines)]
             top += ROW + 12 * (len(lines) - 1)
         return parts, top
+
+
+def _long(said: str) -> float:
+    """Return about how long a text of a board is."""
+    return len(said) * 10 * LETTER
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    """Return whether two boxes overlap."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _told(words: str, drawn: str) -> str:

@@ -29,7 +29,8 @@ class Locked:
 
     `first` is the first turn in which they differ, None if there is none. `near` are the turns around this
     one, each with whether the runs differ in it. `boards` has None for a run without that turn. `system`,
-    `prompt` and `answer` are the word diffs of the chosen agent, from the first run to the second.
+    `prompt` and `answer` are the word diffs of the chosen agent, from the first run to the second;
+    `same_prompt` is its prompt if both runs have the same one, else empty.
     """
 
     turn: int
@@ -41,6 +42,7 @@ class Locked:
     agent: str | None
     system: Mapping[str, Pieces]
     prompt: Mapping[str, Pieces]
+    same_prompt: str
     answer: Pieces
 
 
@@ -75,6 +77,7 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
         agent,
         prompt_diffs(systems[0], systems[1]),
         prompt_diffs(prompts[0], prompts[1]),
+        prompts[0] if prompts[0] == prompts[1] else "",
         whole_word_diff(answers[0], answers[1]),
     )
 

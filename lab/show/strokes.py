@@ -233,8 +233,13 @@ class Shaft:
     @property
     def middle(self) -> Point:
         """Its middle."""
+        return self.point(0.5)
+
+    def point(self, share: float) -> Point:
+        """Return the point on it after a share of its way."""
         (x0, y0), (x1, y1), (cx, cy) = self.foot, self.tip, self._control
-        return (x0 + 2 * cx + x1) / 4, (y0 + 2 * cy + y1) / 4
+        first, second, third = (1 - share) ** 2, 2 * share * (1 - share), share**2
+        return first * x0 + second * cx + third * x1, first * y0 + second * cy + third * y1
 
     def meets(self, at: Point, radius: float) -> bool:
         """Return whether the straight line between its points comes within three pixels of a circle."""

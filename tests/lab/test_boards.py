@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -292,6 +292,52 @@ def test_a_board_is_told_in_a_few_lines() -> None:
     many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MOST_LINES + 5))
     assert text(many)[-1] == "  and 5 more"
     assert len(text(many)) == MOST_LINES + 2
+
+
+def crowded(*, mutual: bool) -> Board:
+    """Return nine neighbours, of whom each attacks the next two, and is attacked by them if it is mutual."""
+    agents = tuple(f"agent-{k}" for k in range(9))
+    at = {agent: (k % 3 + 0.5, k // 3 + 0.5) for k, agent in enumerate(agents)}
+    land = [Place(f"land {a}", *at[a], 1, 1, f"land of {a}", owner=a) for a in agents]
+    armies = [Place(a, *at[a], 1, 0.85, a, owner=a, shape="disc", size=30, text="9", label=a) for a in agents]
+    pairs = [*pairwise(agents), *zip(agents, agents[2:], strict=False)]
+    pairs += [(b, a) for a, b in pairs] if mutual else []
+    arrows = tuple(Arrow("raid", a, a, b, f"{a} raids {b}", "9 mils") for a, b in pairs)
+    return Board("turn 1", agents, 3, 3, (*land, *armies), arrows, kinds=SMALL.kinds)
+
+
+@pytest.mark.parametrize("mutual", [False, True])
+def test_labels_of_arrows_stand_neither_on_names_nor_on_one_another(*, mutual: bool) -> None:
+    drawn = svg(crowded(mutual=mutual))
+    written = [one for one in elements(drawn) if one.get("class") == "m a w"]
+    assert sum(one.text == "9 mils" for one in written) > len(crowded(mutual=mutual).arrows) / 2
+    places = [(float(one.get("x", 0)), float(one.get("y", 0)), len(one.text or "")) for one in written]
+    for (x, y, long), (x2, y2, long2) in combinations(places, 2):
+        assert abs(x - x2) > (long + long2) * 2.5 or abs(y - y2) > 10
+
+
+def test_the_head_of_an_arrow_stands_clear_of_the_name_of_whom_it_reaches() -> None:
+    """An arrow comes from the right, from a little below. Its point is the fifth corner of its outline."""
+    at = {"AgentA": (0.5, 0.5), "AgentC": (3.5, 1.5)}
+    armies = [
+        Place(a, *where, 2, 0.85, a, owner=a, shape="disc", size=45, text="9", label=a)
+        for a, where in at.items()
+    ]
+    raid = Arrow("raid", "AgentC", "AgentC", "AgentA", "C raids A", "8 mils")
+    drawn = svg(Board("turn 1", tuple(at), 7, 6, tuple(armies), (raid,), kinds=SMALL.kinds))
+    outline = re.search(r"C raids A</title><path class=\"\w+ b\" d=\"([^\"]+)\"", drawn)
+    assert outline is not None
+    x, y = [(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", outline[1])][4]
+    name = next(one for one in elements(drawn) if one.text == "AgentA" and one.get("class") == "m a w")
+    middle, base = float(name.get("x", 0)), float(name.get("y", 0))
+    assert abs(x - middle) > len("AgentA") * 2.5 or not base - 9 < y < base
+
+
+def test_a_square_below_a_disc_has_no_mark_of_its_own() -> None:
+    """The disc has the same mark, and a part of the lower one would stand out."""
+    marks = [text for text in texts(svg(crowded(mutual=False))) if text.endswith("9")]
+    assert len(marks) == 9
+    assert not {mark[0] for mark in marks} & set(texts(svg(crowded(mutual=False))))
 
 
 def test_of_hundreds_of_arrows_and_bars_a_part_is_drawn_and_the_rest_counted() -> None:

@@ -17,6 +17,7 @@ from tests.lab.play import go, played
 from tests.lab.test_fork import forked
 
 WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=400, height=800)
+TURNS = 8
 PARTING = 3
 """The turn in which the fork differs from its parent."""
 
@@ -44,7 +45,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     home = tmp_path_factory.mktemp("home")
     models = "policy:random?noise=0.9*1,policy:reciprocal-trader*2"
     with open_store(home) as opened:
-        parent = played(opened, RunOptions("nations", 3, models=models, values={"rounds": 8}))
+        parent = played(opened, RunOptions("nations", 3, models=models, values={"rounds": TURNS}))
         attack = '{"purchase_mils": 1, "attacks": {"AgentA": 2, "AgentZ": 1}, "reasoning": "I try."}'
         child = go(opened, forked(opened, parent, PARTING, answers={"AgentB": attack}))
     expect.set_options(timeout=60_000)
@@ -108,3 +109,90 @@ def test_axe_finds_nothing_serious_and_a_telephone_suffices(shown: Shown) -> Non
         ] == []
         assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
         page.close()
+
+
+def card_of(page: Page, agent: str, turn: int) -> None:
+    """Wait until the page is the card of an agent and a turn."""
+    page.wait_for_url(f"**/{turn}/{agent}")
+    expect(page.locator("h1")).to_contain_text(f"{agent}, turn {turn}")
+
+
+def first_of(page: Page, agent: str, what: str) -> None:
+    """Choose a map, and click the first column that stands in an agent's row."""
+    page.locator(".map label", has_text=what).click()
+    row = page.locator(f".row[data-name={agent}]")
+    columns = row.locator(".of-map:visible path")
+    turn = min(int(at) for way in columns.all() for at in re.findall(r"M(\d+)", way.get_attribute("d") or ""))
+    box = row.bounding_box()
+    assert box is not None
+    row.click(position={"x": box["width"] * (turn + 0.5) / TURNS, "y": 5})
+    card_of(page, agent, turn)
+
+
+def test_clicks_lead_to_the_first_attack_and_to_what_was_said_before_and_after(shown: Shown) -> None:
+    page = shown.at(shown.child)
+    first_of(page, "AgentB", "attack")
+    expect(page.locator("h1")).to_contain_text(f"turn {PARTING}")
+    expect(page.locator(".answer")).to_contain_text("I try.")
+    expect(page.locator("section", has_text="What came of it").locator("table").first).to_contain_text(
+        "attack"
+    )
+    for way, turn in (("prev", PARTING - 1), ("next", PARTING), ("next", PARTING + 1)):
+        page.locator(f"[rel={way}]").click()
+        card_of(page, "AgentB", turn)
+        expect(page.locator(".answer")).to_contain_text("reasoning")
+    page.close()
+
+
+def test_keys_lead_to_the_first_attack_and_to_what_was_said_before_and_after(shown: Shown) -> None:
+    page = shown.at(f"{shown.child}#0")
+    kind, did = page.locator("[data-key=m]"), page.locator("#moment .did", has_text="AgentB attacks")
+    for _ in range(kind.locator("option").count()):
+        if kind.input_value() != "attack":
+            page.keyboard.press("m")
+    turn = -1
+    while turn < PARTING:
+        before = page.locator("#moment h2").inner_text()
+        page.keyboard.press("n")
+        expect(page.locator("#moment h2")).not_to_have_text(before)
+        turn = int(page.locator("#moment h2").inner_text().split()[1])
+        assert did.count() == (turn == PARTING)
+    for _ in "AB":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    card_of(page, "AgentB", PARTING)
+    for key, to in (("ArrowLeft", PARTING - 1), ("ArrowRight", PARTING), ("ArrowRight", PARTING + 1)):
+        page.keyboard.press(key)
+        card_of(page, "AgentB", to)
+    page.close()
+
+
+def test_clicks_lead_to_the_answers_that_were_refused(shown: Shown) -> None:
+    page = shown.at(shown.parent)
+    first_of(page, "AgentA", "rejections")
+    expect(page.locator(".answer small.drop").first).to_contain_text("/")
+    refused = page.locator(".strip li a:not([aria-current])", has_text="⊘").last
+    turn = int((refused.get_attribute("href") or "").split("/")[-2])
+    refused.click()
+    card_of(page, "AgentA", turn)
+    expect(page.locator("small.drop").first).to_be_visible()
+    page.close()
+
+
+def test_keys_lead_to_the_turn_where_two_runs_part_and_to_its_prompt(shown: Shown) -> None:
+    """The prompts are equal there, since only the answer was changed: they can be read all the same."""
+    page = shown.at("")
+    first = page.locator("[name=a]").first
+    while not first.evaluate("one => one === document.activeElement"):
+        page.keyboard.press("Tab")
+    for key in ("Space", "Tab", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/compare?*")
+    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
+    prompt = page.locator("#words details", has_text="equal in both")
+    expect(prompt).to_have_count(1)
+    while not prompt.evaluate("one => one.contains(document.activeElement)"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(prompt.locator("pre")).to_contain_text('"turn":3,')
+    page.close()

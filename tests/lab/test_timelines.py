@@ -10,6 +10,7 @@ import pytest
 from engine.worlds import WORLDS
 from lab.play.playing import RunOptions
 from lab.show.looks import looks_in
+from lab.show.pages import Pages
 from lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
 from lab.store.database import Run, Store
 from tests.lab.play import mining, played
@@ -88,6 +89,13 @@ def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(op
     assert [graph.name for graph in shown(opened, opened.find(run.id)).graphs] == ["scores"]
     opened.db.conn.execute("update runs set turns = 0")
     assert timeline(opened, opened.find(run.id), {}) is None
+
+
+@pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])
+def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str, marked: int) -> None:
+    run = played(opened, RunOptions("nations", 2, models=models, values={"rounds": 2}))
+    page = Pages(opened, lambda *_: "", live=True).run(run)
+    assert [page.count(f'data-key="{key}"') for key in "pnm"] == [marked] * 3
 
 
 def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:

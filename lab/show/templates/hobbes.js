@@ -37,7 +37,7 @@ const hobbes = (() => {
       const control = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
       if (!control) return;
       event.preventDefault();
-      if (control.matches("select")) control.focus();
+      if (control.matches("select")) control.selectedIndex = (control.selectedIndex + 1) % control.length;
       else control.click();
     });
   }
