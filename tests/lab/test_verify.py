@@ -550,8 +550,8 @@ NOT_FOUND = (
         sealed_again(failed_before),
     ),
     Tampering(
-        "the outcome of a call that failed before an answered follow-up question, replaced with the outcome"
-        " that reading the answer of the failed call would give, sealed again",
+        "a failed call relabelled with the outcome that reading its answer would give, after which the"
+        " follow-up question was answered, sealed again",
         "Only the answer that counts is in the record. `replay` finds it.",
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
