@@ -420,7 +420,7 @@ def test_commands_work_in_any_folder_with_prompts_of_any_folder(
 def test_a_tournament_says_how_long_it_takes(cli: Cli) -> None:
     assert "minute" in cli("tournament", "--help").stdout
     assert (
-        "66 pairs of policies; 200 games of each take a minute"
+        "78 pairs of policies; 200 games of each take a minute"
         in cli("tournament", "--games", "1", "--set", "rounds=1").stderr
     )
 
