@@ -290,7 +290,7 @@ class AgentTurn:
 
 def _part(name: str, *values: object) -> str:
     """Return a building block of the pages as HTML, in which every value is escaped."""
-    from lab.show.pages import part  # noqa: PLC0415  slow to import, because of matplotlib
+    from lab.show.templating import part  # noqa: PLC0415  slow to import
 
     return part(name, *values)
 

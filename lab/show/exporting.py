@@ -127,7 +127,8 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     """Write the pages of a run, its turns and its agents' turns as files that link to each other."""
-    from lab.show.pages import MOMENTS, SCRIPT, Kept, Pages  # noqa: PLC0415  slow to import
+    from lab.show.pages import MOMENTS, Kept, Pages  # noqa: PLC0415  slow to import
+    from lab.show.templating import SCRIPT  # noqa: PLC0415  slow to import
 
     decisions = [decision for decision in store.decisions(run.id) if decision.turn <= run.turns]
     turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not be finished

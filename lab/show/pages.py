@@ -1,43 +1,34 @@
 """The pages of `hobbes view` and `hobbes export --format html`: a run, a turn, one agent's turn, two runs.
 
-Model text is foreign. Every value in a template is escaped, invisible characters are spelled out, and the
-content security policy lets the browser run only our own script, which is a file, and load nothing from
-elsewhere. Without the script, all that is on the pages can be read and reached, too.
+`lab.show.templating` has the templates and what they may use. Without the script, too, all that is on the
+pages can be read and reached.
 """
 
-import base64
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from math import ceil
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from engine.answer import DECISIONS
 from engine.record import MESSAGE
 from engine.turn import meanings
 from lab.errors import MissingError
-from lab.play.answering import asked_form, columns_and_rows, waiting
-from lab.play.forms import Field, Kind, spelled
-from lab.proof.comparing import beside, check_same_world, compare, moves, whole_word_diff
+from lab.play.answering import asked_form, waiting
+from lab.proof.comparing import check_same_world, compare, whole_word_diff
 from lab.show.boards import svg
-from lab.show.cards import counts, details
-from lab.show.comparison_table import FAILED_CALLS_HINT, settings_by_field, title_of
+from lab.show.comparison_table import settings_by_field
 from lab.show.conversations import conversation
 from lab.show.experiments import experiment, experiments
 from lab.show.judgements import judgements
-from lab.show.looks import PALETTE, Looks, looks_in, looks_now, looks_of, words_of
+from lab.show.looks import Looks, looks_in, looks_now, looks_of, words_of
 from lab.show.marking import marked
 from lab.show.side_by_side import locked
-from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
-from lab.show.terminal import Rows, json_lines, painted, percent, ratees_of, spelled_out, tokens_text
+from lab.show.templating import environment
+from lab.show.terminal import Rows, painted
 from lab.show.text_search import search
 from lab.show.timelines import timeline
 from lab.show.tracing import (
@@ -57,34 +48,6 @@ from lab.store.database import Decision, Run, Store
 from lab.store.history import logged, state_before
 from lab.store.noted import Note, noted
 from nodes.journal import TURN_QUESTION, Call
-
-MOST_CHOICES = 24
-"""How many choices the graph and the map of a timeline have at most."""
-
-TEMPLATES = Path(__file__).with_name("templates")
-STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
-    f".c{k} {{ background: {colour}; }} .g{k} {{ stroke: {colour}; }}\n" for k, colour in enumerate(PALETTE)
-)
-STYLE += "".join(  # a choice of the timeline shows what it names, without the script, too
-    f'#timeline:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'
-    for what in ("graph", "map")
-    for k in range(MOST_CHOICES)
-)
-SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
-"""The script of all pages, which is served or exported as a file."""
-
-_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-_POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "connect-src": "'self'",
-    "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}'",
-    "img-src": "data:",
-    "form-action": "'self'",
-    "base-uri": "'none'",
-}
-POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
-"""The content security policy: only our style sheets, our script, embedded images, and the same site."""
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
@@ -108,90 +71,6 @@ def reload_after(took: float) -> int:
 def _reload(found: Mapping[str, Any], began: float) -> int | None:
     """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
     return reload_after(monotonic() - began) if found["played"] else None
-
-
-def _shown(value: object) -> object:
-    """Return a value of a template as it is shown."""
-    if isinstance(value, Markup):
-        return value
-    if isinstance(value, float):
-        return round(value, 3)
-    return "" if value is None else spelled_out(str(value))
-
-
-INPUTS: Mapping[Kind, str] = {Kind.WHOLE: "number", Kind.NUMBER: "number", Kind.YES_NO: "checkbox"}
-"""The type of the input that a field is filled in with, if it is not text."""
-
-ATTRIBUTES = {
-    "minimum": "min",
-    "maximum": "max",
-    "minLength": "minlength",
-    "maxLength": "maxlength",
-}
-"""The limits that a browser checks, too, and what it calls them."""
-
-
-def control(field: Field) -> tuple[dict[str, object], str, tuple[str, ...]]:
-    """Return what a field is filled in with: its attributes, what stands there, the choices if it has any."""
-    default = spelled(field, field.default)
-    attributes: dict[str, object] = {"name": field.name}
-    if field.is_box:
-        ticked = {"checked": "checked"} if field.default else {}
-        return {**attributes, "type": "checkbox", "value": "yes", **ticked}, default, ()
-    if field.kind in {Kind.CHOICE, Kind.YES_NO}:
-        choices = [spelled(field, one) for one in field.choices or (True, False)]
-        empty = [""] if field.nullable or field.left_out or not field.defaulted else []
-        must = {"required": "required"} if field.required and not field.nullable else {}
-        return {**attributes, **must}, default, tuple(dict.fromkeys([*empty, *choices]))
-    attributes |= {"type": INPUTS.get(field.kind, "text"), "value": spelled_out(default)}
-    limits = {ATTRIBUTES[limit]: bound for limit, bound in field.limits.items() if limit in ATTRIBUTES}
-    attributes |= limits if field.kind is not Kind.TEXTS else {}
-    if attributes["type"] == "number":
-        step = field.limits.get("multipleOf", 1 if field.kind is Kind.WHOLE else "any")
-        counted = step == "any" or not field.limits.get("minimum", 0) % step
-        attributes["step"] = step if counted else 1  # a browser counts steps from the least value on
-    may_be_empty = not field.required and (field.left_out or field.kind in {Kind.TEXT, Kind.TEXTS})
-    may_be_empty |= field.nullable
-    return {**attributes, **({} if may_be_empty else {"required": "required"})}, default, ()
-
-
-@cache
-def environment() -> Environment:
-    """Return the environment of the templates, which escapes every value."""
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.globals |= {
-        "style": Markup(STYLE),  # noqa: S704  our own file
-        "policy": POLICY,
-        "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑"},
-        "counts": counts,
-        "details": details,
-        "json": lambda value: json.dumps(value, ensure_ascii=False),
-        "lines": json_lines,
-        "percent": percent,
-        "tokens_text": tokens_text,
-        "ratees_of": ratees_of,
-        "both": beside,
-        "moves": moves,
-        "columns_and_rows": columns_and_rows,
-        "control_of": control,
-        "title_of": title_of,
-        "failed_calls_hint": FAILED_CALLS_HINT,
-    }
-    return made
-
-
-def part(name: str, *values: object) -> str:
-    """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
-    parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
-    return str(getattr(parts, name)(*values))
 
 
 def _prompt_of(calls: Iterable[Call]) -> str | None:

@@ -174,7 +174,7 @@ def markdown(store: Store, found: Report) -> str:
 
 def html(store: Store, found: Report) -> str:
     """Return a report as one page of HTML with its charts, which loads nothing."""
-    from lab.show.pages import environment  # noqa: PLC0415  slow to import, because of matplotlib
+    from lab.show.templating import environment  # noqa: PLC0415  slow to import
 
     return (
         environment()

@@ -25,7 +25,8 @@ from starlette.routing import Route
 from lab.errors import LabError, UsageError
 from lab.play.answering import as_posted, asked_form
 from lab.play.playing import go_on, keep_answer
-from lab.show.pages import POLICY, SCRIPT, Pages
+from lab.show.pages import Pages
+from lab.show.templating import POLICY, SCRIPT
 from lab.show.terminal import ERR, plain
 from lab.store.database import Run, Store, command, open_store
 from lab.wire.guarding import TOKEN, Guard, names_of

@@ -28,8 +28,8 @@ from lab.errors import LabError
 from lab.play.playing import RunOptions
 from lab.show.boards import MOST_ARROWS, MOST_BARS, MOST_LINES, svg, text
 from lab.show.exporting import export
-from lab.show.pages import POLICY
 from lab.show.strokes import STYLE
+from lab.show.templating import POLICY
 from lab.show.terminal import spelled_out
 from lab.show.viewing import site
 from lab.store.database import Store

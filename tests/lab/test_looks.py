@@ -15,7 +15,8 @@ from lab.play.playing import RunOptions
 from lab.show.charts import differences
 from lab.show.exporting import export
 from lab.show.looks import MARKS, PALETTE, looks_in, looks_of
-from lab.show.pages import STYLE, Pages
+from lab.show.pages import Pages
+from lab.show.templating import STYLE
 from lab.show.terminal import named
 from lab.show.timelines import Timeline, timeline
 from lab.show.viewing import link

@@ -29,7 +29,8 @@ from lab.play.forms import form_of
 from lab.play.playing import RunOptions, begin
 from lab.show import viewing
 from lab.show.exporting import export
-from lab.show.pages import POLICY, Pages, reload_after
+from lab.show.pages import Pages, reload_after
+from lab.show.templating import POLICY
 from lab.show.timelines import MOST_POINTS, sampled
 from lab.show.viewing import PLAYING, link, site
 from lab.store.database import Run, Store, open_store
