@@ -424,7 +424,7 @@ def _spoiled(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa:
 def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
     """Replace each action with probability `share` by a random legal one that costs no more.
 
-    The new action is none that the answer has or had, so an action is kept if no other is legal.
+    The new action never repeats one that the answer has or had. If no other is legal, the action is kept.
 
     Source: docs/rules/mining.md#tremble.
     """
