@@ -111,7 +111,7 @@ class Sight:
         return [other for other in self.others if touching & set(held.get(other, ()))] or self.others
 
     def weakest(self, agents: Sequence[str]) -> str | None:
-        """Return the agent with the smallest army, of equal ones the first by name; None if there is none."""
+        """Return the agent with the smallest army, or the first by name of several; None without agents."""
         armies = self.view["army"]
         return min(agents, key=lambda agent: (armies.get(agent, 0), agent), default=None)
 

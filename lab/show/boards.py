@@ -63,7 +63,7 @@ READABLE = 7.5
 """The smallest size of a word in a square; in smaller ones only the owner's mark stands."""
 
 NOBODY = Look(len(PALETTE) - 1)
-"""The look of an owner that is no agent of the run, as a state from outside may have it."""
+"""The look of an owner who is not an agent of the run; a state from outside may name one."""
 
 BARS, AMOUNTS, NOTES = 94, 192, 228
 """Where in a row of figures the bars begin, the amounts end, and the notes begin."""

@@ -9,6 +9,7 @@ from engine.record import MESSAGE
 from lab.errors import UsageError
 from lab.show.judgements import shade
 from lab.show.looks import Looks
+from lab.show.tracing import named_by
 from lab.store.database import Run, Store
 from lab.store.exchanges import Happened, events_until
 
@@ -21,7 +22,7 @@ ALL = ""
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message, or an event that is no message and names one of two agents."""
+    """A message, or another event, once for each agent that it names."""
 
     turn: int
     agent: str
@@ -93,9 +94,8 @@ def _entries(happened: Iterable[Happened], looks: Looks) -> Iterable[Entry]:
             to, text = event.facts.get("to", ALL), event.facts.get("text")
             yield Entry(turn, event.agent, str(to), text if isinstance(text, str) else "", told)
         else:
-            for other in event.facts.values():
-                if isinstance(other, str) and other in looks:
-                    yield Entry(turn, event.agent, other, None, told)
+            for _, other in named_by(event, looks):
+                yield Entry(turn, event.agent, other, None, told)
 
 
 def _belongs(entry: Entry, two: tuple[str, str] | None) -> bool:

@@ -1,6 +1,6 @@
 """`/experiments` of `hobbes view`: which experiments there are, how far each is, and what it found."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from lab.experiment.report import (
     short,
     stored_file,
 )
+from lab.show.judgements import SHADES
 from lab.show.reports import sections, title_of
 from lab.store.database import Store
 from lab.store.experiments import CellSoFar, cells_so_far
@@ -26,19 +27,19 @@ WIDTH, LEFT, ROW, DOT = 640, 130, 34, 5
 def experiments(store: Store) -> dict[str, Any]:
     """Return what the list of experiments shows."""
     found = overview(store)
-    return {"experiments": found, "played": any(_is_played(store, one["experiment"]) for one in found)}
+    played = any(_is_played(store, cells_so_far(store, one["experiment"]).values()) for one in found)
+    return {"experiments": found, "played": played}
 
 
-def _is_played(store: Store, name: str) -> bool:
-    """Return whether a cell of an experiment is being played now."""
-    cells = cells_so_far(store, name).values()
+def _is_played(store: Store, cells: Iterable[CellSoFar]) -> bool:
+    """Return whether one of these cells is being played now."""
     return any(cell.status == "unfinished" and store.is_played(cell.run) for cell in cells)
 
 
 def experiment(store: Store, name: str) -> dict[str, Any]:
     """Return what the page of an experiment shows: its cells, and the report as far as it goes.
 
-    Raise MissingError if there is none of this name, DamagedError if its file is damaged.
+    Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
     """
     file = stored_file(store, name)
     arms, measures = arms_of(file), measures_of(file)
@@ -65,7 +66,7 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "planned": len(planned),
         "sections": list(sections(store, found)) if found else [],
         "plots": list(_plots(found, cells)) if found else [],
-        "played": _is_played(store, name),
+        "played": _is_played(store, cells.values()),
     }
 
 
@@ -84,7 +85,7 @@ def _ranks(values: Values, measure: str) -> dict[float, int]:
     """Return the shade of each value of a measure: the largest is the darkest."""
     there = [value for of_cell in values.values() if (value := of_cell[measure]) is not None]
     low, high = min(there, default=0.0), max(there, default=0.0)
-    return {value: min(4, int(5 * (value - low) / ((high - low) or 1))) for value in there}
+    return {value: min(SHADES - 1, int(SHADES * (value - low) / ((high - low) or 1))) for value in there}
 
 
 @dataclass(frozen=True, slots=True)

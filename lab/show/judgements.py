@@ -10,6 +10,8 @@ from engine.record import MESSAGE, Event
 from engine.reflection import REPORTS
 from engine.world import AnyWorld
 from lab.show.looks import Looks
+from lab.show.timelines import sampled
+from lab.show.tracing import named_by
 from lab.store.database import Run, Store
 from lab.store.exchanges import events_until
 from lab.store.history import logged, reports
@@ -67,10 +69,9 @@ def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[st
         if event.type == MESSAGE:
             continue
         counted, amount = amount_of(world, event)
-        for role, other in event.facts.items():
-            if isinstance(other, str) and other in names:
-                deeds = found.setdefault((event.type, role, counted), Deeds(event.type, role, counted))
-                deeds.done.setdefault(event.agent, Counter())[other] += amount
+        for role, other in named_by(event, names):
+            deeds = found.setdefault((event.type, role, counted), Deeds(event.type, role, counted))
+            deeds.done.setdefault(event.agent, Counter())[other] += amount
     order = {name: place for place, name in enumerate(world.events)}
     return sorted(found.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
 
@@ -84,12 +85,6 @@ def received(ratings: Ratings, agent: str) -> float | None:
     """Return the mean of the others' ratings of an agent, None if nobody rates it."""
     given = [report[agent] for rater, report in ratings.items() if rater != agent and agent in report]
     return sum(given) / len(given) if given else None
-
-
-def spread(turns: int) -> list[int]:
-    """Return at most SMALL turns, evenly spread, with the first and the last."""
-    n = min(turns, SMALL)
-    return [at * (turns - 1) // max(n - 1, 1) for at in range(n)]
 
 
 def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
@@ -137,7 +132,7 @@ def _words(kind: str) -> str:
 def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
     """Return the ratings of each kind after some turns, where there are any."""
     found: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
-    for number in spread(run.turns):
+    for number in sampled(run.turns, SMALL):
         turn = store.if_readable(partial(logged, store, run, number), None)
         for kind, ratings in reports(turn).items() if turn else ():
             if ratings:

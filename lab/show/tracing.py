@@ -106,9 +106,15 @@ def deeds(events: Iterable[Event], names: Collection[str]) -> Counter[Deed]:
         Deed(event.type, event.agent, other, role, _words(event, names))
         for event in events
         if event.type != MESSAGE
-        for role, other in event.facts.items()
-        if isinstance(other, str) and other in names
+        for role, other in named_by(event, names)
     )
+
+
+def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield whom an event names besides its agent, each behind the field that names it."""
+    for role, other in event.facts.items():
+        if isinstance(other, str) and other in names:
+            yield role, other
 
 
 def _words(event: Event, names: Collection[str]) -> str:

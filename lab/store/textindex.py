@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from engine.record import sha256
 from lab.errors import LabError
 from lab.store.database import BUSY_SECONDS, Store, may_be_damage
-from lab.store.texts import Texts, prepare_connection
+from lab.store.texts import UNPACKED, Texts, prepare_connection
 
 NAME = "search.db"
 """The name of the file."""
@@ -37,11 +37,9 @@ MOST_CHARACTERS, MOST_WORDS = 1_000, 50
 TOKENS = 40
 """About how many words are shown of a text."""
 
-SCHEMA = """
+SCHEMA = f"""
 create table packed_texts (id integer primary key, hash text unique, text, base text);
-create view contents as select id, case typeof(text) when 'text' then text else hobbes_text(
-  text, (select bases.text from packed_texts as bases where bases.hash = packed_texts.base)
-) end as text from packed_texts;
+create view contents as select id, {UNPACKED} as text from packed_texts;
 create virtual table words using fts5(
   text, content = 'contents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
 );

@@ -25,11 +25,12 @@ TEXTS_PER_BASE = 32
 FEW = 8
 """How many texts are remembered as stored."""
 
-VIEW = """CREATE VIEW texts AS
-select hash, case typeof(text) when 'text' then text else hobbes_text(
+UNPACKED = """case typeof(text) when 'text' then text else hobbes_text(
   text, (select bases.text from packed_texts as bases where bases.hash = packed_texts.base)
-) end as text
-from packed_texts"""
+) end"""
+"""SQL for the unpacked text of a row of `packed_texts`."""
+
+VIEW = f"CREATE VIEW texts AS\nselect hash, {UNPACKED} as text\nfrom packed_texts"
 """The SQL that creates the view of the unpacked texts."""
 
 

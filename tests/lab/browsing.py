@@ -4,7 +4,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.conftest import missing
 
@@ -21,3 +22,12 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+def serious_findings(page: Page) -> list[tuple[str, str, str]]:
+    """Return what axe finds serious or critical on a page: its address, the rule, the first element."""
+    return [
+        (page.url, one["id"], one["nodes"][0]["html"])
+        for one in Axe().run(page).response["violations"]
+        if one["impact"] in {"serious", "critical"}
+    ]

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from lab.play.playing import RunOptions
 from lab.show.viewing import server
 from lab.store.database import open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium
+from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import go, played
 from tests.lab.test_fork import forked
 
@@ -103,10 +102,7 @@ def test_axe_finds_nothing_serious_and_a_telephone_suffices(shown: Shown) -> Non
     for address, dark in zip(addresses, (False, True, False, True), strict=True):
         page = shown.at(address, NARROW)
         page.emulate_media(color_scheme="dark" if dark else "light")
-        found = Axe().run(page).response["violations"]
-        assert [
-            (one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}
-        ] == []
+        assert serious_findings(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
         page.close()
 

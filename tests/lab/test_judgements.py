@@ -13,8 +13,9 @@ from engine.record import Event
 from engine.worlds import WORLDS
 from lab.play.playing import RunOptions
 from lab.show import conversations
-from lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade, spread
+from lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
 from lab.show.pages import Pages
+from lab.show.timelines import sampled
 from lab.show.viewing import link, site
 from lab.store.database import Run, Store, open_store
 from nodes.journal import Reply
@@ -197,6 +198,6 @@ def test_a_rating_of_oneself_is_not_received() -> None:
 def test_the_darkest_shade_is_for_the_most_and_turns_are_spread_from_first_to_last() -> None:
     assert [shade(n, 10) for n in (1, 2, 5, 9, 10)] == [0, 1, 2, 4, 4]
     assert shade(-3, 0) == 0
-    assert spread(3) == [0, 1, 2]
-    assert (spread(500)[0], spread(500)[-1], len(spread(500))) == (0, 499, SMALL)
-    assert spread(1) == [0]
+    assert sampled(3, SMALL) == [0, 1, 2]
+    assert (sampled(500, SMALL)[0], sampled(500, SMALL)[-1], len(sampled(500, SMALL))) == (0, 499, SMALL)
+    assert sampled(1, SMALL) == [0]

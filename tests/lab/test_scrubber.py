@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from engine.worlds import WORLDS
@@ -15,7 +14,7 @@ from lab.show.exporting import export
 from lab.show.viewing import server
 from lab.store.database import Run, open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium
+from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
 
 TURNS = 8
@@ -191,10 +190,7 @@ def test_everybody_can_use_the_pages_and_they_fit_on_a_telephone(shown: Shown, w
     pages = {"light": run.id, "dark": f"{run.id}#3", "no-preference": f"{run.id}/3"}
     for scheme, address in pages.items():
         page = shown.at(address, viewport=NARROW, color_scheme=scheme)
-        found = Axe().run(page).response["violations"]
-        assert [
-            (one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}
-        ] == []
+        assert serious_findings(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
         page.close()
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize
 
 from lab.play.playing import RunOptions
 from lab.show.viewing import server
 from lab.store.database import open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium
+from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
 from tests.lab.test_experiments import play_all, written
 
@@ -54,10 +53,5 @@ def test_axe_finds_nothing_serious_and_a_telephone_suffices(page: Page) -> None:
     for place, address in enumerate(addresses):
         page.emulate_media(color_scheme="dark" if place % 2 else "light")
         page.goto(address)
-        found = Axe().run(page).response["violations"]
-        assert [
-            (address, one["id"], one["nodes"][0]["html"])
-            for one in found
-            if one["impact"] in {"serious", "critical"}
-        ] == []
+        assert serious_findings(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"], address
