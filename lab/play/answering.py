@@ -75,10 +75,8 @@ def in_lines(value: Json, indent: str = "") -> list[str]:
     """Return JSON as lines that people read easily: what is in an object stands below its name."""
     if isinstance(value, Mapping):
         return [line for key, one in value.items() for line in _under(key.replace("_", " "), one, indent)]
-    if isinstance(value, list):
-        nested = any(isinstance(one, Mapping | list) for one in value)
-        if nested or is_map(value):
-            return [f"{indent}{one if isinstance(one, str) else in_words(one)}" for one in value]
+    if isinstance(value, list) and (is_map(value) or any(isinstance(one, Mapping) for one in value)):
+        return [f"{indent}{one if isinstance(one, str) else in_words(one)}" for one in value]
     return [indent + in_words(value)]
 
 

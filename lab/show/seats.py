@@ -134,26 +134,22 @@ def page(
     `error` says what is wrong with an answer, and `written` has the fields that were filled in for it.
     """
     asked = asked_at(opened, run, seat)
-    values = _asked(run, asked[0]) if asked else {}
     over = run.status in {"finished", "halted"}
-    return (
-        environment()
-        .get_template("seat.html")
-        .render(
-            script=STATIC,
-            live=False,
-            damage=(),
-            looks={},
-            reload=None if asked or over else RELOAD,
-            link=None,
-            run=run,
-            seat=seat,
-            error=error,
-            written=written or {},
-            question=asked[0] if asked else None,
-            **values,
-        )
-    )
+    values: dict[str, object] = {
+        "script": STATIC,
+        "live": False,
+        "damage": (),
+        "looks": {},
+        "reload": None if asked or over else RELOAD,
+        "run": run,
+        "seat": seat,
+        "error": error,
+        "written": written or {},
+        "question": None,
+    }
+    if asked:
+        values |= _asked(run, asked[0])
+    return environment().get_template("seat.html").render(values)
 
 
 def _asked(run: Run, question: Question) -> dict[str, object]:
@@ -165,6 +161,7 @@ def _asked(run: Run, question: Question) -> dict[str, object]:
     seconds = run.setting.config.seconds_per_turn
     until = datetime.fromisoformat(question.since) + timedelta(seconds=seconds) if seconds else None
     return {
+        "question": question,
         "view": view,
         "board": _board(run, tuple(named), view),
         "form": form_for(run, question),

@@ -141,7 +141,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
                 run = _kept(opened, request.path_params["run"], posted)
         except LabError as error:
             return _told(error, 400)
-        play_behind(home, run)
+        play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
     async def answered(request: Request) -> Response:
@@ -154,7 +154,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
     return Starlette(
         routes=[
-            *seats.routes(home, play_behind, clock),
+            *seats.routes(home, partial(play_behind, clock), clock),
             *routes,
             Route("/{run}/answer", answered, methods=["POST"]),
         ],
@@ -185,11 +185,11 @@ def _kept(opened: Store, name: str, fields: Iterable[tuple[str, str]]) -> Run:
     return keep_answer(opened, run, asked, as_posted(form_for(run, asked), posted))
 
 
-def play_behind(home: Path, run: Run) -> None:
+def play_behind(clock: Clock, home: Path, run: Run) -> None:
     """Continue a run behind the pages, unless that is being done."""
     name = f"{PLAYING}{run.id}"
     if name not in {thread.name for thread in enumerate_threads()}:
-        Thread(target=_play_on, args=(home, run), name=name, daemon=True).start()
+        Thread(target=_play_on, args=(clock, home, run), name=name, daemon=True).start()
 
 
 @asynccontextmanager
@@ -220,14 +220,14 @@ def play_late(home: Path, clock: Clock) -> None:
     with open_store(home) as opened:
         late = late_runs(opened, clock())
     for run in late:
-        play_behind(home, run)
+        play_behind(clock, home, run)
 
 
-def _play_on(home: Path, run: Run) -> None:
+def _play_on(clock: Clock, home: Path, run: Run) -> None:
     """Continue a run from an answer. If it stops, the reason is printed here and shown on its page."""
     with open_store(home) as opened:
         try:
-            asyncio.run(go_on(opened, run, lambda _: None))
+            asyncio.run(go_on(opened, run, lambda _: None, clock=clock))
         except LabError as error:
             opened.update(run.id, error=str(error))
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
