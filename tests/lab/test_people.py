@@ -293,10 +293,10 @@ def test_a_run_shows_each_person_a_link_and_says_how_to_answer(cli: Cli) -> None
 def test_in_a_terminal_the_only_person_is_asked_right_there(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten fields a turn: the sixth is an entry that is no plot, and then one outside the grid."""
+    """Ten fields a turn: the first is an entry that is no plot, and then one outside the grid."""
     monkeypatch.setattr(commands, "in_terminal", lambda: True)
-    before, after = "\n" * 5, "\n" * 4
-    said = f"{before}here\n99 99\n{after}" + f"{before}0 0\n{after}" + f"{before}0 1\n{after}"
+    rest = "\n" * 9
+    said = f"here\n99 99\n{rest}0 0\n{rest}0 1\n{rest}"
     play = ("run", "mining", "--rounds", "2", "--agents", "2", "--model", "human*1,policy:guided")
     told = cli(*play, input=said)
     assert told.exit_code == 0, told.exception

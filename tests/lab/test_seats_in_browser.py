@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
@@ -47,8 +47,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
 
 def check(page: Page) -> None:
     """Axe finds nothing serious in dark and in light, and a telephone suffices."""
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  one of the two
+    schemes: tuple[Literal["dark", "light"], ...] = ("dark", "light")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)
         assert serious_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
