@@ -1,4 +1,4 @@
-"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
+"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -193,3 +193,23 @@ def view(
     from lab.show.viewing import view as viewed
 
     viewed(home, host, port)
+
+
+@app.command(context_settings=ENV)
+def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
+    """Print the command that shows all runs in Datasette.
+
+    It first writes datasette.json into the home: descriptions of all tables and columns, and queries.
+
+    Example: eval "$(hobbes datasette)"
+    """
+    from lab.show.for_datasette import FILE, prepare
+    from lab.show.terminal import OUT, plain, print_json
+    from lab.store.database import read_store
+
+    read_store(home).close()
+    command = prepare(home)
+    if as_json:
+        print_json({"command": command, "metadata": str(home / FILE)})
+    else:
+        OUT.print(plain(command), soft_wrap=True)
