@@ -20,7 +20,8 @@ from engine.world import settle
 from engine.worlds import WORLDS
 from lab.errors import LabError, UsageError
 from lab.show.pages import Pages
-from lab.show.viewing import HEADERS, MOST_BYTES, MOST_FIELDS, server, site
+from lab.show.seats import MOST_BYTES, MOST_FIELDS
+from lab.show.viewing import HEADERS, server, site
 from lab.store.database import Store
 from lab.wire import receiving
 from lab.wire.listening import listener
