@@ -22,9 +22,10 @@ from lab.store.history import logged
 from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
 from nodes.agent_reason import made_call
-from nodes.caps import NO_CAPS, Caps, Meter
+from nodes.caps import NO_CAPS, Budget, Caps, Meter
 from nodes.halted import HaltedError
 from nodes.journal import TURN_QUESTION, PlayerKind, Prompt, Reply
+from nodes.limits import Gate
 from nodes.models import Models, ModelSettings
 from nodes.players import RunPlayers, deal, parse_spec
 from nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
@@ -76,6 +77,19 @@ class Beginning:
     model_settings: Models
     """The settings of the models that the run takes from a models file, by name."""
     prompts: PromptSet
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a run shares with others that are played at the same time. Without it, it is played alone."""
+
+    budget: Budget | None = None
+    """What the runs together may cost."""
+    gate: Gate | None = None
+    """Counts the requests of all runs for the limits of the models."""
+
+
+ALONE = Shared()
 
 
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
@@ -203,6 +217,7 @@ async def go_on(
     run: Run,
     on_turn: OnTurn,
     on_meter: Callable[[Meter], None] = lambda _: None,
+    shared: Shared = ALONE,
 ) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
@@ -219,9 +234,9 @@ async def go_on(
         if run.status != "halted":  # it is halted until a turn is played past where it halted
             store.update(run.id, status="unfinished", error=None, question=None)
         try:
-            meter = _meter_of(store, run)
+            meter = _meter_of(store, run, shared.budget)
             on_meter(meter)
-            await _play_to_the_end(store, run, meter, on_turn)
+            await _play_to_the_end(store, run, meter, shared.gate, on_turn)
         except WaitingError as waiting:
             store.update(run.id, status="waiting", question=json.dumps(waiting.question))
             return
@@ -255,17 +270,17 @@ def keep_answer(store: Store, run: Run, said: str) -> None:
         journal.keep_answer(made_call(address, prompt, TURN_QUESTION, reply, read(OBSERVER, reply)))
 
 
-def _meter_of(store: Store, run: Run) -> Meter:
-    """Return the meter of a run, with what it has cost so far."""
+def _meter_of(store: Store, run: Run, budget: Budget | None) -> Meter:
+    """Return the meter of a run, with what it has cost so far and what it may cost with others."""
     prices = prices_of(store.home)
 
     def usd_of(reply: Reply) -> float | None:
         return usd(prices, reply.model, reply.tokens_in, reply.tokens_out, run.price(reply.player))
 
-    return Meter(run.caps, store.spent(run, prices), usd_of)
+    return Meter(run.caps, store.spent(run, prices), usd_of, budget)
 
 
-async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn) -> None:
+async def _play_to_the_end(store: Store, run: Run, meter: Meter, gate: Gate | None, on_turn: OnTurn) -> None:
     """Play from the last logged turn until the world is over."""
     players = RunPlayers(
         run.world,
@@ -274,6 +289,7 @@ async def _play_to_the_end(store: Store, run: Run, meter: Meter, on_turn: OnTurn
         meter,
         models=run.model_settings,
         answered=store.answered(run.id),
+        gate=gate,
     )
     journal = RunJournal(store, run)
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
