@@ -35,10 +35,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="how many processes play; by default one per core, or one if models are asked"
-        ),
+        int | None, typer.Option(min=1, help="how many runs are played at a time; by default one per core")
     ] = None,
     models: ModelsFile = None,
     max_calls: MaxCalls = None,
@@ -77,7 +74,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch, jobs or (1 if cost.calls else os.cpu_count() or 1), caps)
+                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True
