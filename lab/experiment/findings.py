@@ -5,7 +5,6 @@ curve is first computed for each game, and its band says how far the mean over g
 """
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,16 @@ from engine.world import AnyWorld
 from lab.experiment.file import ExperimentFile
 from lab.experiment.gathering import Tables, drawn
 from lab.experiment.statistics import ALPHA, FEWEST, Mean, means_of, rounded, tail
+from nodes.players import without_luck
 
 if TYPE_CHECKING:
     import numpy as np
 
 MOST_POINTS = 40
 """How many points a curve has at most. Of a longer run, each is the mean of a stretch of turns."""
+
+MOST_AGES = 200
+"""How many points a survival curve has at most."""
 
 BAND_RESAMPLES = 999
 """How often the games of an arm are resampled for the band of its survival curve."""
@@ -204,10 +207,10 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
                 yield TimeCurve(arm, measure, tuple(points))
 
 
-def _stretches(turns: int) -> list[tuple[int, int]]:
-    """Return the first and the last turn of each stretch; all are about equally long."""
-    count = min(turns, MOST_POINTS)
-    return [(k * turns // count, (k + 1) * turns // count - 1) for k in range(count)]
+def _stretches(turns: int, most: int = MOST_POINTS) -> list[tuple[int, int]]:
+    """Return the first and the last turn of each stretch. All are equally long, but for the last one."""
+    length = math.ceil(turns / most)
+    return [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
 
 
 def _with_t_interval(values: "np.ndarray[Any, Any]", stats: Any) -> Mean:  # noqa: ANN401  scipy.stats
@@ -244,7 +247,7 @@ def survival(arms: ByArm) -> Iterator[SurvivalCurve]:
         at_risk = left[:, ::-1].cumsum(axis=1)[:, ::-1]
         curve = _surviving(ended.sum(axis=0), at_risk.sum(axis=0))
         low, high = _band(ended, at_risk)
-        ages = [0, *(last + 1 for _, last in _stretches(longest))] if longest else [0]
+        ages = [0, *(last + 1 for _, last in _stretches(longest, MOST_AGES))] if longest else [0]
         yield SurvivalCurve(
             arm,
             int(left.sum()),
@@ -329,18 +332,14 @@ def _names(specs: set[str]) -> dict[str, str]:
 
     `luck` is no part of a name: it sets apart nothing but random draws.
     """
-    without_luck = {spec: _without_luck(spec) for spec in specs}
+    plain = {spec: without_luck(spec) for spec in specs}
     bare = defaultdict(set)
-    for spec in without_luck.values():
+    for spec in plain.values():
         bare[spec.partition("?")[0]].add(spec)
     return {
         spec: name if len(bare[name.partition("?")[0]]) > 1 else name.partition("?")[0]
-        for spec, name in without_luck.items()
+        for spec, name in plain.items()
     }
-
-
-def _without_luck(spec: str) -> str:
-    return re.sub(r"(?<=[?&])luck=[\w-]+&|[?&]luck=[\w-]+", "", spec)
 
 
 def _means(samples: Mapping[Any, Sequence[float]]) -> dict[Any, Mean]:

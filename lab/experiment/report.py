@@ -191,6 +191,10 @@ class Report:
         return next(found, None)
 
 
+LARGE = 999.5
+"""From here on, a figure is told without fractions."""
+
+
 def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
     """Return the report of the cells of an experiment that have been played.
 
@@ -516,8 +520,10 @@ def verdicts(found: Report) -> Iterator[str]:
 
 
 def short(value: float | None) -> str:
-    """Return a figure with three digits; a hyphen if it is undefined."""
-    return "-" if value is None else f"{value:.3g}"
+    """Return a figure with three digits, or a large one without fractions; a hyphen if it is undefined."""
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if abs(value) < LARGE else f"{value:,.0f}"
 
 
 def _interval(mean: Mean) -> str:
