@@ -145,6 +145,11 @@ def _share(spec: str, name: str, value: str) -> float:
     return share
 
 
+def without_luck(spec: str) -> str:
+    """Return a spec without the name of its policy's random numbers."""
+    return re.sub(r"(\?)luck=[\w-]+&|[?&]luck=[\w-]+", r"\1", spec)
+
+
 def with_luck(spec: str, name: str) -> str:
     """Return a spec whose scripted policy draws random numbers of its own, under this name.
 
@@ -153,7 +158,7 @@ def with_luck(spec: str, name: str) -> str:
     if not spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
-    policy = re.sub(r"(?<=[?&])luck=[\w-]+&|[?&]luck=[\w-]+", "", policy)
+    policy = without_luck(policy)
     return f"{policy}{'&' if '?' in policy else '?'}luck={name}{''.join(parameters)}"
 
 
