@@ -156,12 +156,12 @@ def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
 @pytest.mark.parametrize(
     ("world", "said", "wrong"),
     [
-        ("mining", "I pass.", "there is no JSON object in the answer; nothing was taken"),
-        ("mining", '{"claim": [[99, 0]]}', r"\[99, 0\]}: .*; nothing was taken"),
-        ("mining", '{"clam": [[1, 0]]}', r'{"clam": \[\[1, 0\]\]}: .*; nothing was taken'),
-        ("nations", '{"attacks": {"AgentZ": 1}}', '"AgentZ": 1}.*; nothing was taken'),
-        ("trust", '{"action": "high_five", "target": "unit-z"}', "unit-z.*; nothing was taken"),
-        ("fishery", '{"catch": -1}', "-1.*; nothing was taken"),
+        ("mining", "I pass.", "there is no JSON object in the answer; correct that and answer again"),
+        ("mining", '{"claim": [[99, 0]]}', r"\[99, 0\]}: .*; correct that and answer again"),
+        ("mining", '{"clam": [[1, 0]]}', r'{"clam": \[\[1, 0\]\]}: .*; correct that and answer again'),
+        ("nations", '{"attacks": {"AgentZ": 1}}', '"AgentZ": 1}.*; correct that and answer again'),
+        ("trust", '{"action": "high_five", "target": "unit-z"}', "unit-z.*; correct that and answer again"),
+        ("fishery", '{"catch": -1}', "-1.*; correct that and answer again"),
     ],
 )
 def test_what_would_be_rejected_is_said_in_one_line_before_it_is_taken(
