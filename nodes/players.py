@@ -18,6 +18,7 @@ from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
 from nodes.human import NONE_LATE, HumanPlayer
 from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
+from nodes.limits import Gate, OwnGate
 from nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from nodes.prompting import PromptSet, system_text
 
@@ -144,6 +145,11 @@ def _share(spec: str, name: str, value: str) -> float:
     return share
 
 
+def without_luck(spec: str) -> str:
+    """Return a spec without the name of its policy's random numbers."""
+    return re.sub(r"(\?)luck=[\w-]+&|[?&]luck=[\w-]+", r"\1", spec)
+
+
 def with_luck(spec: str, name: str) -> str:
     """Return a spec whose scripted policy draws random numbers of its own, under this name.
 
@@ -152,7 +158,7 @@ def with_luck(spec: str, name: str) -> str:
     if not spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
-    policy = re.sub(r"(?<=[?&])luck=[\w-]+&|[?&]luck=[\w-]+", "", policy)
+    policy = without_luck(policy)
     return f"{policy}{'&' if '?' in policy else '?'}luck={name}{''.join(parameters)}"
 
 
@@ -235,7 +241,8 @@ class RunPlayers:
     `models` has the settings of the models that the run took from a models file. With a meter, calls are
     counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
     was resumed; the providers of these are given up later (nodes/calling.py). `late` are the calls that
-    people did not answer in time (nodes/human.py).
+    people did not answer in time (nodes/human.py). `gate` counts the requests for the limits of the models;
+    without one, those of this run are counted alone.
     """
 
     def __init__(  # noqa: PLR0913  everything that a run's players depend on
@@ -248,6 +255,7 @@ class RunPlayers:
         models: Models = NO_MODELS,
         answered: Collection[str] = (),
         late: Mapping[str, str] = NONE_LATE,
+        gate: Gate | None = None,
     ) -> None:
         self._world = world
         self._setting = setting
@@ -256,6 +264,7 @@ class RunPlayers:
         self._settings = models
         self._answered = answered
         self._late = late
+        self._gate = gate or OwnGate()
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
 
@@ -301,7 +310,9 @@ class RunPlayers:
 
         name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
         answered = spec in self._answered
-        self._models.append(ChatPlayer(settings, system, prompts, name=name, answered=answered))
+        self._models.append(
+            ChatPlayer(settings, system, prompts, name=name, answered=answered, gate=self._gate)
+        )
         return self._models[-1]
 
     def _counted(self, player: Player, spec: str) -> Player:

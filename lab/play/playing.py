@@ -25,10 +25,11 @@ from lab.store.history import logged, state_before
 from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
 from nodes.agent_reason import made_call
-from nodes.caps import NO_CAPS, Caps, Meter
+from nodes.caps import NO_CAPS, Budget, Caps, Meter
 from nodes.halted import HaltedError
 from nodes.human import persons_reply
 from nodes.journal import TURN_QUESTION, Address, Prompt, Reply
+from nodes.limits import Gate
 from nodes.models import Models, ModelSettings
 from nodes.players import RunPlayers, deal, parse_spec
 from nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
@@ -95,6 +96,19 @@ class Beginning:
     model_settings: Models
     """The settings of the models that the run takes from a models file, by name."""
     prompts: PromptSet
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a run shares with others that are played at the same time. Without it, it is played alone."""
+
+    budget: Budget | None = None
+    """What the runs together may cost."""
+    gate: Gate | None = None
+    """Counts the requests of all runs for the limits of the models."""
+
+
+ALONE = Shared()
 
 
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
@@ -217,12 +231,13 @@ def _chats_of(run: Run) -> Models:
     return _chat_models(run.world, run.setting, run.models, run.model_settings)
 
 
-async def go_on(
+async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
     store: Store,
     run: Run,
     on_turn: OnTurn,
     on_meter: Callable[[Meter], None] = lambda _: None,
     clock: Clock = utc,
+    shared: Shared = ALONE,
 ) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
@@ -241,9 +256,9 @@ async def go_on(
             store.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
         try:
-            meter = _meter_of(store, run)
+            meter = _meter_of(store, run, shared.budget)
             on_meter(meter)
-            await _play_to_the_end(store, run, meter, on_turn, late)
+            await _play_to_the_end(store, run, meter, shared.gate, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
@@ -338,18 +353,18 @@ def late_runs(store: Store, now: datetime) -> list[Run]:
     return found
 
 
-def _meter_of(store: Store, run: Run) -> Meter:
-    """Return the meter of a run, with what it has cost so far."""
+def _meter_of(store: Store, run: Run, budget: Budget | None) -> Meter:
+    """Return the meter of a run, with what it has cost so far and what it may cost with others."""
     prices = prices_of(store.home)
 
     def usd_of(reply: Reply) -> float | None:
         return usd(prices, reply.model, reply.tokens_in, reply.tokens_out, run.price(reply.player))
 
-    return Meter(run.caps, store.spent(run, prices), usd_of)
+    return Meter(run.caps, store.spent(run, prices), usd_of, budget)
 
 
-async def _play_to_the_end(
-    store: Store, run: Run, meter: Meter, on_turn: OnTurn, late: Mapping[str, str]
+async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with
+    store: Store, run: Run, meter: Meter, gate: Gate | None, on_turn: OnTurn, late: Mapping[str, str]
 ) -> None:
     """Play from the last logged turn until the world is over."""
     players = RunPlayers(
@@ -360,6 +375,7 @@ async def _play_to_the_end(
         models=run.model_settings,
         answered=store.answered(run.id),
         late=late,
+        gate=gate,
     )
     journal = RunJournal(store, run)
     nodes = ring(run.world, lambda _: nullcontext(players), journal)

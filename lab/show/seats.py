@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
@@ -30,7 +29,7 @@ from lab.show.boards import svg
 from lab.show.looks import looks_of
 from lab.show.templating import STATIC, environment
 from lab.store.database import Question, Run, Store, open_store
-from lab.wire.receiving import CLOSE, body_of
+from lab.wire.receiving import form_of, posted_fields
 from nodes.prompting import system_text
 
 PATH = "/seat/{run}/{seat}/{token}"
@@ -38,12 +37,6 @@ PATH = "/seat/{run}/{seat}/{token}"
 
 OWN = re.compile(r"/seat/[^/]+/[^/]+/[^/]+")
 """What such an address looks like. No other page has so many parts."""
-
-MOST_BYTES = 2**20
-"""How long a posted form may be."""
-
-MOST_FIELDS = 10_000
-"""How many fields a posted form may have; each takes far more memory than its few bytes in the form."""
 
 ADDRESS = "address"
 """The name in the form of the question that is answered; a field's own name begins with a slash."""
@@ -80,24 +73,9 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
         return RedirectResponse(request.url.path, 303)
 
     async def answered(request: Request) -> Response:
-        check_origin(request)
-        return await run_in_threadpool(answer, request, await body_of(request, MOST_BYTES))
+        return await run_in_threadpool(answer, request, await form_of(request))
 
     return [Route(PATH, shown), Route(PATH, answered, methods=["POST"])]
-
-
-def check_origin(request: Request) -> None:
-    """Raise HTTPException if a form was posted by the page of another site."""
-    if request.headers.get("origin") != f"http://{request.headers.get('host')}":
-        raise HTTPException(403, "hobbes: another site's page may not answer\n", CLOSE)
-
-
-def posted_fields(body: bytes) -> list[tuple[str, str]]:
-    """Return the fields of a posted form; raise HTTPException if it has too many."""
-    try:
-        return parse_qsl(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    except ValueError as error:
-        raise HTTPException(400, f"hobbes: the form has more than {MOST_FIELDS} fields\n") from error
 
 
 def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:

@@ -8,9 +8,11 @@ another site's page asks for is refused, since it would be read there. A person 
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 from threading import enumerate as enumerate_threads
@@ -32,13 +34,14 @@ from lab.play.playing import Clock, go_on, keep_answer, late_runs, utc
 from lab.play.seats import path_of, seats_of
 from lab.show import seats
 from lab.show.pages import Pages
-from lab.show.seats import ADDRESS, MOST_BYTES, check_origin, posted_fields
+from lab.show.posting import Forms
+from lab.show.seats import ADDRESS
 from lab.show.templating import POLICY, SCRIPT, STATIC
 from lab.show.terminal import ERR, plain
 from lab.store.database import Run, Store, command, is_writable, open_store
 from lab.wire.guarding import TOKEN, Guard, names_of
 from lab.wire.listening import is_open, listener, url
-from lab.wire.receiving import body_of, configured, disconnected
+from lab.wire.receiving import configured, disconnected, form_of, posted_fields
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -58,7 +61,10 @@ def link(*parts: object) -> str:
 
 
 PLAYING = "playing "
-"""The beginning of the name of a thread that continues a run behind the pages."""
+"""The beginning of the name of a thread that plays a run behind the pages, or waits for its process."""
+
+MOST_PLAYED = 8
+"""How many runs may be played behind the pages when a fork is added, which has a process of its own."""
 
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
@@ -74,6 +80,8 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
+    "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
+    "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
@@ -112,11 +120,20 @@ def _number(at: At, name: str) -> int | None:
         raise UsageError(f"`{name}` in the address is not the number of a turn") from error
 
 
+def _place(at: At) -> tuple[int, str]:
+    """Return the turn and the agent that an address asks for; turn 0 and nobody if it does not say."""
+    return _number(at, "turn") or 0, at.get("agent", "")
+
+
 def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) -> Starlette:
     """Return the web site of a home. With a token, it is shown only to those who know the token.
 
     A seat of a run has a token of its own, which shows nothing else.
     """
+    form_token = secrets.token_urlsafe()
+
+    def pages(opened: Store) -> Pages:
+        return Pages(opened, link, live=True, form_token=form_token, started=_started())
 
     def page(
         show: Callable[[Pages, At], str], media_type: str = "text/html"
@@ -127,7 +144,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
             at = {**request.query_params, **request.path_params}
             try:
                 with open_store(home, writes=False) as opened, opened.as_of_now():
-                    return Response(show(Pages(opened, link, live=True), at), media_type=media_type)
+                    return Response(show(pages(opened), at), media_type=media_type)
             except LabError as error:
                 return _told(error, 404 if isinstance(error, UsageError) else 500)
 
@@ -135,29 +152,30 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
 
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
-        posted = posted_fields(body)
-        try:
-            with open_store(home) as opened:
-                run = _kept(opened, request.path_params["run"], posted)
-        except LabError as error:
-            return _told(error, 400)
+        with open_store(home) as opened:
+            run = _kept(opened, request.path_params["run"], body)
         play_behind(home, run)
         return RedirectResponse(link(run.id), 303)
 
-    async def answered(request: Request) -> Response:
-        check_origin(request)
-        return await run_in_threadpool(answer, request, await body_of(request, MOST_BYTES))
+    def play(written: Callable[[], Run]) -> str:
+        """Play a run behind the pages as soon as it is written, and return the address of its page."""
+        if len(_started()) >= MOST_PLAYED:
+            raise LabError(f"{MOST_PLAYED} runs are being played behind the pages; wait for one to end")
+        run = written()
+        _start(_play_apart, home, run)
+        return link(run.id)
 
     routes = [Route(path, page(show)) for path, show in PAGES.items()]
     routes.append(Route(BOARD, page(_board, "image/svg+xml")))
     routes.append(Route(MOMENT, page(_moment)))
     routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
+    forms = Forms(home, form_token, pages, play)
+    routes += [
+        Route(f"/{{run}}/{what}", _posted(take), methods=["POST"])
+        for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
+    ]
     return Starlette(
-        routes=[
-            *seats.routes(home, play_behind, clock),
-            *routes,
-            Route("/{run}/answer", answered, methods=["POST"]),
-        ],
+        routes=[*seats.routes(home, play_behind, clock), *routes],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],
         lifespan=partial(_watching_the_clock, home, clock),
         exception_handlers={ClientDisconnect: disconnected},
@@ -169,11 +187,38 @@ def _told(why: object, status: int, headers: Mapping[str, str] | None = None) ->
     return PlainTextResponse(f"hobbes: {why}\n", status, headers)
 
 
-def _kept(opened: Store, name: str, fields: Iterable[tuple[str, str]]) -> Run:
+def _posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a form, which takes nothing that another site's page posts."""
+
+    def taken(request: Request, body: bytes) -> Response:
+        try:
+            return take(request, body)
+        except LabError as error:
+            return _told(error, 400)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(taken, request, await form_of(request))
+
+    return endpoint
+
+
+def _started() -> frozenset[str]:
+    """Return the runs that are played behind the pages."""
+    names = (thread.name for thread in enumerate_threads())
+    return frozenset(name.removeprefix(PLAYING) for name in names if name.startswith(PLAYING))
+
+
+def _start(play: Callable[[Path, Run], None], home: Path, run: Run) -> None:
+    """Play a run behind the pages."""
+    Thread(target=play, args=(home, run), name=f"{PLAYING}{run.id}", daemon=True).start()
+
+
+def _kept(opened: Store, name: str, body: bytes) -> Run:
     """Keep an observer's answer to what a run asks now.
 
     Raise LabError if it is too late, or if the run cannot go on.
     """
+    fields = posted_fields(body)
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     run = opened.find(name)
@@ -187,9 +232,8 @@ def _kept(opened: Store, name: str, fields: Iterable[tuple[str, str]]) -> Run:
 
 def play_behind(home: Path, run: Run) -> None:
     """Continue a run behind the pages, unless that is being done."""
-    name = f"{PLAYING}{run.id}"
-    if name not in {thread.name for thread in enumerate_threads()}:
-        Thread(target=_play_on, args=(home, run), name=name, daemon=True).start()
+    if run.id not in _started():
+        _start(_play_on, home, run)
 
 
 @asynccontextmanager
@@ -233,6 +277,26 @@ def _play_on(home: Path, run: Run) -> None:
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
 
 
+def _play_apart(home: Path, run: Run) -> None:
+    """Play a run in a process of its own, so that the pages stay quick, and wait for its end.
+
+    The process ends with this one, which alone hears Ctrl-C.
+    """
+    process = get_context("spawn").Process(target=_play_by_id, args=(home, run.id), daemon=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    process.join()
+
+
+def _play_by_id(home: Path, run: str) -> None:
+    with open_store(home) as opened:
+        found = opened.find(run)
+    _play_on(home, found)
+
+
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
     """Return uvicorn's configuration of the web site of a home."""
     return configured(site(home, host, token), headers=list(HEADERS.items()))
@@ -250,7 +314,8 @@ def view(home: Path, host: str, port: int) -> None:
         if token:
             hint = (
                 "other machines reach the pages by this machine's name or address; whoever has the token can "
-                "read all runs and answer for a person; nothing is encrypted"
+                "read all runs, answer for a person, play forks and write tests into this folder; "
+                "nothing is encrypted"
             )
             ERR.print(plain(hint), soft_wrap=True)
         _show_links(home, url(host, listening))

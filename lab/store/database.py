@@ -653,6 +653,11 @@ class Store:
         columns = "id, name, world, prompts, lang, prompts_hash"
         return list(self.db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
 
+    def forks(self, run: str) -> list[dict[str, Any]]:
+        """Return the forks of a run, the newest first: id, name and turn."""
+        sql = "select id, name, turn from runs where parent = ? order by rowid desc"
+        return list(self.db.query(sql, [run]))
+
     def about(self, run: str) -> dict[str, Any]:
         """Return the columns of a run, without its prompt texts, and its failed calls.
 
