@@ -314,12 +314,12 @@ def _took(question: Question, now: datetime) -> int:
 def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedAnswer) -> None:  # noqa: ANN401  a world's own state
     """Raise UsageError, which says in one line what would be rejected of an answer."""
     if parsed.outcome not in DECISIONS:
-        raise UsageError("there is no JSON object in the answer; nothing was taken")
+        raise UsageError("there is no JSON object in the answer; correct that and answer again")
     drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
     if drops:
         said = [_in_words(run, drop) for drop in drops[:MOST_TOLD]]
         more = f"; and {len(drops) - MOST_TOLD} more" if len(drops) > MOST_TOLD else ""
-        raise UsageError(f"{'; '.join(said)}{more}; nothing was taken")
+        raise UsageError(f"{'; '.join(said)}{more}; correct that and answer again")
 
 
 def _in_words(run: Run, drop: Drop) -> str:
