@@ -165,7 +165,7 @@ class _Prompting:
         """Return the prompt that the player of an agent would get."""
         view = view_of(self.world, state, memories, agent)
         spec = parse_spec(self.world.policies, self.models[self.world.owner(state, agent)], self.named)
-        if spec.kind is PlayerKind.POLICY:
+        if spec.settings is None:
             return Prompt("", canonical(view))
         return Prompt(system_text(self.prompts, self.setting), turn_text(self.prompts, view))
 

@@ -16,8 +16,9 @@ from markupsafe import Markup
 
 from engine.record import MESSAGE, Event
 from engine.turn import meanings
+from engine.world import OBSERVER
 from lab.errors import LabError, MissingError
-from lab.play.answering import asked_form, waiting
+from lab.play.answering import form_for, requests
 from lab.proof.comparing import check_same_world, compare, whole_word_diff
 from lab.show.boards import svg
 from lab.show.comparison_table import settings_by_field
@@ -173,13 +174,16 @@ class Pages:
         looks = self._looks(run)
         is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
         shown = run.turns - 1 if first is None else first
+        asked = next((one for one in run.questions if one.agent == OBSERVER), None)
         return self._page(
             "run.html",
             run=run,
             result=self.store.result(run),
             error=self.store.about(run.id)["error"],
-            requests=waiting(run) if run.question else [],
-            form=asked_form(run) if run.question else None,
+            observed=asked,
+            requests=requests(asked) if asked else [],
+            form=form_for(run, asked) if asked else None,
+            people=[one.agent for one in run.questions if one != asked],
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,

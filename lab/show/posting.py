@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from lab.errors import LabError, UsageError
+from lab.errors import LabError
 from lab.show.doing import (
     FORK_FIELDS,
     PIN_FIELDS,
@@ -26,20 +25,10 @@ from lab.show.doing import (
 )
 from lab.show.pages import Pages
 from lab.store.database import Run, Store, open_store
-
-MOST_FIELDS = 10_000
-"""How many fields a posted form may have; each takes far more memory than its few bytes in the form."""
+from lab.wire.receiving import posted_fields
 
 TOKEN, SHOWN = "token", "shown"
 """The names of two fields: the token of the pages, and the fingerprint of a form whose cost was shown."""
-
-
-def posted_fields(body: bytes) -> list[tuple[str, str]]:
-    """Return the names and values of a posted form. Raise UsageError if there are too many."""
-    try:
-        return parse_qsl(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    except ValueError as error:
-        raise UsageError(f"the form has more than {MOST_FIELDS} fields") from error
 
 
 @dataclass(frozen=True, slots=True)

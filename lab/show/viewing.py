@@ -6,9 +6,12 @@ another site's page asks for is refused, since it would be read there. A person 
 """
 
 import asyncio
+import re
 import secrets
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
@@ -24,17 +27,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
-from lab.play.answering import as_posted, asked_form
-from lab.play.playing import go_on, keep_answer
+from lab.play.answering import as_posted, form_for, the_question
+from lab.play.playing import Clock, go_on, keep_answer, late_runs, utc
+from lab.play.seats import path_of, seats_of
+from lab.show import seats
 from lab.show.pages import Pages
-from lab.show.posting import Forms, posted_fields
-from lab.show.templating import POLICY, SCRIPT
+from lab.show.posting import Forms
+from lab.show.seats import ADDRESS
+from lab.show.templating import POLICY, SCRIPT, STATIC
 from lab.show.terminal import ERR, plain
-from lab.store.database import Run, Store, command, open_store
+from lab.store.database import Run, Store, command, is_writable, open_store
 from lab.wire.guarding import TOKEN, Guard, names_of
 from lab.wire.listening import is_open, listener, url
-from lab.wire.receiving import CLOSE, body_of, configured, disconnected
+from lab.wire.receiving import configured, disconnected, form_of, posted_fields
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -44,8 +51,8 @@ HEADERS = {
 }
 """The headers of every response, also of the errors of Starlette and uvicorn."""
 
-MOST_BYTES = 2**20
-"""How long a posted form may be."""
+CLOCK_SECONDS = 1.0
+"""How often it is looked whether the time of people is over."""
 
 
 def link(*parts: object, **asked: object) -> str:
@@ -53,9 +60,6 @@ def link(*parts: object, **asked: object) -> str:
     path = "/" + "/".join(quote(str(part), safe="") for part in parts)
     return f"{path}?{urlencode(asked)}" if asked else path
 
-
-ADDRESS = "address"
-"""The name in the form of the question that is answered; a field's own name begins with a slash."""
 
 PLAYING = "playing "
 """The beginning of the name of a thread that plays a run behind the pages, or waits for its process."""
@@ -90,8 +94,8 @@ BOARD = "/{run}/{turn:int}.svg"
 MOMENT = "/{run}/{turn:int}.html"
 """The address of a turn at a glance, which the script puts into the page of its run."""
 
-STATIC = "/static/hobbes.js"
-"""The address of the script."""
+OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
+"""The paths that need no token of the whole site."""
 
 
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
@@ -122,8 +126,11 @@ def _place(at: At) -> tuple[int, str]:
     return _number(at, "turn") or 0, at.get("agent", "")
 
 
-def site(home: Path, host: str, token: str | None = None) -> Starlette:
-    """Return the web site of a home. With a token, it is shown only to those who know the token."""
+def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) -> Starlette:
+    """Return the web site of a home. With a token, it is shown only to those who know the token.
+
+    A seat of a run has a token of its own, which shows nothing else.
+    """
     form_token = secrets.token_urlsafe()
 
     def pages(opened: Store) -> Pages:
@@ -148,7 +155,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
         with open_store(home) as opened:
             run = _kept(opened, request.path_params["run"], body)
-        _start(_play_on, home, run)
+        play_behind(home, run)
         return RedirectResponse(link(run.id), 303)
 
     def play(written: Callable[[], Run]) -> str:
@@ -169,8 +176,9 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
         for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
     ]
     return Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],
+        routes=[*seats.routes(home, play_behind, clock), *routes],
+        middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],
+        lifespan=partial(_watching_the_clock, home, clock),
         exception_handlers={ClientDisconnect: disconnected},
     )
 
@@ -190,9 +198,7 @@ def _posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], A
             return _told(error, 400)
 
     async def endpoint(request: Request) -> Response:
-        if request.headers.get("origin") != f"http://{request.headers.get('host')}":
-            return _told("another site's page may not answer", 403, CLOSE)
-        return await run_in_threadpool(taken, request, await body_of(request, MOST_BYTES))
+        return await run_in_threadpool(taken, request, await form_of(request))
 
     return endpoint
 
@@ -209,17 +215,57 @@ def _start(play: Callable[[Path, Run], None], home: Path, run: Run) -> None:
 
 
 def _kept(opened: Store, name: str, body: bytes) -> Run:
-    """Keep an answer to what a run asks now. Raise LabError if it is too late, or the run cannot go on."""
+    """Keep an observer's answer to what a run asks now.
+
+    Raise LabError if it is too late, or if the run cannot go on.
+    """
     fields = posted_fields(body)
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     run = opened.find(name)
     run.check_versions()
-    asked = asked_form(run)
-    if run.question is None or addresses != [run.question["address"]]:
+    asked = the_question(run, OBSERVER) if OBSERVER in {one.agent for one in run.questions} else None
+    if asked is None or addresses != [asked.address]:
+        the_question(run)
         raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
-    keep_answer(opened, run, as_posted(asked, posted))
-    return opened.find(run.id)
+    return keep_answer(opened, run, asked, as_posted(form_for(run, asked), posted))
+
+
+def play_behind(home: Path, run: Run) -> None:
+    """Continue a run behind the pages, unless that is being done."""
+    if run.id not in _started():
+        _start(_play_on, home, run)
+
+
+@asynccontextmanager
+async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIterator[None]:
+    """Play on, while the site is served, each run in which the time of somebody is over."""
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(CLOCK_SECONDS)
+            try:
+                await run_in_threadpool(play_late, home, clock)
+            except LabError as error:
+                ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+
+
+def play_late(home: Path, clock: Clock) -> None:
+    """Play on each run in which the time of somebody is over."""
+    if not is_writable(home):
+        return
+    with open_store(home) as opened:
+        late = late_runs(opened, clock())
+    for run in late:
+        play_behind(home, run)
 
 
 def _play_on(home: Path, run: Run) -> None:
@@ -273,10 +319,26 @@ def view(home: Path, host: str, port: int) -> None:
                 "nothing is encrypted"
             )
             ERR.print(plain(hint), soft_wrap=True)
+        _show_links(home, url(host, listening))
         try:
             uvicorn.Server(server(home, host, token)).run(sockets=[listening])
         finally:  # Ctrl-C comes out of it
             tell_what_was_played(home)
+
+
+def _show_links(home: Path, base: str) -> None:
+    """Print the links of the people who play in runs that are not finished."""
+    if not is_writable(home):
+        return
+    with open_store(home) as opened:
+        for row in opened.runs():
+            if row["status"] == "finished":
+                continue
+            with suppress(LabError):  # the page of a damaged run says what is wrong
+                run = opened.find(row["id"])
+                for seat in seats_of(run):
+                    link_of = f"{base}{path_of(home, run, seat)}"
+                    ERR.print(plain(f"run {run.name or run.id}: {seat} answers at {link_of}"), soft_wrap=True)
 
 
 def tell_what_was_played(home: Path) -> None:

@@ -390,7 +390,7 @@ def test_forks_of_a_waiting_run_say_what_is_asked(cli: Cli, opened: Store) -> No
     waits = on(opened, begin(opened, game("human")))
     asked = ("fork", waits.id, "--turn", str(waits.turns), "--times", "2", "--json")
     several = json.loads(cli(*asked).stdout)
-    assert [one["waiting"] for one in several] == [waits.question and several[0]["waiting"]] * 2
+    assert [one["waiting"] for one in several] == [waits.questions and several[0]["waiting"]] * 2
 
 
 def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli, opened: Store) -> None:
