@@ -12,8 +12,10 @@ from typing import Any, Protocol
 
 from lab.errors import HaltedRunError, LabError
 from lab.experiment.budget import SharedBudget
+from lab.experiment.gathering import gather
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import Worker, workers
+from lab.keep import Keep
 from lab.play.playing import go_on, write
 from lab.store.database import Run, Store
 from lab.store.experiments import (
@@ -24,6 +26,7 @@ from lab.store.experiments import (
     turns_of_runs,
 )
 from lab.store.prices import prices_of
+from lab.store.traces import drop_traces, with_traces
 from nodes.caps import NO_CAPS, Caps, Meter, Spent
 from nodes.state import TurnState
 
@@ -68,8 +71,11 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     progress: Progress,
     jobs: int = 1,
     caps: Caps = NO_CAPS,
+    keep: Keep = Keep.all,
 ) -> None:
     """Play the cells that are missing, each from where it stands, in as many processes as `jobs` says.
+
+    What the report needs of a run is gathered when it has ended; then `keep` says whether its traces stay.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
     Raise HaltedRunError if a run halts or a cap is reached, LabError if the process of a cell died each time;
@@ -78,12 +84,14 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     keep_experiment(store, made.file.name, made.world.name, content)
     cells = missing(store, made)
     jobs = min(jobs, len(cells))
+    if keep is not Keep.all:
+        _drop_what_was_left(store, made, keep)
     with _budget(store, made, caps) as budget:
         try:
             if jobs > 1:
-                _play_in_processes(store, cells, progress, jobs, budget)
+                _play_in_processes(store, cells, progress, jobs, budget, keep)
             else:
-                _play_here(store, cells, progress, budget)
+                _play_here(store, cells, progress, budget, keep)
         except HaltedRunError as error:
             if budget and (reason := budget.reached()):
                 raise HaltedRunError(
@@ -109,7 +117,24 @@ def _budget(store: Store, made: Plan, caps: Caps) -> Iterator[SharedBudget | Non
         yield budget
 
 
-def _play_here(store: Store, cells: Sequence[Cell], progress: Progress, budget: SharedBudget | None) -> None:
+def _drop_what_was_left(store: Store, made: Plan, keep: Keep) -> None:
+    """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
+    left = with_traces(store, [run for run, _ in runs_of_cells(store, made.file.name).values()])
+    for cell in list(played_cells(store, made.file.name)):
+        if cell.id in left:
+            _settle(store, cell.id, keep)
+
+
+def _settle(store: Store, run: str, keep: Keep) -> None:
+    """Gather what reports need of a run that has finished, and drop its traces unless they are kept."""
+    there = gather(store, run)
+    if there and not keep.keeps_traces(tainted=bool(store.about(run)["tainted"])):
+        drop_traces(store, run)
+
+
+def _play_here(
+    store: Store, cells: Sequence[Cell], progress: Progress, budget: SharedBudget | None, keep: Keep
+) -> None:
     """Play cells in this process, one after the other."""
     for cell in cells:
         run = _run_of(store, cell)
@@ -125,11 +150,17 @@ def _play_here(store: Store, cells: Sequence[Cell], progress: Progress, budget: 
             asyncio.run(go_on(store, run, on_turn, on_meter))
         except HaltedRunError as error:
             raise _halted(cell, error) from error
+        _settle(store, run.id, keep)
         progress.on_ended(run.id)
 
 
-def _play_in_processes(
-    store: Store, cells: Sequence[Cell], progress: Progress, jobs: int, budget: SharedBudget | None
+def _play_in_processes(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
+    store: Store,
+    cells: Sequence[Cell],
+    progress: Progress,
+    jobs: int,
+    budget: SharedBudget | None,
+    keep: Keep,
 ) -> None:
     """Play cells in other processes, in each of them one after the other."""
     waiting = deque(cells)
@@ -158,6 +189,8 @@ def _play_in_processes(
                         waiting.appendleft(cell)
                         continue
                     lost.append(cell.name)
+                else:
+                    _settle(store, run_id, keep)
                 progress.on_ended(run_id)
     if lost:
         raise LabError(

@@ -13,6 +13,7 @@ from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from lab.experiment.gathering import gather
 from lab.play.playing import go_on
 from lab.store.database import open_store
 from nodes.caps import Budget, Meter
@@ -77,10 +78,11 @@ def _end_with_parent(lifeline: Connection) -> None:
 
 
 def play_run(home: Path, run: str, budget: Budget | None) -> None:
-    """Play a run of a home to its end."""
+    """Play a run of a home to its end, and gather what reports of its experiment need of it."""
 
     def on_meter(meter: Meter) -> None:
         meter.budget = budget
 
     with open_store(home) as store:
         asyncio.run(go_on(store, store.find(run), lambda _: None, on_meter))
+        gather(store, run)

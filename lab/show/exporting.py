@@ -35,8 +35,10 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     """Write a run into a new folder, and return the number of rows or pages of each file.
 
     The folder appears only when it is complete. What an export that was killed has left there is removed.
-    Raise UsageError if the folder exists, LabError if it cannot be written.
+    Raise UsageError if the folder exists, LabError if it cannot be written, MissingError if the run's turns
+    were not kept.
     """
+    store.check_kept(run.id)
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another folder with --to")
     begins = f".hobbes-{sha256(to.name)[:12]}-"  # a name of its own might be too long
