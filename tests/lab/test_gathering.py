@@ -99,7 +99,7 @@ def test_a_file_that_is_damaged_or_does_not_fit_is_made_again(opened: Store, tmp
         for bad in (None, *damaged):
             path.unlink() if bad is None else path.write_bytes(bad)
             assert gathering.gather(opened, cell.id)
-            assert files(opened) == before
+            assert tables(opened) == before
 
 
 def test_a_run_with_another_digest_is_gathered_again(opened: Store, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store,
 
 
 def test_with_failures_tainted_runs_keep_their_traces(opened: Store, tmp_path: Path) -> None:
-    text = SMALL.replace("noise=0.3", "noise=0.05").replace("set = { rows", "set = { taint_share = 0, rows")
+    text = SMALL.replace("noise=0.3", "noise=0.5").replace("set = { rows", "set = { taint_share = 0, rows")
     play_keeping(opened, written(tmp_path, text), Keep.failures)
     cells = list(played_cells(opened, "small"))
     tainted = {cell.id for cell in cells if cell.tainted}
