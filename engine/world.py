@@ -47,6 +47,9 @@ class Config(BaseModel):
     reask: Annotated[int, NOT_HASHED] = Field(
         0, ge=0, le=1, description="1: after a rejection, ask the agent one follow-up question per turn"
     )
+    seconds_per_turn: Annotated[int, NOT_HASHED] = Field(
+        0, ge=0, le=10_000_000, description="how long a person may take for an answer; 0: as long as it takes"
+    )
     taint_share: Annotated[float, NOT_HASHED] = Field(
         0.05, ge=0, le=1, description="a run is tainted if more than this share of its calls failed"
     )

@@ -36,10 +36,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="how many processes play; by default one per core, or one if models are asked"
-        ),
+        int | None, typer.Option(min=1, help="how many runs are played at a time; by default one per core")
     ] = None,
     keep: Annotated[
         Keep,
@@ -85,6 +82,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
+<<<<<<< HEAD
                 play(
                     store,
                     made,
@@ -94,6 +92,9 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
                     caps,
                     keep,
                 )
+=======
+                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps)
+>>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True

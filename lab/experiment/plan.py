@@ -84,6 +84,10 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
         raise ValueError(
             f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
         )
+    if PlayerKind.HUMAN in new.models.values():
+        raise ValueError(
+            f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
+        )
     if problems := check_prompts(new.world, new.prompts):
         raise ValueError(f"{file.place(name)} prompts: {problems[0]}")
     return new
