@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.worlds import world_named
 from lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
+from lab.experiment.invasion import Invasion, invasions
 from lab.experiment.statistics import (
     ALPHA,
     Difference,
@@ -106,6 +107,7 @@ class Report:
     detectable: dict[str, float | None]
     cells: tuple[PlayedCell, ...]
     hypotheses: tuple[Tested, ...]
+    invasions: tuple[Invasion, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as `hobbes report --json` prints it."""
@@ -145,6 +147,7 @@ class Report:
                 }
                 for one in self.hypotheses
             ],
+            "invasions": [one.to_json() for one in self.invasions],
         }
 
     def null_difference(self, measure: str) -> Difference | None:
@@ -190,6 +193,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         {measure: _detectable(used, file, measure) for measure in measures},
         cells,
         tuple(_tested(used, file)),
+        invasions(store, file),
     )
 
 
@@ -303,6 +307,15 @@ def _half_against_half(used: Cells, file: ExperimentFile, name: str, measure: st
     }
 
 
+def _against_zero(used: Cells, file: ExperimentFile, name: str, measure: str) -> BySeed:
+    """Return the measure of each run that has a value."""
+    return {
+        seed: value
+        for seed in file.seeds
+        if (value := _value(used.get((name, seed)), "run", measure)) is not None
+    }
+
+
 def _compared(arm: str, by_measure: Sequence[tuple[str, BySeed]]) -> Iterator[Compared]:
     """Yield the tested differences of an arm. Holm's correction is over its measures."""
     found = [difference_of(list(pairs.values())) for _, pairs in by_measure]
@@ -313,7 +326,7 @@ def _compared(arm: str, by_measure: Sequence[tuple[str, BySeed]]) -> Iterator[Co
 
 def _tested(used: Cells, file: ExperimentFile) -> Iterator[Tested]:
     """Yield the tested hypotheses. Holm's correction is over all of them."""
-    ways = {"baseline": _against_baseline, "halves": _half_against_half}
+    ways = {"baseline": _against_baseline, "halves": _half_against_half, "zero": _against_zero}
     asked = file.hypotheses
     found = [difference_of(list(ways[one.test](used, file, one.arm, one.measure).values())) for one in asked]
     corrected = holm([one.p for one in found])
@@ -432,11 +445,11 @@ def verdicts(found: Report) -> Iterator[str]:
     """Yield a line for each hypothesis: the verdict, its text, and the numbers."""
     for one in found.hypotheses:
         asked, mean = one.hypothesis, one.difference.mean
-        than = (
-            f"difference from {found.baseline}"
-            if asked.test == "baseline"
-            else "second half of a run minus the first"
-        )
+        than = {
+            "baseline": f"difference from {found.baseline}",
+            "halves": "second half of a run minus the first",
+            "zero": "compared with 0",
+        }[asked.test]
         numbers = f"{short(mean.mean)} ({_interval(mean)}), n {mean.n}, p {short(one.p_holm)}"
         few = f" The test needs {one.fewest} pairs or more." if mean.n < one.fewest else ""
         yield (

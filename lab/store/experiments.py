@@ -149,6 +149,23 @@ def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
         yield PlayedCell(run["arm"], run["seed"], name, row["digest"], bool(row["tainted"]), measures)
 
 
+def scores_of_cells(
+    store: Store, experiment: str
+) -> Iterator[tuple[str, int, Mapping[str, str], Mapping[str, int]]]:
+    """Yield arm, seed, models and scores of the cells of an experiment whose runs have finished.
+
+    What is damaged is noted and left out.
+    """
+    sql = (
+        "select arm, cells.seed, id, models, scores from cells join runs on runs.id = cells.run"
+        " where experiment = ? and status = 'finished'"
+    )
+    for values in list(store.db.query(sql, [experiment])):
+        row = store.stored_row("runs", values, store.leave_out)
+        if row["models"] and row["scores"]:
+            yield values["arm"], values["seed"], row["models"], row["scores"]
+
+
 def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float]]:
     """Return the mean tokens in and out of a call of each player that has answered in a world."""
     sql = (
