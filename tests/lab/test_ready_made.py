@@ -1,5 +1,7 @@
 """Every experiment file in `experiments/` is planned whole, played at a tiny size, and reported."""
 
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from lab.files import read_toml
 from lab.play.playing import Beginning
 from lab.show.reports import markdown
 from lab.store.database import Store
+from tests.lab.axelrod_double import library
 from tests.lab.test_experiments import Quiet
 
 READY_MADE = [path for path in sorted(Path("experiments").glob("*.toml")) if "seeds" in read_toml(path)]
@@ -25,7 +28,11 @@ def tiny(new: Beginning) -> Beginning:
 
 
 @pytest.mark.parametrize("path", READY_MADE, ids=lambda path: path.stem)
-def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) -> None:
+def test_a_ready_made_experiment_plays_and_reports(
+    path: Path, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategies = re.findall(r'"(\w+)"', path.read_text(encoding="utf-8"))
+    monkeypatch.setitem(sys.modules, "axelrod", library(*strategies))
     file, content = read_experiment_file(path)
     made = plan(opened, path, file)
     names = list(dict.fromkeys(cell.arm for cell in made.cells))
