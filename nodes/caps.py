@@ -60,10 +60,17 @@ class Budget(Protocol):
 class Meter:
     """Counts what a run costs, and stops it when a cap is reached.
 
-    `usd_of` returns the price of a reply in US dollars, or None if it is unknown.
+    `usd_of` returns the price of a reply in US dollars, or None if it is unknown. `budget` is what this run
+    and others together may cost, None without such a limit.
     """
 
-    def __init__(self, caps: Caps, spent: Spent, usd_of: Callable[[Reply], float | None]) -> None:
+    def __init__(
+        self,
+        caps: Caps,
+        spent: Spent,
+        usd_of: Callable[[Reply], float | None],
+        budget: Budget | None = None,
+    ) -> None:
         self._caps = caps
         self._usd_of = usd_of
         self._began = time.monotonic() - spent.seconds
@@ -73,16 +80,15 @@ class Meter:
         """The agents whose calls are under way, in the order in which they were asked."""
         self.stop_reason = ""
         """Which cap stopped the run; empty until one does."""
-        self.budget: Budget | None = None
-        """What this run and others together may cost; None without such a limit."""
+        self._budget = budget
 
     @contextmanager
     def call(self, agent: str) -> Iterator[None]:
         """Count a call to an agent while it is made. Raise HaltedError if a cap does not allow it."""
         # The first reason stays, so that every later call of the turn reports the same one.
         self.stop_reason = self.stop_reason or self._reached()
-        if self.budget and not self.stop_reason:
-            self.stop_reason = self.budget.take()
+        if self._budget and not self.stop_reason:
+            self.stop_reason = self._budget.take()
         if self.stop_reason:
             raise HaltedError(self.stop_reason)
         self.spent.calls += 1
@@ -103,8 +109,8 @@ class Meter:
             return
         cost = _sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply)
         self.spent.add(*cost)
-        if self.budget:
-            self.budget.add(*cost)
+        if self._budget:
+            self._budget.add(*cost)
 
 
 def reached(caps: Caps, spent: Spent) -> str:

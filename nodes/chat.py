@@ -32,6 +32,7 @@ from nodes.calling import (
 )
 from nodes.follow_up import follow_up_prompt
 from nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
+from nodes.limits import Gate, OwnGate
 from nodes.models import ModelSettings, url_of
 from nodes.pacing import Pace
 from nodes.prompting import PromptSet, approximate_tokens, turn_text
@@ -285,10 +286,11 @@ class ChatPlayer:
 
     If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
     `name` is what error messages call the model. `answered` says whether the model has answered before in
-    this run. Raise ValueError if the key, the base URL, a proxy or a CA file cannot be used.
+    this run. `gate` counts its requests; without one, they are counted alone. Raise ValueError if the key,
+    the base URL, a proxy or a CA file cannot be used.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  everything that a player depends on
         self,
         settings: ModelSettings,
         system: str,
@@ -296,6 +298,7 @@ class ChatPlayer:
         *,
         name: str = "",
         answered: bool = False,
+        gate: Gate | None = None,
     ) -> None:
         self._model = settings.model
         self._timeout = settings.timeout
@@ -304,8 +307,9 @@ class ChatPlayer:
         self._asked = settings.parameters(prompts.schema)
         self._parameters = dict(self._asked)
         self._refused: set[str] = set()
-        self._breaker = Breaker(name or f"openai:{settings.model}", answered=answered)
-        self._pace = Pace(settings)
+        name = name or f"openai:{settings.model}"
+        self._breaker = Breaker(name, answered=answered)
+        self._pace = Pace(gate or OwnGate(), name, settings)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt

@@ -1,58 +1,47 @@
-"""Pacing: the limits of one model on calls at once, and on calls and tokens per minute."""
+"""Pacing: requests to a model wait until its limits allow them."""
 
 import asyncio
-import time
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from nodes.calling import wait
+from nodes.limits import Gate, Limits
 from nodes.models import ModelSettings
 
-MINUTE = 60.0
+LOOK_AGAIN = 0.02
+"""How many seconds a request waits before it looks whether one of another process has ended."""
 
 
 @dataclass(slots=True)
-class Sent:
-    """A request: when it is sent, and its tokens, which are an estimate until the response has arrived."""
+class Request:
+    """A request that has begun. Whoever made it sets its true number of tokens."""
 
-    at: float
     tokens: int
 
 
 class Pace:
-    """Lets requests to one model begin when its limits allow it."""
+    """Lets requests to one model begin when its gate allows it."""
 
-    def __init__(self, settings: ModelSettings) -> None:
+    def __init__(self, gate: Gate, model: str, settings: ModelSettings) -> None:
+        self._gate = gate
+        self._model = model
+        self._limits = Limits(settings.parallel, settings.calls_per_minute, settings.tokens_per_minute)
         self._slots = asyncio.Semaphore(settings.parallel)
-        self._calls, self._tokens = settings.calls_per_minute, settings.tokens_per_minute
-        self._log: deque[Sent] = deque()
+        self._next = asyncio.Lock()
 
     @asynccontextmanager
-    async def slot(self, tokens: int) -> AsyncIterator[Sent]:
+    async def slot(self, tokens: int) -> AsyncIterator[Request]:
         """Wait until a request of about so many tokens may begin. Set the true number in what is yielded."""
         async with self._slots:
-            now = time.monotonic()
-            sent = Sent(now, tokens)
-            if self._calls or self._tokens:
-                while self._log and self._log[0].at <= now - MINUTE:
-                    self._log.popleft()
-                # The place is taken before the wait, so that requests which wait together follow each other.
-                sent.at = self._earliest(now, tokens)
-                self._log.append(sent)
-                if sent.at > now:
-                    await wait.get()(sent.at - now)
-            yield sent
-
-    def _earliest(self, now: float, tokens: int) -> float:
-        """Return the earliest time at which a request fits; a minute after the last one any request does."""
-        first = max([now, *(sent.at for sent in self._log)])
-        moments = sorted({first, *(sent.at + MINUTE for sent in self._log)})
-        return next(at for at in moments if at >= first and self._fits(at, tokens))
-
-    def _fits(self, at: float, tokens: int) -> bool:
-        """Return whether a request fits at this time, with those of the minute before."""
-        recent = [sent.tokens for sent in self._log if sent.at > at - MINUTE]
-        few = self._calls is None or len(recent) < self._calls
-        return not recent or (few and (self._tokens is None or sum(recent) + tokens <= self._tokens))
+            async with self._next:  # only the first one in the queue looks
+                # What ends a request may be another process, so there is no event to wait for.
+                while (place := self._gate.begin(self._model, self._limits, tokens)) is None:  # noqa: ASYNC110
+                    await asyncio.sleep(LOOK_AGAIN)
+            request = Request(tokens)
+            try:
+                if place.seconds:
+                    await wait.get()(place.seconds)
+                yield request
+            finally:
+                self._gate.end(self._model, place.number, request.tokens)

@@ -60,6 +60,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     events=EVENTS,
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,
+    shares=("cooperation", "aggression"),
     former_settings={"idle": "do_nothing", "idle_turns": "do_nothing_rounds"},
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

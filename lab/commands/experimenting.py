@@ -35,10 +35,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
     jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="how many processes play; by default one per core, or one if models are asked"
-        ),
+        int | None, typer.Option(min=1, help="how many runs are played at a time; by default one per core")
     ] = None,
     models: ModelsFile = None,
     max_calls: MaxCalls = None,
@@ -77,7 +74,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch, jobs or (1 if cost.calls else os.cpu_count() or 1), caps)
+                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True
@@ -203,7 +200,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes report protection --format html --to report.html
     """
     from lab.experiment.report import report as reported
-    from lab.show.reports import html, markdown, terminal
+    from lab.show.reports import html, markdown, pictures, terminal
     from lab.show.terminal import OUT, print_json
 
     if form is not None and as_json:
@@ -216,13 +213,18 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
             print_json(found.to_json())
         elif form is None:
             OUT.print(terminal(store, found))
+        elif form is ReportForm.html:
+            _write(html(store, found), to)
+        elif to is None:
+            _write(markdown(store, found), None)
         else:
-            text = html(store, found) if form is ReportForm.html else markdown(store, found)
-            _write(text, to)
+            _write(markdown(store, found, to.stem), to)
+            for name, picture in pictures(store, found, to.stem).items():
+                _write(picture, to.with_name(name))
 
 
 def _write(text: str, to: Path | None) -> None:
-    """Write a report to a file, or to stdout."""
+    """Write a report or a picture to a file, or a report to stdout."""
     if to is None:
         print(text)  # noqa: T201  rich would wrap it
         return

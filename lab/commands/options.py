@@ -80,6 +80,10 @@ ObserverSpec = Annotated[
         callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
     ),
 ]
+SecondsPerTurn = Annotated[
+    int | None,
+    typer.Option(min=0, help="how long a person may take for an answer; after that the call has failed"),
+]
 RunName = Annotated[
     str,
     typer.Argument(

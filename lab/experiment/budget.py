@@ -14,6 +14,9 @@ from nodes.caps import Caps, Spent, reached
 SPENT = struct.Struct("3d")
 """Calls, tokens and dollars; a sum that is unknown is not a number."""
 
+LOOK_SECONDS = 0.001
+"""How often a process looks whether another one has released a lock, which it holds for less than that."""
+
 
 @dataclass(frozen=True, slots=True)
 class SharedBudget:
@@ -49,7 +52,10 @@ class SharedBudget:
     @contextmanager
     def _spent(self) -> Iterator[Spent]:
         """Yield what has been spent, and keep what it is changed to. Meanwhile, other processes wait."""
-        with FileLock(f"{self.path}.lock"), self.path.open("r+b", buffering=0) as file:
+        with (
+            FileLock(f"{self.path}.lock", poll_interval=LOOK_SECONDS),
+            self.path.open("r+b", buffering=0) as file,
+        ):
             calls, tokens, usd = SPENT.unpack(file.read())
             spent = Spent(
                 int(calls), None if math.isnan(tokens) else int(tokens), None if math.isnan(usd) else usd

@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lab.experiment.file import NULL, ExperimentFile, InvasionAsked
-from lab.store.database import Store
-from lab.store.experiments import scores_of_cells
+from lab.experiment.gathering import Tables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,36 +64,47 @@ class Invasion:
         return {**asdict(self), "neutral": self.neutral}
 
 
-def invasions(store: Store, file: ExperimentFile) -> tuple[Invasion, ...]:
-    """Return what came of each invasion that an experiment asks about, by the runs that have been played."""
-    if not file.invasions:
-        return ()
-    cells = list(scores_of_cells(store, file.name))
+def invasions(file: ExperimentFile, arms: Mapping[str, Tables]) -> tuple[Invasion, ...]:
+    """Return what came of each invasion that an experiment asks about, by the gathered tables of its arms."""
+    cells = (
+        []
+        if not file.invasions
+        else [one for arm, tables in arms.items() if arm != NULL for one in _cells(tables)]
+    )
     return tuple(_invasion(asked, cells, len(file.seeds)) for asked in file.invasions)
 
 
-def mutants_of(models: Mapping[str, str], asked: InvasionAsked) -> int | None:
+def mutants_of(players: Sequence[str], asked: InvasionAsked) -> int | None:
     """Return the number of mutants among agents, None if one of them is neither mutant nor resident."""
-    kinds = list(models.values())
-    mutants = kinds.count(asked.mutant)
-    return mutants if mutants + kinds.count(asked.resident) == len(kinds) else None
+    mutants = players.count(asked.mutant)
+    return mutants if mutants + players.count(asked.resident) == len(players) else None
 
 
-Cell = tuple[str, int, Mapping[str, str], Mapping[str, int]]
-"""Arm, seed, models and scores of a run."""
+Scores = dict[str, list[int]]
+"""The scores of the agents of a run, by their player."""
 
 
-def _invasion(asked: InvasionAsked, cells: Sequence[Cell], seeds: int) -> Invasion:
+def _cells(tables: Tables) -> Iterator[tuple[int, Scores]]:
+    """Yield seed and scores of each run of an arm."""
+    found: dict[int, Scores] = {}
+    rows = tables["scores"].to_pydict()
+    for seed, player, score in zip(rows["seed"], rows["player"], rows["score"], strict=True):
+        found.setdefault(seed, {}).setdefault(player, []).append(score)
+    yield from found.items()
+
+
+def _invasion(asked: InvasionAsked, cells: Sequence[tuple[int, Scores]], seeds: int) -> Invasion:
     """Return what came of one invasion."""
     agents = 0
     found: dict[int, dict[int, tuple[float | None, float | None]]] = {}
-    for arm, seed, models, scores in cells:
-        mutants = mutants_of(models, asked)
-        if arm != NULL and mutants is not None:
-            agents = len(models)
+    for seed, scores in cells:
+        players = [player for player, of_player in scores.items() for _ in of_player]
+        mutants = mutants_of(players, asked)
+        if mutants is not None:
+            agents = len(players)
             found.setdefault(mutants, {})[seed] = (
-                _mean([scores[agent] for agent, spec in models.items() if spec == asked.resident]),
-                _mean([scores[agent] for agent, spec in models.items() if spec == asked.mutant]),
+                _mean(scores.get(asked.resident, [])),
+                _mean(scores.get(asked.mutant, [])),
             )
     payoffs = tuple(
         Payoffs(mutants, len(runs), *(_mean(kind) for kind in zip(*runs.values(), strict=True)))

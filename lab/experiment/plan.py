@@ -87,6 +87,10 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
         raise ValueError(
             f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
         )
+    if PlayerKind.HUMAN in new.models.values():
+        raise ValueError(
+            f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
+        )
     return new
 
 
@@ -140,7 +144,7 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
 def _check_invasions(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
     """Raise ValueError for an invasion whose arms lack a number of mutants, or differ in something else."""
     for number, asked in enumerate(file.invasions, start=1):
-        found = [(n, arm) for arm in arms if (n := mutants_of(arm.models, asked)) is not None]
+        found = [(n, arm) for arm in arms if (n := mutants_of([*arm.models.values()], asked)) is not None]
         agents = max((len(arm.models) for _, arm in found), default=0)
         lacking = sorted({*range(1, agents)} - {n for n, _ in found})
         if agents < 2 or lacking:  # noqa: PLR2004  a mutant and a resident

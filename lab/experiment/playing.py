@@ -4,16 +4,15 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from lab.errors import HaltedRunError, LabError
-from lab.experiment.budget import SharedBudget
+from lab.experiment.crew import Crew, DiedError, Ledger
 from lab.experiment.plan import Cell, Plan
-from lab.experiment.workers import Worker, workers
+from lab.experiment.workers import ledger_in, processes
 from lab.play.playing import go_on, write
 from lab.store.database import Run, Store
 from lab.store.experiments import (
@@ -24,14 +23,14 @@ from lab.store.experiments import (
     turns_of_runs,
 )
 from lab.store.prices import prices_of
-from nodes.caps import NO_CAPS, Caps, Meter, Spent
+from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.state import TurnState
 
 LOOK_SECONDS = 0.5
 """How often the turns of runs that other processes play are looked up."""
 
-MOST_DEATHS = 3
-"""How often a cell is begun by a process that dies before the cell is given up."""
+MOST_FAILURES = 3
+"""How often a cell is begun and dies, wherever it is played, before it is given up."""
 
 
 class Progress(Protocol):
@@ -72,44 +71,49 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     """Play the cells that are missing, each from where it stands, in as many processes as `jobs` says.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
-    Raise HaltedRunError if a run halts or a cap is reached, LabError if the process of a cell died each time;
-    the cells played so far are kept.
+    So do the limits of models, from now on. Raise HaltedRunError if a run halts or a cap is reached, LabError
+    if a cell could not be played, however often it was tried; the cells played so far are kept.
     """
     keep_experiment(store, made.file.name, made.world.name, content)
     cells = missing(store, made)
+    spent = Spent() if caps == NO_CAPS else _spent(store, made)
     jobs = min(jobs, len(cells))
-    with _budget(store, made, caps) as budget:
-        try:
-            if jobs > 1:
-                _play_in_processes(store, cells, progress, jobs, budget)
-            else:
-                _play_here(store, cells, progress, budget)
-        except HaltedRunError as error:
-            if budget and (reason := budget.reached()):
-                raise HaltedRunError(
-                    f"{reason} by the experiment; play it again with a higher cap to go on"
-                ) from error
-            raise
+    if jobs > 1:
+        with processes(jobs) as crew:
+            ledger = crew.ledger(caps, spent)
+            with _told_of_caps(ledger):
+                _play_in(crew, ledger, store, cells, progress)
+    else:
+        with TemporaryDirectory(prefix="hobbes-") as folder:
+            ledger = ledger_in(Path(folder), caps, spent)
+            with _told_of_caps(ledger):
+                _play_here(ledger, store, cells, progress)
 
 
-@contextmanager
-def _budget(store: Store, made: Plan, caps: Caps) -> Iterator[SharedBudget | None]:
-    """Yield what the cells may cost together, None if nothing is capped."""
-    if caps == NO_CAPS:
-        yield None
-        return
+def _spent(store: Store, made: Plan) -> Spent:
+    """Return what the cells have cost so far."""
     spent, prices = Spent(), prices_of(store.home)
     for run, _ in runs_of_cells(store, made.file.name).values():
         one = store.spent(store.find(run), prices)
         spent.calls += one.calls
         spent.add(one.tokens, one.usd)
-    with TemporaryDirectory(prefix="hobbes-") as folder:
-        budget = SharedBudget(Path(folder) / "spent", caps)
-        budget.begin(spent)
-        yield budget
+    return spent
 
 
-def _play_here(store: Store, cells: Sequence[Cell], progress: Progress, budget: SharedBudget | None) -> None:
+@contextmanager
+def _told_of_caps(ledger: Ledger) -> Iterator[None]:
+    """Raise HaltedRunError of the experiment in place of that of the run that reached one of its caps."""
+    try:
+        yield
+    except HaltedRunError as error:
+        if reason := ledger.reached():
+            raise HaltedRunError(
+                f"{reason} by the experiment; play it again with a higher cap to go on"
+            ) from error
+        raise
+
+
+def _play_here(ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress) -> None:
     """Play cells in this process, one after the other."""
     for cell in cells:
         run = _run_of(store, cell)
@@ -118,51 +122,52 @@ def _play_here(store: Store, cells: Sequence[Cell], progress: Progress, budget: 
         def on_turn(state: TurnState, run: Run = run) -> None:
             progress.on_turn(run.id, state["turn"])
 
-        def on_meter(meter: Meter) -> None:
-            meter.budget = budget
-
         try:
-            asyncio.run(go_on(store, run, on_turn, on_meter))
+            asyncio.run(go_on(store, run, on_turn, shared=ledger.of(run.id)))
         except HaltedRunError as error:
             raise _halted(cell, error) from error
         progress.on_ended(run.id)
 
 
-def _play_in_processes(
-    store: Store, cells: Sequence[Cell], progress: Progress, jobs: int, budget: SharedBudget | None
-) -> None:
-    """Play cells in other processes, in each of them one after the other."""
-    waiting = deque(cells)
-    deaths, lost = Counter[str](), list[str]()
-    played: dict[Future[None], tuple[Worker, Cell, str]] = {}
-    with workers(jobs) as free:
-        while waiting or played:
-            while waiting and free:
-                cell, worker = waiting.popleft(), free.pop()
-                run = _run_of(store, cell)
-                progress.on_cell(run)
-                played[worker.play(store.home, run.id, budget)] = worker, cell, run.id
-            ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)
-            for run_id, turns in turns_of_runs(store, [run_id for _, _, run_id in played.values()]).items():
-                progress.on_turn(run_id, turns)
-            for future in ended:
-                worker, cell, run_id = played.pop(future)
-                free.append(worker)
-                try:
-                    future.result()
-                except HaltedRunError as error:
-                    raise _halted(cell, error) from error
-                except BrokenProcessPool:
-                    deaths[cell.name] += 1
-                    if deaths[cell.name] < MOST_DEATHS:
-                        waiting.appendleft(cell)
-                        continue
-                    lost.append(cell.name)
-                progress.on_ended(run_id)
+def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress) -> None:
+    """Let a crew play cells.
+
+    After an error that another try cannot repair, no further cell begins, and those under way are played on:
+    their answers may have been paid for.
+    """
+    waiting, played = deque(cells), dict[Future[Any], tuple[Cell, str]]()
+    failures, lost = Counter[str](), list[str]()
+    stopped: LabError | None = None
+    while waiting or played:
+        while waiting and crew.room() > 0:
+            cell = waiting.popleft()
+            run = _run_of(store, cell)
+            progress.on_cell(run)
+            played[crew.play(store, run, ledger.of(run.id))] = cell, run.id
+        ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)
+        for run_id, turns in turns_of_runs(store, [run_id for _, run_id in played.values()]).items():
+            progress.on_turn(run_id, turns)
+        for future in ended:
+            cell, run_id = played.pop(future)
+            try:
+                crew.ended(store, run_id, future)
+            except DiedError as error:
+                ledger.leave(run_id)
+                failures[cell.name] += 1
+                if failures[cell.name] < MOST_FAILURES and not stopped:
+                    waiting.appendleft(cell)
+                    continue
+                lost.append(f"{cell.name} ({error})")
+            except LabError as error:
+                stopped = stopped or (_halted(cell, error) if isinstance(error, HaltedRunError) else error)
+                waiting.clear()
+            progress.on_ended(run_id)
+    if stopped:
+        raise stopped
     if lost:
         raise LabError(
-            f"the processes that played {', '.join(lost)} died, {MOST_DEATHS} times each; all other runs "
-            "have been played; see whether memory ran out, then play the experiment again"
+            f"these runs failed {MOST_FAILURES} times each: {', '.join(lost)}; all other runs have been "
+            "played; play the experiment again to go on"
         )
 
 

@@ -1,4 +1,4 @@
-"""Processes that play runs, one after the other, in the same home."""
+"""Processes on this machine that play runs, one after the other, in the same home."""
 
 import asyncio
 import gc
@@ -9,13 +9,47 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from lab.play.playing import go_on
-from lab.store.database import open_store
-from nodes.caps import Budget, Meter
+from lab.experiment.budget import SharedBudget
+from lab.experiment.crew import DiedError
+from lab.experiment.gate import SharedGate
+from lab.play.playing import Shared, go_on
+from lab.store.database import Run, Store, open_store
+from nodes.caps import NO_CAPS, Caps, Spent
+
+
+@dataclass(frozen=True, slots=True)
+class FileLedger:
+    """What the runs of an experiment share, in files of this machine."""
+
+    budget: SharedBudget | None
+    gate: SharedGate
+
+    def of(self, run: str) -> Shared:
+        """Return what a run shares."""
+        return Shared(self.budget, self.gate.of(run))
+
+    def leave(self, run: str) -> None:
+        """Note that what played a run has died, so that no request of the run is under way."""
+        self.gate.leave(run)
+
+    def reached(self) -> str:
+        """Return which cap is reached or cannot be enforced; empty if all allow another call."""
+        return self.budget.reached() if self.budget else ""
+
+
+def ledger_in(folder: Path, caps: Caps, spent: Spent) -> FileLedger:
+    """Return what the runs share, in files of a folder."""
+    budget = None
+    if caps != NO_CAPS:
+        budget = SharedBudget(folder / "spent", caps)
+        budget.begin(spent)
+    return FileLedger(budget, SharedGate(folder))
 
 
 class Worker:
@@ -31,17 +65,17 @@ class Worker:
     def _started(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(1, get_context("spawn"), _prepare, (self._lifeline, gc.get_threshold()))
 
-    def play(self, home: Path, run: str, budget: Budget | None) -> "Future[None]":
+    def play(self, home: Path, run: str, shared: Shared) -> "Future[None]":
         """Play a run to its end. The future raises BrokenProcessPool if the process dies."""
         # The process is started here. It does not hear Ctrl-C, which is for this process: it ends the others.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             try:
-                return self._pool.submit(play_run, home, run, budget)
+                return self._pool.submit(play_run, home, run, shared)
             except BrokenProcessPool:
                 self._pool.shutdown()
                 self._pool = self._started()
-                return self._pool.submit(play_run, home, run, budget)
+                return self._pool.submit(play_run, home, run, shared)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -50,16 +84,49 @@ class Worker:
         self._pool.shutdown()
 
 
+class Processes:
+    """A crew of processes on this machine."""
+
+    def __init__(self, folder: Path, workers: list[Worker]) -> None:
+        self._folder = folder
+        self._free = workers
+        self._busy: dict[Future[None], Worker] = {}
+
+    def ledger(self, caps: Caps, spent: Spent) -> FileLedger:
+        """Return what the runs share, with what has been spent so far."""
+        return ledger_in(self._folder, caps, spent)
+
+    def room(self) -> int:
+        """Return how many more runs may begin now."""
+        return len(self._free)
+
+    def play(self, store: Store, run: Run, shared: Shared) -> "Future[None]":
+        """Begin to play a run to its end."""
+        worker = self._free.pop()
+        future = worker.play(store.home, run.id, shared)
+        self._busy[future] = worker
+        return future
+
+    def ended(self, _store: Store, _run: str, future: "Future[None]") -> None:
+        """Take in a run that is not played any more. Raise its error, DiedError if its process died."""
+        self._free.append(self._busy.pop(future))
+        try:
+            future.result()
+        except BrokenProcessPool as error:
+            raise DiedError("the process that played it died; see whether memory ran out") from error
+
+
 @contextmanager
-def workers(count: int) -> Iterator[list[Worker]]:
-    """Yield workers. At the end, and also if this process is killed, they end, whatever they are doing."""
+def processes(count: int) -> Iterator[Processes]:
+    """Yield a crew of processes. They end with this process, whatever they do, also if it is killed."""
     lifeline, held = Pipe(duplex=False)
-    started = [Worker(lifeline) for _ in range(count)]
+    workers = [Worker(lifeline) for _ in range(count)]
     try:
-        yield started
+        with TemporaryDirectory(prefix="hobbes-") as folder:
+            yield Processes(Path(folder), list(workers))
     finally:
         held.close()
-        for worker in started:
+        for worker in workers:
             worker.end()
         lifeline.close()
 
@@ -76,11 +143,7 @@ def _end_with_parent(lifeline: Connection) -> None:
     os._exit(1)
 
 
-def play_run(home: Path, run: str, budget: Budget | None) -> None:
+def play_run(home: Path, run: str, shared: Shared) -> None:
     """Play a run of a home to its end."""
-
-    def on_meter(meter: Meter) -> None:
-        meter.budget = budget
-
     with open_store(home) as store:
-        asyncio.run(go_on(store, store.find(run), lambda _: None, on_meter))
+        asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))

@@ -1,4 +1,4 @@
-"""`hobbes export`: a run as tables for other tools, or as pages for people.
+"""`hobbes export`: a run as tables or a log for other tools, or as pages for people.
 
 The tables are those of `lab.store.tables`.
 """
@@ -27,34 +27,44 @@ from lab.store.tables import TABLES, RunTable, table_of
 LOCK = "lock"
 """The file that is locked in the temporary folder of an export while it is written."""
 
+LOG = ".eval"
+"""How the name of an inspect log ends. inspect opens no others."""
+
 BATCH = 500
 """How many rows of a Parquet file are written, and later read, at a time."""
 
 
 def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
-    """Write a run into a new folder, and return the number of rows or pages of each file.
+    """Write a run into a new folder, or into a new file as `inspect`, and return the size of each file.
 
-    The folder appears only when it is complete. What an export that was killed has left there is removed.
-    Raise UsageError if the folder exists, LabError if it cannot be written.
+    The size is the number of rows, pages or samples. The folder or the file appears only when it is complete.
+    What an export that was killed has left there is removed. Raise UsageError if it exists, LabError if it
+    cannot be written.
     """
+    what = "file" if form == "inspect" else "folder"
     if check_path(to, "--to").exists():
-        raise UsageError(f"{to} already exists; choose another folder with --to")
+        raise UsageError(f"{to} already exists; choose another {what} with --to")
+    if form == "inspect" and to.suffix != LOG:
+        raise UsageError(f"inspect opens only files that end in {LOG}: --to {to}{LOG}")
     begins = f".hobbes-{sha256(to.name)[:12]}-"  # a name of its own might be too long
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         for left in to.parent.glob(f"{begins}*"):
             _remove_if_left(left)
         with tempfile.TemporaryDirectory(dir=to.parent, prefix=begins) as made, FileLock(Path(made) / LOCK):
-            folder = Path(made) / "export"
-            folder.mkdir()
-            written = _write(store, run, form, folder)
-            folder.rename(to)
+            whole = Path(made) / "export"
+            if form == "inspect":
+                written = {to.name: _write_log(store, run, whole)}
+            else:
+                whole.mkdir()
+                written = _write(store, run, form, whole)
+            whole.rename(to)
     except (FileExistsError, NotADirectoryError) as error:
         raise UsageError(
             f"{to} lies in something that is not a folder; choose another one with --to"
         ) from error
     except OSError as error:
-        raise LabError(f"cannot write {to}: {error.strerror}; choose another folder with --to") from error
+        raise LabError(f"cannot write {to}: {error.strerror}; choose another {what} with --to") from error
     return written
 
 
@@ -79,6 +89,17 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
         path = folder / f"{table.name}.{form}"
         written[path.name] = WRITERS[form](path, table)
     return written
+
+
+def _write_log(store: Store, run: Run, path: Path) -> int:
+    """Write an inspect log, and return the number of its samples."""
+    try:
+        from lab.show.inspect_log import write  # noqa: PLC0415  slow to import, and its library is optional
+    except ImportError as error:
+        raise LabError(
+            "this format needs inspect-ai; install it in the checkout: pip install -e '.[inspect]'"
+        ) from error
+    return write(store, run, path)
 
 
 def _write_jsonl(path: Path, table: RunTable) -> int:

@@ -143,6 +143,23 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """A question to a person for whom a run waits."""
+
+    address: str
+    """The address of the call that will hold the answer."""
+    asked: str
+    """The view of the agent or, for an observer, the requests, as JSON."""
+    since: str = ""
+    """When it was asked, in UTC; empty in runs of earlier versions."""
+
+    @property
+    def agent(self) -> str:
+        """The agent, or the observer, for whom the person answers."""
+        return self.address.partition("/")[2].rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run as it is stored in the database; `Store.find` reads it.
 
@@ -162,8 +179,8 @@ class Run:
     digest: str
     seconds: float
     caps: Caps
-    question: dict[str, Any] | None
-    """The question to a person, while the run waits for the answer."""
+    questions: tuple[Question, ...]
+    """What people are asked, while the run waits for their answers."""
     versions: Versions
     damage: tuple[DamagedError, ...] = ()
     """What cannot be read of the run. It can be shown all the same, but not played, replayed or verified."""
@@ -507,7 +524,7 @@ class Store:
             row["digest"],
             rest["seconds"],
             rest.made("caps", CAPS.validate_python) or NO_CAPS,
-            rest["question"],
+            rest.made("question", _questions) or (),
             Versions(row["record_version"], row["rules_version"], row["hobbes"]),
             (),
             rest["parent"],
@@ -636,6 +653,11 @@ class Store:
         """Return all runs, the newest first: id, name, world, prompts, lang and prompts_hash."""
         columns = "id, name, world, prompts, lang, prompts_hash"
         return list(self.db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
+
+    def forks(self, run: str) -> list[dict[str, Any]]:
+        """Return the forks of a run, the newest first: id, name and turn."""
+        sql = "select id, name, turn from runs where parent = ? order by rowid desc"
+        return list(self.db.query(sql, [run]))
 
     def about(self, run: str) -> dict[str, Any]:
         """Return the columns of a run, without its prompt texts, and its failed calls.
@@ -795,6 +817,14 @@ class Store:
         with self.db.conn as connection:
             update_run(connection, run, values)
 
+    def ask(self, run: str, questions: Iterable[Question]) -> None:
+        """Note that a run waits for people, and what they are asked."""
+        self.update(run, status="waiting", question=json.dumps([asdict(one) for one in questions]))
+
+    def waiting_runs(self) -> list[str]:
+        """Return the ids of the runs that wait for people."""
+        return [run for (run,) in self.db.execute("select id from runs where status = 'waiting'")]
+
     def end_run(self, run: str, ending: Ending) -> None:
         """Store the results of a run that has finished."""
         # Working out the measures reads the whole run. Meanwhile, other processes can write, because the rows
@@ -895,11 +925,11 @@ def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
     """
     if home.exists() and not home.is_dir():
         raise UsageError(f"{home} is not a folder; choose another folder with --home")
-    with nullcontext(home) if writes or _is_writable(home) else _copy_of(home) as folder:
+    with nullcontext(home) if writes or is_writable(home) else _copy_of(home) as folder:
         yield from _opened(home, folder)
 
 
-def _is_writable(home: Path) -> bool:
+def is_writable(home: Path) -> bool:
     """Return whether this process may write to the run database of a home."""
     effective = os.access in os.supports_effective_ids
     return all(os.access(path, os.W_OK, effective_ids=effective) for path in (home, home / "runs.db"))
@@ -1012,6 +1042,11 @@ def _settled(world: AnyWorld, row: StoredRow, config: Mapping[str, Any]) -> Sett
     former = world.former_settings
     known = {former.get(name, name): value for name, value in config.items()}
     return settle(world, row["agents"], row["seed"], known)
+
+
+def _questions(told: list[dict[str, str]] | dict[str, str]) -> tuple[Question, ...]:
+    """Return the questions to people from their JSON; in earlier versions it is a single question."""
+    return tuple(Question(**one) for one in ([told] if isinstance(told, dict) else told))
 
 
 def _model_settings(told: Mapping[str, Any]) -> dict[str, ModelSettings]:

@@ -1,4 +1,4 @@
-"""The tables of experiments: which run played which arm with which seed, and the measures of these runs."""
+"""The tables of experiments: which run played which arm with which seed."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ class PlayedCell:
 
     arm: str
     seed: int
+    id: str
+    """The id of the run."""
     run: str
     """The name of the run, or its id if it has lost its name."""
     digest: str
     tainted: bool
-    measures: Mapping[str, Mapping[str, float | None]]
-    """Scope (`run`, `first-half`, `second-half`) to name to value."""
 
 
 def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]) -> None:
@@ -137,33 +137,8 @@ def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
     )
     for run in list(runs):
         row = store.stored_row("runs", run, store.leave_out)
-        measures: dict[str, dict[str, float | None]] = {}
-        for values in store.db.query(
-            "select run, scope, name, value from measures where run = ?"
-            " and scope in ('run', 'first-half', 'second-half')",
-            [run["id"]],
-        ):
-            measure = store.stored_row("measures", values, store.leave_out)
-            measures.setdefault(values["scope"], {})[measure["name"]] = measure["value"]
         name = row["name"] or run["id"]
-        yield PlayedCell(run["arm"], run["seed"], name, row["digest"], bool(row["tainted"]), measures)
-
-
-def scores_of_cells(
-    store: Store, experiment: str
-) -> Iterator[tuple[str, int, Mapping[str, str], Mapping[str, int]]]:
-    """Yield arm, seed, models and scores of the cells of an experiment whose runs have finished.
-
-    What is damaged is noted and left out.
-    """
-    sql = (
-        "select arm, cells.seed, id, models, scores from cells join runs on runs.id = cells.run"
-        " where experiment = ? and status = 'finished'"
-    )
-    for values in list(store.db.query(sql, [experiment])):
-        row = store.stored_row("runs", values, store.leave_out)
-        if row["models"] and row["scores"]:
-            yield values["arm"], values["seed"], row["models"], row["scores"]
+        yield PlayedCell(run["arm"], run["seed"], run["id"], name, row["digest"], bool(row["tainted"]))
 
 
 def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float]]:

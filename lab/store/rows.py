@@ -93,7 +93,7 @@ JSON: Mapping[tuple[str, str], TypeAdapter[Any]] = {
     ("runs", "outcomes"): TypeAdapter(dict[str, int]),
     ("runs", "scores"): TypeAdapter(dict[str, int]),
     ("runs", "caps"): _OBJECT,
-    ("runs", "question"): TypeAdapter(dict[str, str]),
+    ("runs", "question"): TypeAdapter(list[dict[str, str]] | dict[str, str]),
     ("runs", "earlier"): TypeAdapter(list[dict[str, Any]]),
     ("turns", "state"): _OBJECT,
     ("turns", "record"): _OBJECT,

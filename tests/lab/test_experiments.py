@@ -156,6 +156,7 @@ def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(opened: Store, file
 def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> None:
     assert with_luck("policy:guided", "null") == "policy:guided?luck=null"
     assert with_luck("policy:guided?noise=0.1", "null") == "policy:guided?noise=0.1&luck=null"
+    assert with_luck("policy:guided?luck=a&noise=0.1", "null") == "policy:guided?noise=0.1&luck=null"
     assert with_luck("policy:guided?luck=a", "b") == "policy:guided?luck=b"
     stand_in = with_luck("openai:policy/guided?noise=0.1&temperature=0.5", "null")
     assert stand_in == "openai:policy/guided?noise=0.1&luck=null&temperature=0.5"

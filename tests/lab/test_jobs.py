@@ -10,8 +10,9 @@ from lab.experiment import workers
 from lab.experiment.budget import SharedBudget
 from lab.experiment.file import read_experiment_file
 from lab.experiment.playing import play
+from lab.play.playing import Shared
 from lab.store.database import Store, open_store
-from nodes.caps import Budget, Caps, Spent
+from nodes.caps import Caps, Spent
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, Quiet, planned, written
 from tests.lab.test_kills import answers
@@ -63,7 +64,7 @@ def test_what_calls_cost_counts_for_all_who_share_a_budget(tmp_path: Path) -> No
     assert one.reached().startswith("--max-tokens 100 cannot be enforced")
 
 
-def dies(home: Path, run: str, budget: Budget | None) -> None:
+def dies(home: Path, run: str, shared: Shared) -> None:
     """Play a run; but the process dies in that of one arm each time, and in that of the other one once."""
     with open_store(home) as store:
         name = store.find(run).name
@@ -72,7 +73,7 @@ def dies(home: Path, run: str, budget: Budget | None) -> None:
         if name == "small.open.1":
             once.touch()
         os._exit(1)
-    play_run(home, run, budget)
+    play_run(home, run, shared)
 
 
 def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_three_times(
@@ -83,7 +84,7 @@ def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_thre
     monkeypatch.setattr(workers, "play_run", dies)
     progress = Quiet()
     with pytest.raises(
-        LabError, match=r"^the processes that played small\.immune\.1 died, 3 times each; all"
+        LabError, match=r"^these runs failed 3 times each: small\.immune\.1 \(the process that played it died"
     ):
         play(opened, planned(opened, path), content, progress, jobs=2)
     assert sorted(map(str, progress.runs)) == ["small.immune.1"] * 3 + ["small.open.1"] * 2

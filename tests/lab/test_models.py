@@ -27,6 +27,7 @@ from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
 from nodes.chat import ADDRESS_HEADER
+from nodes.limits import OwnGate
 from nodes.models import ModelSettings
 from nodes.pacing import Pace
 from nodes.prompting import schema_of
@@ -222,33 +223,32 @@ def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
     assert most == {"alice": 2, "bob": 5}
 
 
-def moments(settings: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds at which requests of so many tokens begin, all of them made at second 0."""
-    monkeypatch.setattr("nodes.pacing.time.monotonic", lambda: 0.0)
-    begun: list[float] = []
+def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make requests of so many tokens, one after the other, all of them at second 0."""
+    monkeypatch.setattr("nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
-        pace = Pace(settings)
+        pace = Pace(OwnGate(), "m", limits)
         for count in tokens:
-            async with pace.slot(count) as sent:
-                begun.append(sent.at)
+            async with pace.slot(count):
+                pass
 
     asyncio.run(asking())
-    return begun
 
 
 def test_calls_wait_until_the_minute_has_room_for_them(
     monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:
-    settings = ModelSettings(model="m", calls_per_minute=2)
-    assert moments(settings, [1] * 5, monkeypatch) == [0, 0, 60, 60, 120]
+    ask(ModelSettings(model="m", calls_per_minute=2), [1] * 5, monkeypatch)
     assert waits == [60, 60, 120]
 
 
-def test_tokens_wait_until_the_minute_has_room_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_wait_until_the_minute_has_room_for_them(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
     """The third request alone is more than a minute may have; it goes when nothing else does."""
-    settings = ModelSettings(model="m", tokens_per_minute=100)
-    assert moments(settings, [60, 40, 500, 1], monkeypatch) == [0, 0, 60, 120]
+    ask(ModelSettings(model="m", tokens_per_minute=100), [60, 40, 500, 1], monkeypatch)
+    assert waits == [60, 120]
 
 
 def test_a_pace_counts_the_tokens_that_the_server_reports(opened: Store, waits: list[float]) -> None:

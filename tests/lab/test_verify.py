@@ -480,7 +480,7 @@ FOUND = (
     ),
     Tampering(
         "the question that a waiting run asks a person",
-        "turn 1: the column runs.question is not what the agents ask for",
+        "turn 1: the column runs.question is not what people have to be asked",
         "update runs set question = replace(question, 'unit-b', 'unit-a')",
         world="waiting",
     ),

@@ -339,7 +339,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(opened: S
     ):
         assert viewing.stdout is not None
         base = viewing.stdout.readline().strip().rstrip("/")
-        form = {"address": run.question["address"] if run.question else "", GRANT: "1"}
+        form = {"address": run.questions[0].address if run.questions else "", GRANT: "1"}
         sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
         assert sent.status_code == 303
         viewing.send_signal(signal.SIGINT)
@@ -399,7 +399,7 @@ def test_the_page_has_the_form_of_whatever_model_a_world_has(
     """As it comes, a form posts the default of each of its fields, as the browser itself reads the page."""
     run = on(opened, begin(opened, game("human")))
     form = form_of(Season)
-    monkeypatch.setattr("lab.show.pages.asked_form", lambda _: form)
+    monkeypatch.setattr("lab.show.pages.form_for", lambda *_: form)
     served_page = pages.get(f"/{run.id}").text
     (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
     for page in (served_page, browser(tmp_path / "page.html")):
@@ -452,7 +452,7 @@ def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_wh
     refused = post(pages, run, {GRANT: "0"})
     assert refused.status_code == 400
     assert "OPENAI_API_KEY" in refused.text
-    assert opened.find(run.id).question == run.question
+    assert opened.find(run.id).questions == run.questions
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), monkeypatch.context() as offline:
         offline.setattr(viewing, "go_on", gone)
         assert post(pages, run, {GRANT: "0"}).status_code == 303

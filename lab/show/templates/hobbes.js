@@ -29,7 +29,7 @@ const hobbes = (() => {
     document.addEventListener("keydown", (event) => {
       const at = event.target;
       const key = event.key === " " ? "Space" : event.key;
-      const types = at.matches("select, textarea, [type=text], [type=number], [type=search]");
+      const types = at.matches("select, textarea, input:not([type=radio], [type=checkbox], [type=range])");
       if (event.ctrlKey || event.altKey || event.metaKey || types) return;
       if (key.startsWith("Arrow") && at.matches("[type=radio]")) return;
       if (key === "Space" && at.matches("button, a, summary, input:not([type=range])")) return;
@@ -129,6 +129,8 @@ const hobbes = (() => {
         const next = wanted;
         const html = await get(next).catch((error) => said(error.message));
         moment.innerHTML = html;
+        const command = moment.querySelector("[data-command]");
+        if (command) document.querySelector(".command code").textContent = command.dataset.command;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
         shown = next;
         range.setAttribute("aria-valuetext", moment.querySelector("svg")?.getAttribute("aria-label") || `turn ${next}`);
@@ -236,6 +238,14 @@ const hobbes = (() => {
     return () => wanted === turns - 1 && !tick;
   }
 
+  // Where the clipboard may not be used, as on a page from another machine, the command is selected for the reader.
+  async function copy(button) {
+    const text = button.previousElementSibling;
+    getSelection().selectAllChildren(text);
+    const written = navigator.clipboard && navigator.clipboard.writeText(text.textContent).then(() => true, () => false);
+    button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
+  }
+
   // What is wider than the page can be scrolled by keyboard, too.
   function reachable() {
     for (const wide of all(".wide, pre")) {
@@ -246,6 +256,7 @@ const hobbes = (() => {
 
   document.addEventListener("DOMContentLoaded", () => {
     keys();
+    for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
     reachable();
     window.addEventListener("resize", reachable);
     const section = document.querySelector("#timeline");

@@ -1,0 +1,62 @@
+"""Copy a run from one run database to another: with Ray, runs are played in homes of their own."""
+
+import json
+
+from lab.store.database import Store
+from lab.store.schema import TEMPLATES
+from lab.store.texts import Texts
+
+NOT_OF_THE_RUN = {"cells"}
+"""Tables with a column `run` that do not describe it: which cell of an experiment it plays."""
+
+
+def copy_run(source: Store, target: Store, run: str) -> None:
+    """Copy a run with all its rows, in place of what the target has of it.
+
+    What is read of the copy (by `verify`, `trace`, `export`, reports) is what is read of the run. A parent is
+    not copied. The caller sees to it that nobody plays the run in the target meanwhile. Raise
+    sqlite3.IntegrityError if another run of the target has its name.
+    """
+    with source.as_of_now(), target.db.atomic():
+        _copy_texts(source, target, run)
+        _copy_rows(source, target, "runs", "id", run)
+        tables = source.db.execute(
+            "select name from sqlite_master where type = 'table'"
+            " and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'run')"
+        ).fetchall()
+        for (table,) in tables:
+            if table not in NOT_OF_THE_RUN:
+                target.db.execute(f"delete from {table} where run = ?", [run])  # noqa: S608  names are ours
+                _copy_rows(source, target, table, "run", run)
+
+
+def _copy_texts(source: Store, target: Store, run: str) -> None:
+    """Store the texts that the rows of a run name by their hashes.
+
+    They are packed anew: a text may be there already, packed with another base.
+    """
+    row = source.db.table("runs").get(run)
+    ways = [row, *json.loads(row["earlier"] or "[]")]
+    texts = Texts(target.db.conn)
+    for name in dict.fromkeys(way[column] for way in ways for column in TEMPLATES):
+        for (text,) in source.db.execute("select text from texts where hash = ?", [name]):
+            target.text_hash(text)
+    for column in ("system", "prompt"):
+        for (text,) in source.db.execute(
+            f"select text from texts where hash in (select {column} from calls where run = ?)",  # noqa: S608  names are ours
+            [run],
+        ):
+            texts.hash_of(text)
+
+
+def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> None:
+    """Copy the rows of a run in one table, in their order."""
+    columns = [name for (name,) in source.db.execute("select name from pragma_table_info(?)", [table])]
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    # The row of a run stays in its place if it is there: the order of rows is that of runs.
+    changed = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    again = f" on conflict (id) do update set {changed}" if table == "runs" else ""
+    target.db.conn.executemany(
+        f"insert into {table} ({names}) values ({marks}){again}",  # noqa: S608  names are ours
+        source.db.execute(f"select {names} from {table} where {key} = ? order by rowid", [run]),  # noqa: S608  names are ours
+    )

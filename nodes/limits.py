@@ -1,0 +1,121 @@
+"""The limits of models on calls at once, and on calls and tokens per minute, and gates that count requests.
+
+A gate says when one more request may begin. It may be shared by runs in several processes.
+"""
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+MINUTE = 60.0
+
+ON_THE_WAY = 5.0
+"""How many seconds a request may need until the server has it. A faster response shows that it had it before.
+
+Servers count a request when they get it. If it counted here when it is sent, a slow one and a quick one that
+follows a minute later could be in the same minute of the server.
+"""
+
+
+class Limits(NamedTuple):
+    """What a model allows: requests at once, and requests and tokens per minute; None means no limit."""
+
+    parallel: int
+    calls: int | None = None
+    tokens: int | None = None
+
+
+class Place(NamedTuple):
+    """The place of a request among those to a model, and how many seconds it must wait before it begins."""
+
+    number: int
+    seconds: float
+
+
+class Gate(Protocol):
+    """Counts the requests to models, by the names of the models."""
+
+    def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
+        """Return the place of a request of about so many tokens; None if too many are under way."""
+
+    def end(self, model: str, number: int, tokens: int) -> None:
+        """Note that a request has ended, and the tokens that it had."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """A request. Its tokens are an estimate until it has ended."""
+
+    run: str
+    tokens: int
+    begins: float
+    """When it is sent, in seconds of the gate's clock."""
+    seen: float
+    """The latest moment at which the server may have got it."""
+    under_way: bool = True
+
+
+@dataclass(slots=True)
+class Window:
+    """The requests to one model that still matter to its limits, by their numbers."""
+
+    sent: dict[int, Sent] = field(default_factory=dict)
+    last: int = 0
+
+    def begin(self, now: float, limits: Limits, tokens: int, run: str = "") -> Place | None:
+        """Return the place of a request; None if too many are under way.
+
+        Its time is taken at once, so that requests which wait together follow each other.
+        """
+        per_minute = not (limits.calls is None and limits.tokens is None)
+        self.sent = {
+            number: sent
+            for number, sent in self.sent.items()
+            if sent.under_way or (per_minute and sent.seen > now - MINUTE)
+        }
+        if sum(sent.under_way for sent in self.sent.values()) >= limits.parallel:
+            return None
+        begins = self._earliest(now, limits, tokens) if per_minute else now
+        self.last += 1
+        self.sent[self.last] = Sent(run, tokens, begins, begins + ON_THE_WAY)
+        return Place(self.last, max(0.0, begins - now))
+
+    def end(self, now: float, number: int, tokens: int) -> None:
+        """Note that a request has ended."""
+        if sent := self.sent.get(number):
+            sent.tokens, sent.under_way = tokens, False
+            # Where nobody waits, such as with a cassette, it ends before it begins.
+            sent.seen = min(sent.seen, max(sent.begins, now))
+
+    def leave(self, run: str) -> None:
+        """Note that the requests of a run are not under way any more: its process has died."""
+        for sent in self.sent.values():
+            sent.under_way &= sent.run != run
+
+    def _earliest(self, now: float, limits: Limits, tokens: int) -> float:
+        """Return the earliest time at which a request fits; a minute after the last one any request does."""
+        first = max([now, *(sent.begins for sent in self.sent.values())])
+        moments = sorted({first, *(sent.seen + MINUTE for sent in self.sent.values())})
+        return next(at for at in moments if at >= first and self._fits(at, limits, tokens))
+
+    def _fits(self, at: float, limits: Limits, tokens: int) -> bool:
+        """Return whether a request fits at this time, with those of the minute before."""
+        recent = [sent.tokens for sent in self.sent.values() if sent.seen > at - MINUTE]
+        few = limits.calls is None or len(recent) < limits.calls
+        return not recent or (few and (limits.tokens is None or sum(recent) + tokens <= limits.tokens))
+
+
+class OwnGate:
+    """A gate for the requests of one run."""
+
+    def __init__(self) -> None:
+        self._windows = defaultdict[str, Window](Window)
+
+    def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
+        """Return the place of a request of about so many tokens; None if too many are under way."""
+        return self._windows[model].begin(time.monotonic(), limits, tokens)
+
+    def end(self, model: str, number: int, tokens: int) -> None:
+        """Note that a request has ended, and the tokens that it had."""
+        self._windows[model].end(time.monotonic(), number, tokens)

@@ -1,0 +1,75 @@
+"""A run that is copied to another home is the same run there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.play.playing import RunOptions, begin
+from lab.store.copying import copy_run
+from lab.store.database import Store, open_store
+from lab.store.texts import Texts
+from tests.conftest import Cli
+from tests.lab.play import go, mining, played
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Store]:
+    """The run database of another home."""
+    with open_store(tmp_path / "other") as found:
+        yield found
+
+
+def test_verify_trace_export_and_results_are_the_same_of_a_copied_run(
+    opened: Store, other: Store, cli: Cli, tmp_path: Path
+) -> None:
+    model = "policy:guided?noise=0.4"
+    run = mining(opened, models=model, name="copied", seed=7, agents=4)
+    texts = Texts(other.db.conn)  # has the bases of the run's texts already, packed with another base
+    with other.db.conn:
+        texts.hash_of("another base" * 100)
+        for (text,) in opened.db.execute(
+            "select text from texts where hash in (select base from packed_texts)"
+        ).fetchall():
+            texts.hash_of(text)
+    cli("fork", "copied", "--turn", "2", "--set", "immunity=3", "--name", "fork")
+    for one in (run, opened.find("fork")):
+        copy_run(opened, other, one.id)
+        copy_run(opened, other, one.id)  # again: nothing is doubled
+
+    def told(home: Path) -> list[str]:
+        env = {"HOBBES_HOME": str(home)}
+        commands = (
+            ("verify", "copied"),
+            ("replay", "copied"),
+            ("verify", "fork"),
+            ("trace", "copied"),
+            ("trace", "copied", "1", "miner-01"),
+            ("trace", "fork", "1"),
+        )
+        results = [cli(*words, "--json", env=env) for words in commands]
+        assert [result.exit_code for result in results] == [0] * len(results)
+        folder = tmp_path / f"of-{home.name}"
+        cli("export", "copied", "--format", "jsonl", "--to", str(folder), env=env)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        assert len(files) > 10
+        return [result.stdout for result in results] + [path.read_text() for path in files]
+
+    here, there = told(opened.home), told(other.home)
+    assert here == there
+    assert opened.about(run.id) == other.about(run.id)
+    assert opened.measures_with_counts(run.id) == other.measures_with_counts(run.id)
+
+
+def test_a_copied_run_goes_on_where_it_stands_and_comes_back_to_its_place(
+    opened: Store, other: Store
+) -> None:
+    options = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}, name="first")
+    whole = played(opened, RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}))
+    run = begin(opened, options)
+    last = begin(opened, RunOptions("trust"))
+    copy_run(opened, other, run.id)
+    assert go(other, run).digest == whole.digest
+    copy_run(other, opened, run.id)
+    assert opened.find("first").digest == whole.digest
+    assert opened.find("last").id == last.id
