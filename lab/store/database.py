@@ -30,6 +30,7 @@ from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
+from lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
