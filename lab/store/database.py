@@ -1072,7 +1072,8 @@ def _model_settings(told: Mapping[str, Any]) -> dict[str, ModelSettings]:
 
 def _as_turn(row: StoredRow) -> LoggedTurn:
     """Return the turn of a row."""
-    return LoggedTurn(row["turn"], record_of(row), row.stored("record"), row["digest"], row["ledgers"])
+    record = record_of(row)
+    return LoggedTurn(row["turn"], record, row.unchecked("record"), row["digest"], row["ledgers"])
 
 
 def _as_decision(row: StoredRow) -> Decision:
