@@ -15,7 +15,7 @@ from lab.experiment.budget import SharedBudget
 from lab.experiment.gathering import gather
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import Worker, workers
-from lab.keep import Keep
+from lab.experiment.keep import Keep
 =======
 from lab.experiment.crew import Crew, DiedError, Ledger
 from lab.experiment.plan import Cell, Plan
