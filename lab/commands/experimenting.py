@@ -82,19 +82,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-<<<<<<< HEAD
-                play(
-                    store,
-                    made,
-                    content,
-                    watch,
-                    jobs or (1 if cost.calls else os.cpu_count() or 1),
-                    caps,
-                    keep,
-                )
-=======
-                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps)
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
+                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps, keep)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +27,7 @@ from lab.store.history import StoredHistory
 from lab.store.prices import prices_of
 from lab.store.timelines import measures_by_turn
 from lab.store.traces import with_traces
+from nodes.caps import Spent
 
 FORMAT = 1
 """Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""
@@ -105,6 +106,16 @@ def gather(store: Store, run: str) -> bool:
     return kept is not None and _key(cell.seed, cell.id, cell.digest, cell.tainted) in _keys(kept)
 
 
+def spent_by(store: Store, experiment: str, world: AnyWorld, runs: Collection[str]) -> Iterator[Spent]:
+    """Yield what each of these runs has cost, from what was gathered."""
+    cells = [cell for cell in played_cells(store, experiment) if cell.id in runs]
+    for arm in dict.fromkeys(cell.arm for cell in cells):
+        tables = gathered(store, experiment, world, arm, [cell for cell in cells if cell.arm == arm])
+        for row in tables["runs"].to_pylist():
+            known = None not in {row["tokens_in"], row["tokens_out"]}
+            yield Spent(row["calls"], row["tokens_in"] + row["tokens_out"] if known else None, row["usd"])
+
+
 _Key: TypeAlias = tuple[int, str, str, bool]
 """Seed, run, digest and taint: a run with another key has to be gathered again."""
 
@@ -151,7 +162,9 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
     row = store.stored_row("runs", store.db.table("runs").get(cell.id), store.leave_out)
     run = store.if_readable(partial(_with_traces, store, cell.id), None) if row["turns"] else None
     outcomes, players = row["outcomes"] or {}, row["models"] or {}
-    models, tokens_in, tokens_out = _told(store, cell.id)
+    spent = store.spent(run, prices_of(store.home)) if run else Spent(0, None, None)
+    tokens = store.tokens(run) if run else {}
+    counted = {} if spent.tokens is None else tokens
     of_run = {column: row[column] for column in COLUMNS["runs"] if column in _STORED}
     return {
         "runs": [
@@ -161,12 +174,12 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
                 "run": cell.id,
                 "name": cell.run,
                 "tainted": cell.tainted,
-                "models": json.dumps(models, ensure_ascii=False),
-                "calls": sum(outcomes.values()),
+                "models": json.dumps(_told(store, cell.id), ensure_ascii=False),
+                "calls": spent.calls,
                 "failed": sum(n for outcome, n in outcomes.items() if outcome not in DECISIONS),
-                "tokens_in": tokens_in,
-                "tokens_out": tokens_out,
-                "usd": store.spent(run, prices_of(store.home)).usd if run else None,
+                "tokens_in": counted.get("in"),
+                "tokens_out": counted.get("out"),
+                "usd": spent.usd,
             }
         ],
         "measures": [
@@ -212,13 +225,10 @@ _STORED = {
 """The columns of the table that are columns of the run database, too."""
 
 
-def _told(store: Store, run: str) -> tuple[list[str], int | None, int | None]:
-    """Return the names of the models as they were told, and the sums of the tokens."""
-    sql = "select model, sum(tokens_in), sum(tokens_out) from calls where run = ? group by model order by 1"
-    rows = store.db.conn.execute(sql, [run]).fetchall()
-    sums = ([n for n in column if n is not None] for column in ([r[1] for r in rows], [r[2] for r in rows]))
-    tokens_in, tokens_out = (sum(known) if known else None for known in sums)
-    return [str(model) for model, *_ in rows], tokens_in, tokens_out
+def _told(store: Store, run: str) -> list[str]:
+    """Return the names of the models as they were told."""
+    rows = store.db.conn.execute("select distinct model from calls where run = ? order by 1", [run])
+    return [str(model) for (model,) in rows]
 
 
 def _turns(store: Store, world: AnyWorld, run: Run) -> list[dict[str, Any]]:

@@ -10,17 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from lab.errors import HaltedRunError, LabError
-<<<<<<< HEAD
-from lab.experiment.budget import SharedBudget
-from lab.experiment.gathering import gather
-from lab.experiment.plan import Cell, Plan
-from lab.experiment.workers import Worker, workers
-from lab.keep import Keep
-=======
 from lab.experiment.crew import Crew, DiedError, Ledger
+from lab.experiment.gathering import gather, spent_by
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import ledger_in, processes
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
+from lab.keep import Keep
 from lab.play.playing import go_on, write
 from lab.store.database import Run, Store
 from lab.store.experiments import (
@@ -31,12 +25,8 @@ from lab.store.experiments import (
     turns_of_runs,
 )
 from lab.store.prices import prices_of
-<<<<<<< HEAD
 from lab.store.traces import drop_traces, with_traces
-from nodes.caps import NO_CAPS, Caps, Meter, Spent
-=======
 from nodes.caps import NO_CAPS, Caps, Spent
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
 from nodes.state import TurnState
 
 LOOK_SECONDS = 0.5
@@ -84,7 +74,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
 ) -> None:
     """Play the cells that are missing, each from where it stands, in as many processes as `jobs` says.
 
-    What the report needs of a run is gathered when it has ended; then `keep` says whether its traces stay.
+    When a run has finished, what reports need of it is gathered. Then `keep` says whether its traces stay.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
     So do the limits of models, from now on. Raise HaltedRunError if a run halts or a cap is reached, LabError
@@ -92,24 +82,11 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     """
     keep_experiment(store, made.file.name, made.world.name, content)
     cells = missing(store, made)
-    spent = Spent() if caps == NO_CAPS else _spent(store, made)
-    jobs = min(jobs, len(cells))
-<<<<<<< HEAD
     if keep is not Keep.all:
         _drop_what_was_left(store, made, keep)
-    with _budget(store, made, caps) as budget:
-        try:
-            if jobs > 1:
-                _play_in_processes(store, cells, progress, jobs, budget, keep)
-            else:
-                _play_here(store, cells, progress, budget, keep)
-        except HaltedRunError as error:
-            if budget and (reason := budget.reached()):
-                raise HaltedRunError(
-                    f"{reason} by the experiment; play it again with a higher cap to go on"
-                ) from error
-            raise
-=======
+    progress = _Settling(store, keep, progress)
+    spent = Spent() if caps == NO_CAPS else _spent(store, made)
+    jobs = min(jobs, len(cells))
     if jobs > 1:
         with processes(jobs) as crew:
             ledger = crew.ledger(caps, spent)
@@ -120,26 +97,35 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
             ledger = ledger_in(Path(folder), caps, spent)
             with _told_of_caps(ledger):
                 _play_here(ledger, store, cells, progress)
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
 
 
 def _spent(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far."""
-    spent, prices = Spent(), prices_of(store.home)
-    for run, _ in runs_of_cells(store, made.file.name).values():
-        one = store.spent(store.find(run), prices)
-        spent.calls += one.calls
-        spent.add(one.tokens, one.usd)
-    return spent
+    total, prices = Spent(), prices_of(store.home)
+    runs = dict(runs_of_cells(store, made.file.name).values())
+    finished = {run for run, status in runs.items() if status == "finished"}
+    dropped = finished - with_traces(store, finished)
+    costs = [store.spent(store.find(run), prices) for run in runs if run not in dropped]
+    costs += spent_by(store, made.file.name, made.world, dropped)
+    for one in costs:
+        total.calls += one.calls
+        total.add(one.tokens, one.usd)
+    return total
 
 
-<<<<<<< HEAD
-def _drop_what_was_left(store: Store, made: Plan, keep: Keep) -> None:
-    """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
-    left = with_traces(store, [run for run, _ in runs_of_cells(store, made.file.name).values()])
-    for cell in list(played_cells(store, made.file.name)):
-        if cell.id in left:
-            _settle(store, cell.id, keep)
+class _Settling:
+    """Settles each run that has finished, and tells it on."""
+
+    def __init__(self, store: Store, keep: Keep, progress: Progress) -> None:
+        self._store, self._keep, self._progress = store, keep, progress
+        self.on_cell = progress.on_cell
+        self.on_turn = progress.on_turn
+
+    def on_ended(self, run: str) -> None:
+        """Take that a run has ended, or is given up."""
+        if self._store.find(run).status == "finished":
+            _settle(self._store, run, self._keep)
+        self._progress.on_ended(run)
 
 
 def _settle(store: Store, run: str, keep: Keep) -> None:
@@ -149,10 +135,13 @@ def _settle(store: Store, run: str, keep: Keep) -> None:
         drop_traces(store, run)
 
 
-def _play_here(
-    store: Store, cells: Sequence[Cell], progress: Progress, budget: SharedBudget | None, keep: Keep
-) -> None:
-=======
+def _drop_what_was_left(store: Store, made: Plan, keep: Keep) -> None:
+    """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
+    cells = list(played_cells(store, made.file.name))
+    for run in sorted(with_traces(store, [cell.id for cell in cells])):
+        _settle(store, run, keep)
+
+
 @contextmanager
 def _told_of_caps(ledger: Ledger) -> Iterator[None]:
     """Raise HaltedRunError of the experiment in place of that of the run that reached one of its caps."""
@@ -167,7 +156,6 @@ def _told_of_caps(ledger: Ledger) -> Iterator[None]:
 
 
 def _play_here(ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress) -> None:
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
     """Play cells in this process, one after the other."""
     for cell in cells:
         run = _run_of(store, cell)
@@ -180,50 +168,9 @@ def _play_here(ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Pr
             asyncio.run(go_on(store, run, on_turn, shared=ledger.of(run.id)))
         except HaltedRunError as error:
             raise _halted(cell, error) from error
-        _settle(store, run.id, keep)
         progress.on_ended(run.id)
 
 
-<<<<<<< HEAD
-def _play_in_processes(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
-    store: Store,
-    cells: Sequence[Cell],
-    progress: Progress,
-    jobs: int,
-    budget: SharedBudget | None,
-    keep: Keep,
-) -> None:
-    """Play cells in other processes, in each of them one after the other."""
-    waiting = deque(cells)
-    deaths, lost = Counter[str](), list[str]()
-    played: dict[Future[None], tuple[Worker, Cell, str]] = {}
-    with workers(jobs) as free:
-        while waiting or played:
-            while waiting and free:
-                cell, worker = waiting.popleft(), free.pop()
-                run = _run_of(store, cell)
-                progress.on_cell(run)
-                played[worker.play(store.home, run.id, budget)] = worker, cell, run.id
-            ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)
-            for run_id, turns in turns_of_runs(store, [run_id for _, _, run_id in played.values()]).items():
-                progress.on_turn(run_id, turns)
-            for future in ended:
-                worker, cell, run_id = played.pop(future)
-                free.append(worker)
-                try:
-                    future.result()
-                except HaltedRunError as error:
-                    raise _halted(cell, error) from error
-                except BrokenProcessPool:
-                    deaths[cell.name] += 1
-                    if deaths[cell.name] < MOST_DEATHS:
-                        waiting.appendleft(cell)
-                        continue
-                    lost.append(cell.name)
-                else:
-                    _settle(store, run_id, keep)
-                progress.on_ended(run_id)
-=======
 def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress) -> None:
     """Let a crew play cells.
 
@@ -259,7 +206,6 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
             progress.on_ended(run_id)
     if stopped:
         raise stopped
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
     if lost:
         raise LabError(
             f"these runs failed {MOST_FAILURES} times each: {', '.join(lost)}; all other runs have been "

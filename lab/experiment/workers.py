@@ -15,15 +15,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-<<<<<<< HEAD
-from lab.experiment.gathering import gather
-from lab.play.playing import go_on
-from lab.store.database import open_store
-from nodes.caps import Budget, Meter
-=======
 from lab.experiment.budget import SharedBudget
 from lab.experiment.crew import DiedError
 from lab.experiment.gate import SharedGate
+from lab.experiment.gathering import gather
 from lab.play.playing import Shared, go_on
 from lab.store.database import Run, Store, open_store
 from nodes.caps import NO_CAPS, Caps, Spent
@@ -56,7 +51,6 @@ def ledger_in(folder: Path, caps: Caps, spent: Spent) -> FileLedger:
         budget = SharedBudget(folder / "spent", caps)
         budget.begin(spent)
     return FileLedger(budget, SharedGate(folder))
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
 
 
 class Worker:
@@ -150,19 +144,8 @@ def _end_with_parent(lifeline: Connection) -> None:
     os._exit(1)
 
 
-<<<<<<< HEAD
-def play_run(home: Path, run: str, budget: Budget | None) -> None:
-    """Play a run of a home to its end, and gather what reports of its experiment need of it."""
-
-    def on_meter(meter: Meter) -> None:
-        meter.budget = budget
-
-    with open_store(home) as store:
-        asyncio.run(go_on(store, store.find(run), lambda _: None, on_meter))
-        gather(store, run)
-=======
 def play_run(home: Path, run: str, shared: Shared) -> None:
-    """Play a run of a home to its end."""
+    """Play a run of a home to its end, and gather what reports of its experiment need of it."""
     with open_store(home) as store:
         asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))
->>>>>>> dcc712b3219863e0c2ddd770edadb95af8bf2b6e
+        gather(store, run)

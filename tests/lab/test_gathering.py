@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
+from lab.errors import HaltedRunError
 from lab.experiment import gathering
 from lab.experiment.file import read_experiment_file
 from lab.experiment.playing import play
@@ -178,6 +179,21 @@ def test_traces_that_a_killed_call_left_are_dropped_by_the_next_one(opened: Stor
     play_all(opened, path)
     play_keeping(opened, path, Keep.summary)
     assert opened.db.execute("select count(*) from turns").fetchone() == (0,)
+
+
+def test_caps_count_what_runs_without_traces_have_cost(opened: Store, tmp_path: Path, cli: Cli) -> None:
+    path = str(written(tmp_path, SMALL))
+    calls = 2 * 3 * 3 * 4
+    options = ("--jobs", "1", "--keep", "summary")
+    stopped = cli("experiment", path, *options, "--max-calls", str(calls - 1)).exception
+    assert isinstance(stopped, HaltedRunError)
+    left = opened.db.execute("select count(*) from calls").fetchone()[0]
+    assert left < 3 * 4
+    assert isinstance(
+        cli("experiment", path, *options, "--max-calls", str(calls - 1)).exception, HaltedRunError
+    )
+    assert cli("experiment", path, *options, "--max-calls", str(calls)).exit_code in {0, 1}
+    assert told(cli, "report", "small")["manifest"]["calls"] == calls
 
 
 def test_a_lost_summary_of_a_run_without_traces_is_named_and_its_measures_stay(
