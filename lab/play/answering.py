@@ -210,7 +210,10 @@ def as_told(form: Form, told: Iterable[tuple[str, str]]) -> str:
             if field.path in said:
                 raise UsageError(f"--{name} {text!r}: write each only once")
             said[field.path] = _read(field, value if keyed else text, f"--{name} {text!r}", named[name])
-    return _taken(form, {**of_all, **of_one})
+    try:
+        return forms.filled_in(form, {**of_all, **of_one})
+    except ValueError as error:
+        raise UsageError(f"{error}; {usage(form)}") from error
 
 
 def _read(field: Field, value: str, where: str, named: Mapping[str, Field]) -> Json:
@@ -271,15 +274,10 @@ def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from error
     unticked = {field.path: False for field in fields.values() if field.is_box}
-    return _taken(form, {**unticked, **said})
-
-
-def _taken(form: Form, said: Mapping[forms.Path, Json]) -> str:
-    """Return a filled-in form as an answer; UsageError says what the model refuses."""
     try:
-        return forms.filled_in(form, said)
+        return forms.filled_in(form, {**unticked, **said})
     except ValueError as error:
-        raise UsageError(f"{error}; {usage(form)}") from error
+        raise UsageError(str(error)) from error
 
 
 def asked_in_terminal(question: Question, form: Form) -> str:

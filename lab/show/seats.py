@@ -24,11 +24,12 @@ from engine.turn import view_of
 from engine.world import OBSERVER
 from lab.errors import LabError
 from lab.play.answering import as_posted, form_for, is_map, requests
-from lab.play.playing import Clock, keep_answer
+from lab.play.playing import Clock, check_it_goes_on, keep_answer
 from lab.play.seats import asked_at, is_token
 from lab.show.boards import svg
 from lab.show.looks import looks_of
 from lab.show.templating import STATIC, environment
+from lab.show.terminal import ERR, plain
 from lab.store.database import Question, Run, Store, open_store
 from lab.store.history import memories_before, state_before
 from lab.wire.receiving import form_of, posted_fields
@@ -49,6 +50,9 @@ TEXT = "text"
 RELOAD = 2
 """After how many seconds the page of a person who waits for the others looks again."""
 
+STUCK = "The run cannot go on now. Tell whoever runs it, and send your answer again later."
+"""What a person is told if the reason is none of their business."""
+
 PlayOn = Callable[[Path, Run], None]
 """Continues a run behind the pages."""
 
@@ -65,6 +69,11 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
         posted = posted_fields(body)
         with open_store(home) as opened:
             run, seat = _seat(home, opened, request)
+            try:
+                check_it_goes_on(run)
+            except LabError as error:  # it may tell who else plays
+                ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+                return HTMLResponse(page(opened, run, seat, STUCK, dict(posted)), 503)
             try:
                 run = _kept(opened, run, seat, posted, clock)
             except LabError as error:

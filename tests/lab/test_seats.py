@@ -3,11 +3,13 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -16,6 +18,8 @@ from lab.play.playing import RunOptions, begin, go_on
 from lab.play.seats import KEY, path_of, seats_of
 from lab.show.viewing import play_late, site
 from lab.store.database import Store
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
 from nodes.journal import Reply
 from nodes.players import PolicyPlayer
 from tests.lab.play import go
@@ -221,3 +225,40 @@ def test_the_page_of_a_run_says_who_is_waited_for(opened: Store, home: Path) -> 
         page = visitor.get(f"/{run.id}").text
     assert "Waiting for the people who play miner-01, miner-02" in page
     assert "/seat/" not in page
+
+
+def test_a_person_is_not_told_that_a_model_of_another_agent_cannot_be_reached(
+    opened: Store, pages: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        models = "human*1,openai:policy/guided"
+        run = go(opened, begin(opened, RunOptions("mining", 2, models=models, values={"rounds": 2})))
+    path = path_of(opened.home, run, "miner-01")
+    told = post(pages, path, {"address": "0/miner-01/1", "/claim": "0 0"})
+    assert (told.status_code, "The run cannot go on now" in told.text) == (503, True)
+    assert "OPENAI" not in told.text
+    assert "openai: models need OPENAI_API_KEY" in capsys.readouterr().err
+    assert opened.find(run.id).questions == run.questions
+
+
+def test_answers_and_links_outlive_the_pages(
+    opened: Store, process: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    """The process that serves the pages is killed after the first of two answers."""
+    run = begun(opened, "trust", people=2, rounds=1)
+    for seat in seats_of(run):
+        serving = process("view", "--port", "0")
+        assert serving.stdout is not None
+        base = serving.stdout.readline().strip().rstrip("/")
+        fields = {"address": f"0/{seat}/1", "/action": "block"}
+        path = path_of(opened.home, run, seat)
+        sent = httpx2.post(f"{base}{path}", data=fields, headers={"origin": base}, timeout=120)
+        assert sent.status_code == 303
+        if seat == "unit-a":
+            serving.kill()
+            serving.wait()
+    assert {call.address.agent for call in opened.calls(run.id, 0)} == {"unit-a", "unit-b", "unit-c"}
+    assert not opened.find(run.id).questions
+    serving.kill()
+    serving.wait()
+    assert go(opened, run).status == "finished"
