@@ -17,6 +17,7 @@ from engine.world import MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
 from engine.worlds import WORLDS, world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
+from lab import axelrod_strategies
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.play.ending import ending
 from lab.play.modelsfile import read_models
@@ -130,6 +131,7 @@ def checked(
     try:
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
+        axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, lasting(variant), options.lang, setting)
         asked = checked_players(store, world, setting, models, named, caps)

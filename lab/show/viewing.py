@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 from threading import enumerate as enumerate_threads
 from typing import Any, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import uvicorn
 from starlette.applications import Starlette
@@ -55,9 +55,10 @@ CLOCK_SECONDS = 1.0
 """How often it is looked whether the time of people is over."""
 
 
-def link(*parts: object) -> str:
-    """Return the address of a page."""
-    return "/" + "/".join(quote(str(part), safe="") for part in parts)
+def link(*parts: object, **asked: object) -> str:
+    """Return the address of a page, with what it is asked for."""
+    path = "/" + "/".join(quote(str(part), safe="") for part in parts)
+    return f"{path}?{urlencode(asked)}" if asked else path
 
 
 PLAYING = "playing "
