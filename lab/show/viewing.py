@@ -319,14 +319,14 @@ def view(home: Path, host: str, port: int) -> None:
                 "nothing is encrypted"
             )
             ERR.print(plain(hint), soft_wrap=True)
-        _show_links(home, url(host, listening))
+        show_links(home, url(host, listening))
         try:
             uvicorn.Server(server(home, host, token)).run(sockets=[listening])
         finally:  # Ctrl-C comes out of it
             tell_what_was_played(home)
 
 
-def _show_links(home: Path, base: str) -> None:
+def show_links(home: Path, base: str) -> None:
     """Print the links of the people who play in runs that are not finished."""
     if not is_writable(home):
         return
