@@ -58,6 +58,16 @@ class Compared:
     pairs: Mapping[int, float]
     """The difference of each pair, by seed."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the measure and the figures of the difference as plain JSON."""
+        return {
+            "measure": self.measure,
+            **asdict(self.difference.mean),
+            "p": self.difference.p,
+            "p_holm": self.p_holm,
+            "effect": self.difference.effect,
+        }
+
     def nearest(self) -> int | None:
         """Return the seed whose pair is nearest the mean difference, None without pairs."""
         return min(self.pairs, key=self._distance, default=None)
@@ -122,17 +132,9 @@ class Report:
             "experiment": self.experiment,
             "arms": {name: asdict(arm) for name, arm in self.arms.items()},
             "differences": [
-                {
-                    "arm": one.arm,
-                    "baseline": self.baseline,
-                    "measure": one.measure,
-                    **asdict(one.difference.mean),
-                    "p": one.difference.p,
-                    "p_holm": one.p_holm,
-                    "effect": one.difference.effect,
-                }
-                for one in self.differences
+                {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
+            "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable,
             "cells": [
                 {

@@ -148,12 +148,14 @@ def assert_same(row: Any, again: Any) -> None:
 
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
-    keys = "experiment arms differences detectable cells hypotheses invasions"
+    keys = "experiment arms differences halves detectable cells hypotheses invasions"
     assert " ".join(found) == f"{keys} doses over_time survival ratings payoffs manifest"
     assert found["invasions"] == []
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == ["n", "mean", "low", "high"]
     assert " ".join(found["differences"][0]) == "arm baseline measure n mean low high p p_holm effect"
+    assert " ".join(found["halves"][0]) == "arm measure n mean low high p p_holm effect"
+    assert len(found["halves"]) == 3 * len(MEASURES)
     assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
     assert found["cells"][0]["run"] == "small.open.1"
     assert len(found["cells"]) == 24
