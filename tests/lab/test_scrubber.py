@@ -183,6 +183,29 @@ def test_the_map_and_the_graph_show_one_choice_at_a_time_also_without_the_script
     page.close()
 
 
+def test_the_address_names_the_turn_the_graph_and_the_map(shown: Shown) -> None:
+    """Whoever gets the address sees the same; a link back to a turn shows the first graph and map again."""
+    page = shown.at(f"{shown.runs['mining'].id}#2")
+    is_at(page, 2)
+    page.locator("label", has_text="scores").click()
+    page.locator("label", has_text="rejections").click()
+    graph, chosen = (page.locator(f"[name={name}]:checked").input_value() for name in ("graph", "map"))
+    assert page.evaluate("location.hash") == f"#2&graph={graph}&map={chosen}"
+    page.keyboard.press("Escape")
+    page.locator("[data-go=first]").click()
+    is_at(page, 0)
+    address = page.url
+    page.close()
+    again = shown.at(address)
+    is_at(again, 0)
+    assert again.locator("[name=graph]:checked").input_value() == graph
+    assert again.locator("[name=map]:checked").input_value() == chosen
+    again.evaluate("location.hash = '#5'")
+    is_at(again, 5)
+    assert again.locator("[name=map]:checked").input_value() == "0"
+    again.close()
+
+
 @pytest.mark.parametrize("world", [*WORLDS])
 def test_everybody_can_use_the_pages_and_they_fit_on_a_telephone(shown: Shown, world: str) -> None:
     """No serious finding of axe, in light and in dark; nothing is wider than 400 pixels."""

@@ -28,6 +28,7 @@ from lab.play.answering import as_posted, waiting
 from lab.play.forms import form_of
 from lab.play.playing import RunOptions, begin
 from lab.show import viewing
+from lab.show.doing import FORK_FIELDS, PIN_FIELDS
 from lab.show.exporting import export
 from lab.show.pages import Pages, reload_after
 from lab.show.templating import POLICY
@@ -539,6 +540,14 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
             pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
+            pages |= {f"fork {agent}": shown.fork(run, 1, agent) for agent in run.setting.agents}
+            pages |= {f"pin {agent}": shown.pin(run, 1, agent) for agent in run.setting.agents}
+            pages["talk"] = shown.messages(run, {"between": "AgentA,AgentB"})
+            pages |= {"judgements": shown.judgements(run, 1), "messages": shown.messages(run, {})}
+            posted = dict.fromkeys(FORK_FIELDS, texts[0]) | {"turn": "1"}
+            pages["posted fork"] = shown.fork(run, 1, texts[0], posted, texts[0])
+            posted = dict.fromkeys(PIN_FIELDS, texts[0]) | {"turn": "1"}
+            pages["posted test"] = shown.pin(run, 1, texts[0], posted, texts[0], texts)
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
             pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
