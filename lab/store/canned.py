@@ -88,7 +88,7 @@ group by outcome, agent, model order by calls desc, outcome, agent""",
     ),
     "who_did_what_to_whom": Query(
         "Who did what to whom",
-        "Events that name another agent, such as attacks, raids or grants, and how often they happened. "
+        "Events that name another agent, such as attacks and raids, and how often they happened. "
         f"Messages are left out. The role is the field of the event that names the other agent. {RUN}",
         f"""with {CHOSEN}, {DEEDS}
 select agent, type, role, other, count(*) as times, min(turn) as first_turn, max(turn) as last_turn

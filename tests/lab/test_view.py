@@ -454,7 +454,7 @@ def test_an_answer_is_kept_though_its_process_is_lost(
 def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_why(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def gone(*_: object) -> None:
+    async def gone(*_: object, **__: object) -> None:
         raise LabError("the provider is gone")
 
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
