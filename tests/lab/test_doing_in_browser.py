@@ -10,7 +10,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from lab.show.viewing import server
 from lab.store.database import open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import chromium
 from tests.lab.play import mining
 from tests.lab.test_fork import PASSING
 
@@ -88,10 +88,3 @@ def test_c_copies_the_command_of_the_page_and_of_the_turn_that_is_shown(page: Pa
         expect(page.locator("[data-copy]")).to_have_text("copied")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert re.fullmatch(rf"hobbes trace \S+ {command} --home {home}", copied)
-
-
-def test_axe_finds_nothing_serious_and_a_telephone_suffices(page: Page) -> None:
-    for address in ("/story/fork?turn=1", "/story/fork?turn=1&agent=miner-01", "/story/pin?turn=1"):
-        page.goto(address)
-        assert serious_findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]

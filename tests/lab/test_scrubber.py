@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
-from engine.worlds import WORLDS
 from lab.play.playing import RunOptions
 from lab.show.exporting import export
 from lab.show.viewing import server
 from lab.store.database import Run, open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import chromium
 from tests.lab.play import played
 
 TURNS = 8
-WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=400, height=800)
+WIDE = ViewportSize(width=1280, height=900)
 MODELS = {
     "mining": "policy:guided*2,policy:random?noise=0.5*2",
     "nations": "policy:militarist*1,policy:reciprocal-trader?noise=0.5*3",
@@ -204,18 +203,6 @@ def test_the_address_names_the_turn_the_graph_and_the_map(shown: Shown) -> None:
     is_at(again, 5)
     assert again.locator("[name=map]:checked").input_value() == "0"
     again.close()
-
-
-@pytest.mark.parametrize("world", [*WORLDS])
-def test_everybody_can_use_the_pages_and_they_fit_on_a_telephone(shown: Shown, world: str) -> None:
-    """No serious finding of axe, in light and in dark; nothing is wider than 400 pixels."""
-    run = shown.runs[world]
-    pages = {"light": run.id, "dark": f"{run.id}#3", "no-preference": f"{run.id}/3"}
-    for scheme, address in pages.items():
-        page = shown.at(address, viewport=NARROW, color_scheme=scheme)
-        assert serious_findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
-        page.close()
 
 
 def test_printed_pages_are_light_and_whole(shown: Shown) -> None:
