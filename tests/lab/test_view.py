@@ -232,10 +232,14 @@ def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
 # --- a person answers
 
 
+def hidden(page: str) -> dict[str, str]:
+    """Return what a form sends besides what a person writes."""
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
+
+
 def post(pages: TestClient, run: Run, fields: dict[str, Any], origin: str | None = LOCAL) -> Any:
     """Send the form of a run's page as it stands now, filled in."""
-    found = re.search(r'name="address" value="([^"]*)"', pages.get(f"/{run.id}").text)
-    sent = {"address": found[1] if found else "", **fields}
+    sent = {**hidden(pages.get(f"/{run.id}").text), **fields}
     headers = {"origin": origin} if origin else {}
     return pages.post(f"/{run.id}/answer", data=sent, headers=headers, follow_redirects=False)
 
@@ -276,6 +280,8 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
         ({GRANT: "1", WHY: "a\nb"}, LOCAL, 400, f"{WHY}: write text on one line"),
         ({GRANT: ["1", "2"]}, LOCAL, 400, f"{GRANT}: write each only once"),
         ({GRANT: "9" * 5000}, LOCAL, 400, "write a whole number from 0 to"),
+        ({GRANT: "1", "token": "another"}, LOCAL, 400, "load its page again"),
+        ({GRANT: "1", "token": ""}, LOCAL, 400, "load its page again"),
         ({GRANT: "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
     ],
 )
@@ -299,9 +305,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
     """A form that is sent twice, as by a double click, rules on one turn alone."""
     run = on(opened, begin(opened, game("human")))
     page = pages.get(f"/{run.id}").text
-    found = re.search(r'name="address" value="([^"]*)"', page)
-    assert found is not None
-    form = {"address": found[1], GRANT: "1", WHY: "for this turn only"}
+    form = {**hidden(page), GRANT: "1", WHY: "for this turn only"}
     sent = [
         pages.post(f"/{run.id}/answer", data=form, headers={"origin": LOCAL}, follow_redirects=False)
         for _ in range(3)
@@ -349,7 +353,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(opened: S
     ):
         assert viewing.stdout is not None
         base = viewing.stdout.readline().strip().rstrip("/")
-        form = {"address": run.questions[0].address if run.questions else "", GRANT: "1"}
+        form = {**hidden(httpx2.get(f"{base}/{run.id}", timeout=60).text), GRANT: "1"}
         sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
         assert sent.status_code == 303
         viewing.send_signal(signal.SIGINT)
@@ -415,7 +419,7 @@ def test_the_page_has_the_form_of_whatever_model_a_world_has(
     for page in (served_page, browser(tmp_path / "page.html")):
         posted = Posted()
         posted.feed(page)
-        fields = [(name, value) for name, value in posted.fields if name != "address"]
+        fields = [(name, value) for name, value in posted.fields if name.startswith("/")]
         assert json.loads(as_posted(form, fields)) == Season().model_dump()
         assert [unescape(legend) for legend in re.findall("<legend>(.*?)</legend>", page)] == [
             "your answer",
