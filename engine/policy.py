@@ -6,7 +6,7 @@ The sources are docs/rules/mining.md#noise and docs/rules/mining.md#tremble; the
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
 from typing import TypeAlias
 
@@ -37,6 +37,17 @@ class Policies:
     default: str
     spoil: Spoil
     tremble: Tremble
+    libraries: dict[str, Callable[[str], Policy]] = field(default_factory=dict)
+    """Libraries of further policies, `LIBRARY/NAME`. The floors above add those that they know."""
+
+    def named(self, name: str) -> Policy:
+        """Return the policy of a name. Raise ValueError if there is none."""
+        library, _, own = name.partition("/")
+        if own and library in self.libraries:
+            return self.libraries[library](own)
+        if name not in self.by_name:
+            raise ValueError(f"there is no policy {name!r}; policies: {', '.join(self.by_name)}")
+        return self.by_name[name]
 
 
 def parameters_of(policy: Policy) -> dict[str, float]:
@@ -64,7 +75,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     After that, with probability `noise` each, every item of the answer is spoiled in the world's way, a field
     of its reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
-    answer = policies.by_name[name](view, luck, **parameters)
+    answer = policies.named(name)(view, luck, **parameters)
     if tremble > 0:
         answer = policies.tremble(view, answer, luck, tremble)
     if noise == 0:

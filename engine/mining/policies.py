@@ -97,7 +97,7 @@ class Sight:
     def raidable(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of these plots that are not protected."""
         protected = {(r, c) for r, c, _ in self.view.get("protected", ())}
-        return [cell for cell in cells if cell not in protected]
+        return [cell for cell in cells if cell not in protected] if protected else list(cells)
 
     @cached_property
     def _by_code(self) -> Mapping[str, list[Cell]]:

@@ -11,7 +11,7 @@ import typer
 from lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
 from lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from lab.errors import LabError, UsageError
-from lab.keep import Keep
+from lab.experiment.keep import Keep
 
 if TYPE_CHECKING:
     from lab.experiment.estimate import Estimate

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from lab.errors import HaltedRunError, LabError
 from lab.experiment.crew import Crew, DiedError, Ledger
 from lab.experiment.gathering import gather, spent_by
+from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import ledger_in, processes
-from lab.keep import Keep
 from lab.play.playing import go_on, write
 from lab.store.database import Run, Store
 from lab.store.experiments import (

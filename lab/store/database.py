@@ -30,6 +30,7 @@ from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
+from lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
@@ -1071,7 +1072,8 @@ def _model_settings(told: Mapping[str, Any]) -> dict[str, ModelSettings]:
 
 def _as_turn(row: StoredRow) -> LoggedTurn:
     """Return the turn of a row."""
-    return LoggedTurn(row["turn"], record_of(row), row.stored("record"), row["digest"], row["ledgers"])
+    record = record_of(row)
+    return LoggedTurn(row["turn"], record, row.unchecked("record"), row["digest"], row["ledgers"])
 
 
 def _as_decision(row: StoredRow) -> Decision:

@@ -166,6 +166,10 @@ class StoredRow:
             return None
         return self._values[column]
 
+    def unchecked(self, column: str) -> Any:  # noqa: ANN401  a column's value
+        """Return a value as it is stored, JSON as text. It was read before, so that it is not damaged."""
+        return self._values[column]
+
     def known(self, column: str) -> Any:  # noqa: ANN401  a column's value
         """Return the value of a column, None if it is damaged."""
         return None if self.stored(column) is None else self[column]

@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 from lab.errors import HaltedRunError
 from lab.experiment import gathering
 from lab.experiment.file import read_experiment_file
+from lab.experiment.keep import Keep
 from lab.experiment.playing import play
 from lab.experiment.report import report
-from lab.keep import Keep
 from lab.play.playing import RunOptions
 from lab.show.viewing import site
 from lab.store.database import Store, open_store
