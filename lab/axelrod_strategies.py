@@ -130,7 +130,7 @@ def check(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> 
     for spec in asked:
         kind_of(spec.partition("?")[0].partition("/")[2])
     if asked and world is TRUST and (len(setting.agents) != 2 or setting.config.victory == "team"):  # noqa: PLR2004
-        raise UsageError(f"{asked[0]} plays only games of two units; use 2 agents and victory=race")
+        raise UsageError(f"{asked[0]} plays only races of two; use 2 agents and victory=race")
 
 
 TRUST.policies.libraries[LIBRARY] = strategy
