@@ -176,8 +176,9 @@ def in_words(found: Invasion) -> Iterator[str]:
         yield f"{name}: with every number of mutants they earn more than the residents."
     else:
         yield f"{name}: the mutants earn more than the residents where they number {_listed(gains)}."
-    yield f"One mutant takes over with a probability of {_told(found.of_mutant, found.neutral)}."
-    yield f"One resident among mutants takes over with a probability of {_told(found.of_resident, found.neutral)}."
+    neutral = found.neutral
+    yield f"One mutant takes over with a probability of {_told(found.of_mutant, neutral)}."
+    yield f"One resident among mutants takes over with a probability of {_told(found.of_resident, neutral)}."
     if found.mutants_in_the_long_run is not None:
         yield (
             f"With rare mutations in both directions, all are mutants in {found.mutants_in_the_long_run:.3g} "
