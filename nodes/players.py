@@ -117,14 +117,13 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         return Spec(PlayerKind.CHAT, found["model"], settings=settings)
     if found["person"]:
         return Spec(PlayerKind.HUMAN, PlayerKind.HUMAN)
-    if found["policy"] not in policies.by_name:
-        raise ValueError(f"there is no policy {found['policy']!r}; policies: {', '.join(policies.by_name)}")
+    policy = policies.named(found["policy"])
     given = dict(re.findall(r"[?&](\w+)=([\w.-]+)", found["given"]))
     luck = given.pop("luck", "")
     if not re.fullmatch(r"[\w-]*", luck):
         raise ValueError(f"luck in {spec!r} must be a name of letters, digits, _ and -")
     shares = {name: _share(spec, name, value) for name, value in given.items()}
-    names = (*SHARES, *parameters_of(policies.by_name[found["policy"]]))
+    names = (*SHARES, *parameters_of(policy))
     if unknown := shares.keys() - {*names}:
         raise ValueError(
             f"policy {found['policy']!r} has no parameter {min(unknown)!r}; "

@@ -11,6 +11,7 @@ import typer
 from lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
 from lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from lab.errors import LabError, UsageError
+from lab.experiment.keep import Keep
 
 if TYPE_CHECKING:
     from lab.experiment.estimate import Estimate
@@ -37,6 +38,13 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     jobs: Annotated[
         int | None, typer.Option(min=1, help="how many runs are played at a time; by default one per core")
     ] = None,
+    keep: Annotated[
+        Keep,
+        typer.Option(
+            help="which finished runs keep their turns and calls: `all`, `failures` (the tainted ones), or "
+            "`summary` (none; the figures of the report are kept)"
+        ),
+    ] = Keep.all,
     models: ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -74,7 +82,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps)
+                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps, keep)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True

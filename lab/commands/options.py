@@ -162,7 +162,7 @@ def settings_asked(settings: list[str] | None, **own: Any) -> dict[str, Any]:  #
     values = _given(own)
     for key, value in map(setting, settings or ()):
         if key in values:
-            where = f"by --{key} and by --set" if own.get(key) is not None else "by --set"
+            where = f"by --{key.replace('_', '-')} and by --set" if own.get(key) is not None else "by --set"
             raise UsageError(f"{key} is set twice, {where}; set it once")
         values[key] = value
     return values

@@ -176,6 +176,8 @@ def _of_baseline(file: ExperimentFile, world: AnyWorld, factor: str) -> object:
         return file.agents or world.default_agents
     if factor == "rounds" and file.rounds is not None:
         return file.rounds
+    if factor in file.parameters:
+        return file.parameters[factor]
     setting = world.config.model_fields.get(factor)
     return file.settings.get(factor, setting.default if setting else None)
 

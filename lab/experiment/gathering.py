@@ -5,10 +5,11 @@ tools read all arms of a table as one data set. A run is gathered once, usually 
 gathers what is missing, so the files may be deleted, and a damaged one is made again.
 """
 
+import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,11 +20,14 @@ from filelock import FileLock
 from engine.answer import DECISIONS
 from engine.record import canonical, sha256
 from engine.world import AnyWorld
+from lab.errors import DamagedError
 from lab.store.database import HOBBES, Run, Store
-from lab.store.experiments import PlayedCell
+from lab.store.experiments import PlayedCell, experiment_of, played_cells
 from lab.store.history import StoredHistory
 from lab.store.prices import prices_of
 from lab.store.timelines import measures_by_turn
+from lab.store.traces import with_traces
+from nodes.caps import Spent
 
 FORMAT = 1
 """Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""
@@ -89,6 +93,29 @@ def gathered(store: Store, experiment: str, world: AnyWorld, arm: str, cells: It
     return of_seeds(kept, {cell.seed for cell in wanted.values()})
 
 
+def gather(store: Store, run: str) -> bool:
+    """Gather a run of an experiment that has finished. Return whether its figures are in the files now.
+
+    They are not if some are damaged, or if nothing can be written there.
+    """
+    experiment = experiment_of(store, run)
+    (cell,) = (cell for cell in played_cells(store, experiment) if cell.id == run)
+    world = store.find(run).world
+    gathered(store, experiment, world, cell.arm, [cell])
+    kept = _read(store.home / FOLDER / experiment, world, cell.arm)
+    return kept is not None and _key(cell.seed, cell.id, cell.digest, cell.tainted) in _keys(kept)
+
+
+def spent_by(store: Store, experiment: str, world: AnyWorld, runs: Collection[str]) -> Iterator[Spent]:
+    """Yield what each of these runs has cost, from what was gathered."""
+    cells = [cell for cell in played_cells(store, experiment) if cell.id in runs]
+    for arm in dict.fromkeys(cell.arm for cell in cells):
+        tables = gathered(store, experiment, world, arm, [cell for cell in cells if cell.arm == arm])
+        for row in tables["runs"].to_pylist():
+            known = None not in {row["tokens_in"], row["tokens_out"]}
+            yield Spent(row["calls"], row["tokens_in"] + row["tokens_out"] if known else None, row["usd"])
+
+
 _Key: TypeAlias = tuple[int, str, str, bool]
 """Seed, run, digest and taint: a run with another key has to be gathered again."""
 
@@ -133,9 +160,11 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
     """Return the rows of a run in all tables."""
     seed = {"seed": cell.seed}
     row = store.stored_row("runs", store.db.table("runs").get(cell.id), store.leave_out)
-    run = store.if_readable(partial(store.find, cell.id), None) if row["turns"] else None
+    run = store.if_readable(partial(_with_traces, store, cell.id), None) if row["turns"] else None
     outcomes, players = row["outcomes"] or {}, row["models"] or {}
-    models, tokens_in, tokens_out = _told(store, cell.id)
+    spent = store.spent(run, prices_of(store.home)) if run else Spent(0, None, None)
+    tokens = store.tokens(run) if run else {}
+    counted = {} if spent.tokens is None else tokens
     of_run = {column: row[column] for column in COLUMNS["runs"] if column in _STORED}
     return {
         "runs": [
@@ -145,12 +174,12 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
                 "run": cell.id,
                 "name": cell.run,
                 "tainted": cell.tainted,
-                "models": json.dumps(models, ensure_ascii=False),
-                "calls": sum(outcomes.values()),
+                "models": json.dumps(_told(store, cell.id), ensure_ascii=False),
+                "calls": spent.calls,
                 "failed": sum(n for outcome, n in outcomes.items() if outcome not in DECISIONS),
-                "tokens_in": tokens_in,
-                "tokens_out": tokens_out,
-                "usd": store.spent(run, prices_of(store.home)).usd if run else None,
+                "tokens_in": counted.get("in"),
+                "tokens_out": counted.get("out"),
+                "usd": spent.usd,
             }
         ],
         "measures": [
@@ -172,6 +201,17 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
     }
 
 
+def _with_traces(store: Store, run: str) -> Run:
+    """Return a run; raise DamagedError if its turns were not kept, so that nothing is left to gather."""
+    found = store.find(run)
+    if not with_traces(store, [run]):
+        raise DamagedError(
+            f"run {run}: what was gathered of it is lost or damaged, and its turns were not kept; its curves "
+            "are left out; play it again in another experiment"
+        )
+    return found
+
+
 _STORED = {
     "digest",
     "turns",
@@ -185,13 +225,10 @@ _STORED = {
 """The columns of the table that are columns of the run database, too."""
 
 
-def _told(store: Store, run: str) -> tuple[list[str], int | None, int | None]:
-    """Return the names of the models as they were told, and the sums of the tokens."""
-    sql = "select model, sum(tokens_in), sum(tokens_out) from calls where run = ? group by model order by 1"
-    rows = store.db.conn.execute(sql, [run]).fetchall()
-    sums = ([n for n in column if n is not None] for column in ([r[1] for r in rows], [r[2] for r in rows]))
-    tokens_in, tokens_out = (sum(known) if known else None for known in sums)
-    return [str(model) for model, *_ in rows], tokens_in, tokens_out
+def _told(store: Store, run: str) -> list[str]:
+    """Return the names of the models as they were told."""
+    rows = store.db.conn.execute("select distinct model from calls where run = ? order by 1", [run])
+    return [str(model) for (model,) in rows]
 
 
 def _turns(store: Store, world: AnyWorld, run: Run) -> list[dict[str, Any]]:
@@ -252,9 +289,9 @@ def _file(path: Path, table: str, arm: str) -> Path:
     return path / table / f"arm={name}" / "part.parquet"
 
 
-def _stamp(tables: Tables) -> bytes:
-    """Return what all files of an arm have in common if they were written together."""
-    return canonical([FORMAT, HOBBES, sha256(canonical(sorted(_keys(tables))))]).encode()
+def _stamp(runs: Any) -> str:  # noqa: ANN401  a pyarrow table
+    """Return a hash of the table `runs`, and of what makes the tables."""
+    return sha256(canonical([FORMAT, HOBBES, runs.to_pylist()]))
 
 
 def _read(path: Path, world: AnyWorld, arm: str) -> Tables | None:
@@ -264,36 +301,43 @@ def _read(path: Path, world: AnyWorld, arm: str) -> Tables | None:
 
     schemas = _schemas(world)
     try:
-        found = {
-            name: pq.read_table(_file(path, name, arm), partitioning=None, page_checksum_verification=True)
-            for name in schemas
-        }
-    except (OSError, pa.ArrowException):  # it is made again
+        contents = {name: _file(path, name, arm).read_bytes() for name in schemas}
+        runs = pq.read_table(pa.BufferReader(contents["runs"]))
+        known = json.loads(runs.schema.metadata[b"hobbes"])
+        if known != {"runs": _stamp(runs), **_hashes(contents)}:
+            return None
+        found = {name: pq.read_table(pa.BufferReader(content)) for name, content in contents.items()}
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # it is made again
         return None
-    if any(not found[name].schema.equals(schema) for name, schema in schemas.items()):
-        return None
-    stamp = _stamp(found)
-    if any((table.schema.metadata or {}).get(b"hobbes") != stamp for table in found.values()):
-        return None
-    return found
+    return found if all(found[name].schema.equals(schema) for name, schema in schemas.items()) else None
+
+
+def _hashes(contents: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the hash of each file but that of the table `runs`, which has the hashes of the others."""
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if name != "runs"}
 
 
 def _write(path: Path, arm: str, tables: Tables) -> None:
-    """Write the tables of an arm. Each file appears only when it is complete."""
-    import pyarrow.parquet as pq  # noqa: PLC0415  slow to import
-
-    stamp = _stamp(tables)
-    for name, table in tables.items():
+    """Write the tables of an arm. Each file appears only when it is complete, and `runs` is the last one."""
+    contents = {name: _parquet(table) for name, table in tables.items() if name != "runs"}
+    known = json.dumps({"runs": _stamp(tables["runs"]), **_hashes(contents)}).encode()
+    contents["runs"] = _parquet(tables["runs"].replace_schema_metadata({b"hobbes": known}))
+    for name, content in contents.items():
         file = _file(path, name, arm)
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(".new")
-        pq.write_table(
-            table.replace_schema_metadata({b"hobbes": stamp}),
-            new,
-            compression="zstd",
-            write_page_checksum=True,
-        )
+        new.write_bytes(content)
         new.replace(file)
+
+
+def _parquet(table: Any) -> bytes:  # noqa: ANN401  a pyarrow table
+    """Return a table as the content of a Parquet file."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content, compression="zstd")
+    return bytes(content.getvalue())
 
 
 def of_seeds(tables: Tables, seeds: set[int]) -> Tables:

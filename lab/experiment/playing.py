@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from lab.errors import HaltedRunError, LabError
 from lab.experiment.crew import Crew, DiedError, Ledger
+from lab.experiment.gathering import gather, spent_by
+from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import ledger_in, processes
 from lab.play.playing import go_on, write
@@ -23,6 +25,7 @@ from lab.store.experiments import (
     turns_of_runs,
 )
 from lab.store.prices import prices_of
+from lab.store.traces import drop_traces, with_traces
 from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.state import TurnState
 
@@ -67,8 +70,11 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     progress: Progress,
     jobs: int = 1,
     caps: Caps = NO_CAPS,
+    keep: Keep = Keep.all,
 ) -> None:
     """Play the cells that are missing, each from where it stands, in as many processes as `jobs` says.
+
+    When a run has finished, what reports need of it is gathered. Then `keep` says whether its traces stay.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
     So do the limits of models, from now on. Raise HaltedRunError if a run halts or a cap is reached, LabError
@@ -76,6 +82,9 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     """
     keep_experiment(store, made.file.name, made.world.name, content)
     cells = missing(store, made)
+    if keep is not Keep.all:
+        _drop_what_was_left(store, made, keep)
+    progress = _Settling(store, keep, progress)
     spent = Spent() if caps == NO_CAPS else _spent(store, made)
     jobs = min(jobs, len(cells))
     if jobs > 1:
@@ -92,12 +101,45 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
 
 def _spent(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far."""
-    spent, prices = Spent(), prices_of(store.home)
-    for run, _ in runs_of_cells(store, made.file.name).values():
-        one = store.spent(store.find(run), prices)
-        spent.calls += one.calls
-        spent.add(one.tokens, one.usd)
-    return spent
+    total, prices = Spent(), prices_of(store.home)
+    runs = dict(runs_of_cells(store, made.file.name).values())
+    finished = {run for run, status in runs.items() if status == "finished"}
+    dropped = finished - with_traces(store, finished)
+    costs = [store.spent(store.find(run), prices) for run in runs if run not in dropped]
+    costs += spent_by(store, made.file.name, made.world, dropped)
+    for one in costs:
+        total.calls += one.calls
+        total.add(one.tokens, one.usd)
+    return total
+
+
+class _Settling:
+    """Settles each run that has finished, and tells it on."""
+
+    def __init__(self, store: Store, keep: Keep, progress: Progress) -> None:
+        self._store, self._keep, self._progress = store, keep, progress
+        self.on_cell = progress.on_cell
+        self.on_turn = progress.on_turn
+
+    def on_ended(self, run: str) -> None:
+        """Take that a run has ended, or is given up."""
+        if self._store.find(run).status == "finished":
+            _settle(self._store, run, self._keep)
+        self._progress.on_ended(run)
+
+
+def _settle(store: Store, run: str, keep: Keep) -> None:
+    """Gather what reports need of a run that has finished, and drop its traces unless they are kept."""
+    there = gather(store, run)
+    if there and not keep.keeps_traces(tainted=bool(store.about(run)["tainted"])):
+        drop_traces(store, run)
+
+
+def _drop_what_was_left(store: Store, made: Plan, keep: Keep) -> None:
+    """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
+    cells = list(played_cells(store, made.file.name))
+    for run in sorted(with_traces(store, [cell.id for cell in cells])):
+        _settle(store, run, keep)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from engine.worlds import world_named
 from lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
 from lab.experiment.findings import Findings, findings
 from lab.experiment.gathering import Tables, gathered, of_seeds
+from lab.experiment.invasion import Invasion, invasions
 from lab.experiment.manifest import manifest
 from lab.experiment.statistics import (
     ALPHA,
@@ -56,6 +57,16 @@ class Compared:
     """Corrected for the number of measures."""
     pairs: Mapping[int, float]
     """The difference of each pair, by seed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the measure and the figures of the difference as plain JSON."""
+        return {
+            "measure": self.measure,
+            **asdict(self.difference.mean),
+            "p": self.difference.p,
+            "p_holm": self.p_holm,
+            "effect": self.difference.effect,
+        }
 
     def nearest(self) -> int | None:
         """Return the seed whose pair is nearest the mean difference, None without pairs."""
@@ -111,6 +122,7 @@ class Report:
     cells: tuple[PlayedCell, ...]
     values: "Values"
     hypotheses: tuple[Tested, ...]
+    invasions: tuple[Invasion, ...]
     findings: Findings
     manifest: dict[str, Any]
 
@@ -120,17 +132,9 @@ class Report:
             "experiment": self.experiment,
             "arms": {name: asdict(arm) for name, arm in self.arms.items()},
             "differences": [
-                {
-                    "arm": one.arm,
-                    "baseline": self.baseline,
-                    "measure": one.measure,
-                    **asdict(one.difference.mean),
-                    "p": one.difference.p,
-                    "p_holm": one.p_holm,
-                    "effect": one.difference.effect,
-                }
-                for one in self.differences
+                {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
+            "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable,
             "cells": [
                 {
@@ -152,6 +156,7 @@ class Report:
                 }
                 for one in self.hypotheses
             ],
+            "invasions": [one.to_json() for one in self.invasions],
             "doses": [
                 {
                     "factor": one.factor,
@@ -231,6 +236,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         cells,
         values,
         tuple(_tested(used, file)),
+        invasions(file, tables),
         findings(file, world, tables, {name: arm.measures for name, arm in arms.items()}),
         manifest(file, all_tables),
     )
@@ -369,6 +375,11 @@ def _half_against_half(used: Values, file: ExperimentFile, name: str, measure: s
     }
 
 
+def _against_zero(used: Values, file: ExperimentFile, name: str, measure: str) -> BySeed:
+    """Return the measure of each run that has a value."""
+    return {seed: value for seed in file.seeds if (value := _value(used, name, seed, measure)) is not None}
+
+
 Way = Callable[[Values, ExperimentFile, str, str], BySeed]
 """How the pairs of an arm and a measure are made."""
 
@@ -387,7 +398,7 @@ def _compared(used: Values, file: ExperimentFile, arms: Sequence[str], way: Way)
 
 def _tested(used: Values, file: ExperimentFile) -> Iterator[Tested]:
     """Yield the tested hypotheses. Holm's correction is over all of them."""
-    ways = {"baseline": _against_baseline, "halves": _half_against_half}
+    ways = {"baseline": _against_baseline, "halves": _half_against_half, "zero": _against_zero}
     asked = file.hypotheses
     found = differences_of([list(ways[one.test](used, file, one.arm, one.measure).values()) for one in asked])
     corrected = holm([one.p for one in found])
@@ -506,11 +517,11 @@ def verdicts(found: Report) -> Iterator[str]:
     """Yield a line for each hypothesis: the verdict, its text, and the numbers."""
     for one in found.hypotheses:
         asked, mean = one.hypothesis, one.difference.mean
-        than = (
-            f"difference from {found.baseline}"
-            if asked.test == "baseline"
-            else "second half of a run minus the first"
-        )
+        than = {
+            "baseline": f"difference from {found.baseline}",
+            "halves": "second half of a run minus the first",
+            "zero": "compared with 0",
+        }[asked.test]
         numbers = f"{short(mean.mean)} ({_interval(mean)}), n {mean.n}, p {short(one.p_holm)}"
         few = f" The test needs {one.fewest} pairs or more." if mean.n < one.fewest else ""
         yield (

@@ -8,16 +8,18 @@ that model before it is taken.
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import typer
 
 from engine.record import Json
+from engine.reflection import REPORTS, TEXTS
 from engine.world import OBSERVER
 from lab.errors import UsageError
 from lab.play import forms
-from lab.play.forms import Field, Form, Kind
+from lab.play.forms import Field, Form, Group, Kind
 from lab.show.terminal import ERR, plain, table
 from lab.store.database import Question, Run
 
@@ -65,20 +67,49 @@ def waiting(run: Run) -> list[dict[str, Any]]:
 def form_for(run: Run, question: Question) -> Form:
     """Return the form of an answer to a question of a run."""
     if question.agent != OBSERVER:
-        return forms.form_of(run.world.action(run.setting), terse=True)
+        form = forms.form_of(run.world.action(run.setting), terse=True)
+        return replace(form, groups=tuple(_moves_first(group) for group in form.groups))
     if run.world.observer is None:
         raise UsageError(f"run {run.id} is not waiting for an answer: {run.world.name} has no observer")
     return forms.form_of(run.world.observer.ruling(requests(question)))
+
+
+def _moves_first(group: Group) -> Group:
+    """Return a group with an agent's moves before what it says of itself and of others."""
+    ordered = sorted(group.fields, key=lambda field: field.path[-1] in {*TEXTS, *REPORTS})
+    return replace(group, fields=tuple(ordered))
+
+
+def table_of(value: Json) -> tuple[list[str], list[list[object]]] | None:
+    """Return JSON as columns and rows, if it is a list of objects, or several objects with the same keys."""
+    if isinstance(value, Mapping) and len(value) > 1:
+        named = {name: row for name, row in value.items() if isinstance(row, Mapping) and row}
+        if len(named) < len(value) or len({tuple(row) for row in named.values()}) > 1:
+            return None
+        columns = ["", *next(iter(named.values()))]
+        rows = [[name, *map(_in_a_cell, row.values())] for name, row in named.items()]
+    elif isinstance(value, list) and value:
+        objects = [row for row in value if isinstance(row, Mapping)]
+        if len(objects) < len(value):
+            return None
+        columns = list(dict.fromkeys(name for row in objects for name in row))
+        rows = [[_in_a_cell(row[name]) if name in row else "" for name in columns] for row in objects]
+    else:
+        return None
+    return [name.replace("_", " ") for name in columns], rows
+
+
+def _in_a_cell(value: Json) -> object:
+    """Return JSON as a cell of a table: numbers as they are, for they are aligned."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else in_words(value)
 
 
 def in_lines(value: Json, indent: str = "") -> list[str]:
     """Return JSON as lines that people read easily: what is in an object stands below its name."""
     if isinstance(value, Mapping):
         return [line for key, one in value.items() for line in _under(key.replace("_", " "), one, indent)]
-    if isinstance(value, list):
-        nested = any(isinstance(one, Mapping | list) for one in value)
-        if nested or is_map(value):
-            return [f"{indent}{one if isinstance(one, str) else in_words(one)}" for one in value]
+    if isinstance(value, list) and (is_map(value) or any(isinstance(one, Mapping) for one in value)):
+        return [f"{indent}{one if isinstance(one, str) else in_words(one)}" for one in value]
     return [indent + in_words(value)]
 
 
@@ -179,7 +210,10 @@ def as_told(form: Form, told: Iterable[tuple[str, str]]) -> str:
             if field.path in said:
                 raise UsageError(f"--{name} {text!r}: write each only once")
             said[field.path] = _read(field, value if keyed else text, f"--{name} {text!r}", named[name])
-    return _taken(form, {**of_all, **of_one})
+    try:
+        return forms.filled_in(form, {**of_all, **of_one})
+    except ValueError as error:
+        raise UsageError(f"{error}; {usage(form)}") from error
 
 
 def _read(field: Field, value: str, where: str, named: Mapping[str, Field]) -> Json:
@@ -240,15 +274,10 @@ def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from error
     unticked = {field.path: False for field in fields.values() if field.is_box}
-    return _taken(form, {**unticked, **said})
-
-
-def _taken(form: Form, said: Mapping[forms.Path, Json]) -> str:
-    """Return a filled-in form as an answer; UsageError says what the model refuses."""
     try:
-        return forms.filled_in(form, said)
+        return forms.filled_in(form, {**unticked, **said})
     except ValueError as error:
-        raise UsageError(f"{error}; {usage(form)}") from error
+        raise UsageError(str(error)) from error
 
 
 def asked_in_terminal(question: Question, form: Form) -> str:

@@ -17,6 +17,7 @@ from engine.world import MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
 from engine.worlds import WORLDS, world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
+from lab import axelrod_strategies
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.play.ending import ending
 from lab.play.modelsfile import read_models
@@ -130,6 +131,7 @@ def checked(
     try:
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
+        axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, lasting(variant), options.lang, setting)
         asked = checked_players(store, world, setting, models, named, caps)
@@ -277,14 +279,19 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         store.end_run(ended.id, ending(store, ended))
 
 
+def check_it_goes_on(run: Run) -> None:
+    """Raise LabError if a run could not be played on now: by this version, or with these models."""
+    run.check_versions()
+    _check_the_models_can_be_reached(_chats_of(run))
+
+
 def keep_answer(store: Store, run: Run, question: Question, said: str, clock: Clock = utc) -> Run:
     """Keep a person's answer to a question of a waiting run; once all have answered, `go_on` plays on.
 
     Return the run as it is then. Raise UsageError if a part of the answer would be rejected. Raise LabError
     if the run could not be played on now, if the question has been answered already, or if it is too late.
     """
-    run.check_versions()
-    _check_the_models_can_be_reached(_chats_of(run))
+    check_it_goes_on(run)
     now = clock()
     if is_late(run, question, now):
         raise LabError(f"run {run.id}: that answer comes too late: {_late_by(run)}")
@@ -314,12 +321,12 @@ def _took(question: Question, now: datetime) -> int:
 def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedAnswer) -> None:  # noqa: ANN401  a world's own state
     """Raise UsageError, which says in one line what would be rejected of an answer."""
     if parsed.outcome not in DECISIONS:
-        raise UsageError("there is no JSON object in the answer; nothing was taken")
+        raise UsageError("there is no JSON object in the answer; correct that and answer again")
     drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
     if drops:
         said = [_in_words(run, drop) for drop in drops[:MOST_TOLD]]
         more = f"; and {len(drops) - MOST_TOLD} more" if len(drops) > MOST_TOLD else ""
-        raise UsageError(f"{'; '.join(said)}{more}; nothing was taken")
+        raise UsageError(f"{'; '.join(said)}{more}; correct that and answer again")
 
 
 def _in_words(run: Run, drop: Drop) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from engine.record import MESSAGE
+from engine.record import MESSAGE, Event
 from engine.turn import meanings
 from engine.world import OBSERVER
 from lab.errors import LabError, MissingError
@@ -22,7 +22,7 @@ from lab.play.answering import form_for, requests
 from lab.proof.comparing import check_same_world, compare, whole_word_diff
 from lab.show.boards import svg
 from lab.show.comparison_table import settings_by_field
-from lab.show.conversations import conversation
+from lab.show.conversations import Talk, conversation, in_order
 from lab.show.doing import (
     LANGS,
     Fields,
@@ -42,8 +42,9 @@ from lab.show.side_by_side import locked
 from lab.show.templating import environment
 from lab.show.terminal import Rows, painted
 from lab.show.text_search import search
-from lab.show.timelines import timeline
+from lab.show.timelines import sampled, timeline
 from lab.show.tracing import (
+    Card,
     FullTurn,
     Pieces,
     agent_card,
@@ -51,6 +52,7 @@ from lab.show.tracing import (
     board_in,
     full_turn,
     memory_diffs,
+    named_by,
     overview,
     prompt_diffs,
     strip,
@@ -110,13 +112,15 @@ class Kept:
     asked: dict[str, list[Decision]] | None = None
     noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, FullTurn | None] | None = None
+    talk: Talk | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
     """The pages of the runs in a home folder.
 
-    `link` returns the URL of a page from run, turn and agent; without arguments, that of the list of runs.
+    `link` returns the URL of a page from run, turn and agent, and from what the page is asked for by name;
+    without arguments, it returns that of the list of runs.
     `live` pages are served: they link to the list of runs, reload while their run is being played, and list
     only a part of its turns. `script` is the URL of the script. `kept` is of one run, which
     does not change meanwhile.
@@ -291,6 +295,7 @@ class Pages:
             memory=memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),
+            with_whom=self._with_whom(run, card),
             command=self._command("trace", run.id, number, agent),
         )
 
@@ -381,16 +386,73 @@ class Pages:
         """Return the page of the ratings after a turn, or after the last one, beside what was done."""
         looks = self._looks(run)
         found = judgements(self.store, run, looks, turn)
-        told = self._command("trace", run.id, found["turn"])
-        return self._page("judgements.html", run=run, looks=looks, **found, command=told)
+        number = found["turn"]
+        turns = range(run.turns) if self.live else sampled(run.turns, MOST_TURNS)
+        return self._page(
+            "judgements.html",
+            run=run,
+            looks=looks,
+            **found,
+            before=max((one for one in turns if one < number), default=None),
+            after=min((one for one in turns if one > number), default=None),
+            talk_page=partial(self._talk_page, run),
+            command=self._command("trace", run.id, number),
+        )
 
     def messages(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of the messages of a run, or of all that passed between two agents."""
-        looks = self._looks(run)
-        found = conversation(self.store, run, looks, at)
+        found = conversation(self._talk(run), at)
         talk = ["--event", MESSAGE] if MESSAGE in run.world.events else []
-        told = self._command("trace", run.id, *talk, *_each("--agent", found["between"] or ()))
-        return self._page("messages.html", run=run, looks=looks, **found, command=told)
+        return self._page(
+            "messages.html",
+            run=run,
+            looks=self._looks(run),
+            **found,
+            talk_page=partial(self._talk_page, run),
+            command=self._command("trace", run.id, *talk, *_each("--agent", found["between"] or ())),
+        )
+
+    def _talk(self, run: Run) -> Talk:
+        """Return all that agents said, and did to each other."""
+        if self.kept.talk is None:
+            self.kept.talk = Talk(self.store, run, self._looks(run))
+        return self.kept.talk
+
+    def _talk_page(self, run: Run, two: tuple[str, str] | None, first: int = 0) -> str:
+        """Return the URL of a page of messages: of all, or of what passed between two agents."""
+        asked: dict[str, object] = {"between": ",".join(in_order(self._looks(run), *two))} if two else {}
+        return self.link(run.id, "messages", **asked, **({"first": first} if first else {}))
+
+    def _talk_at(self, run: Run, one: str, other: str, turn: int) -> str:
+        """Return the URL of what passed between two agents, at a turn."""
+        if self.live:  # the page itself finds the turn, so that a card needs not read all turns
+            asked: dict[str, object] = {
+                "between": ",".join(in_order(self._looks(run), one, other)),
+                "turn": turn,
+            }
+        else:
+            place = self._talk(run).place(one, other, turn)
+            asked = {"between": place.between, **({"first": place.first} if place.first else {})}
+        return f"{self.link(run.id, 'messages', **asked)}#turn-{turn}"
+
+    def _with_whom(self, run: Run, card: Card) -> dict[str, str]:
+        """Return with whom an agent had to do in a turn, and the URL of what passed between the two."""
+        looks, agent = self._looks(run), card["agent"]
+        events = [Event.from_json(event) for event in card.get("events", ())]
+        others = {
+            name
+            for event in events
+            for name in (event.agent, *(other for _, other in named_by(event, looks)))
+            if name != agent and name in looks
+        }
+        return (
+            {
+                other: self._talk_at(run, agent, other, card["turn"])
+                for other in sorted(others, key=lambda name: looks[name].place)
+            }
+            if agent in looks
+            else {}
+        )
 
     def experiments(self) -> str:
         """Return the list of experiments."""

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lab.experiment.file import NULL
+from lab.experiment.invasion import in_words
 from lab.experiment.report import Compared, Report, conclusions, short, verdicts
 from lab.experiment.statistics import RESAMPLES, Mean
 from lab.show.findings import Picture, Section, interval, parts
@@ -26,6 +27,9 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
     """Yield the parts of a report."""
     if found.hypotheses:
         yield Section("Hypotheses", list(verdicts(found)))
+    for one in found.invasions:
+        rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
+        yield Section("Invasion", list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
     yield Section("What was found", list(conclusions(found)))
     yield Section(
         f"Differences from {found.baseline}",

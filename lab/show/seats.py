@@ -19,16 +19,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from engine.board import of_picture
-from engine.record import Json
+from engine.record import Json, canonical
+from engine.turn import view_of
 from engine.world import OBSERVER
 from lab.errors import LabError
-from lab.play.answering import as_posted, form_for, requests
-from lab.play.playing import Clock, keep_answer
+from lab.play.answering import as_posted, form_for, is_map, requests
+from lab.play.playing import Clock, check_it_goes_on, keep_answer
 from lab.play.seats import asked_at, is_token
 from lab.show.boards import svg
 from lab.show.looks import looks_of
 from lab.show.templating import STATIC, environment
+from lab.show.terminal import ERR, plain
 from lab.store.database import Question, Run, Store, open_store
+from lab.store.history import memories_before, state_before
 from lab.wire.receiving import form_of, posted_fields
 from nodes.prompting import system_text
 
@@ -47,6 +50,9 @@ TEXT = "text"
 RELOAD = 2
 """After how many seconds the page of a person who waits for the others looks again."""
 
+STUCK = "The run cannot go on now. Tell whoever runs it, and send your answer again later."
+"""What a person is told if the reason is none of their business."""
+
 PlayOn = Callable[[Path, Run], None]
 """Continues a run behind the pages."""
 
@@ -63,6 +69,11 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
         posted = posted_fields(body)
         with open_store(home) as opened:
             run, seat = _seat(home, opened, request)
+            try:
+                check_it_goes_on(run)
+            except LabError as error:  # it may tell who else plays
+                ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+                return HTMLResponse(page(opened, run, seat, STUCK, dict(posted)), 503)
             try:
                 run = _kept(opened, run, seat, posted, clock)
             except LabError as error:
@@ -112,53 +123,63 @@ def page(
     `error` says what is wrong with an answer, and `written` has the fields that were filled in for it.
     """
     asked = asked_at(opened, run, seat)
-    values = _asked(run, asked[0]) if asked else {}
     over = run.status in {"finished", "halted"}
-    return (
-        environment()
-        .get_template("seat.html")
-        .render(
-            script=STATIC,
-            live=False,
-            damage=(),
-            looks={},
-            reload=None if asked or over else RELOAD,
-            link=None,
-            run=run,
-            seat=seat,
-            error=error,
-            written=written or {},
-            question=asked[0] if asked else None,
-            **values,
-        )
-    )
+    values: dict[str, object] = {
+        "script": STATIC,
+        "live": False,
+        "damage": (),
+        "looks": {},
+        "reload": None if asked or over else RELOAD,
+        "run": run,
+        "seat": seat,
+        "error": error,
+        "written": written or {},
+        "question": None,
+    }
+    if asked:
+        values |= _asked(opened, run, asked[0])
+    return environment().get_template("seat.html").render(values)
 
 
-def _asked(run: Run, question: Question) -> dict[str, object]:
+def _asked(opened: Store, run: Run, question: Question) -> dict[str, object]:
     """Return what a page shows of a question."""
-    view: dict[str, Json] = json.loads(question.asked)
-    if question.agent == OBSERVER:
-        view = {"requests": requests(question)}
-    named = [agent for agent in run.setting.agents if json.dumps(agent) in json.dumps(view)]
+    view = _view(opened, run, question)
+    board, drawn = _board(run, view)
     seconds = run.setting.config.seconds_per_turn
     until = datetime.fromisoformat(question.since) + timedelta(seconds=seconds) if seconds else None
     return {
-        "view": view,
-        "board": _board(run, tuple(named), view),
+        "question": question,
+        "view": {name: value for name, value in view.items() if name != drawn},
+        "board": board,
         "form": form_for(run, question),
         "until": until.strftime("%H:%M:%S UTC") if until else None,
-        "looks": looks_of(named),
+        "looks": looks_of(_named(run, view)),
         "rules": system_text(run.prompts, run.setting) if question.agent != OBSERVER else "",
     }
 
 
-def _board(run: Run, agents: tuple[str, ...], view: Mapping[str, Json]) -> str:
-    """Return the map that a view holds in text, as an SVG; nothing if it has none."""
+def _view(opened: Store, run: Run, question: Question) -> dict[str, Json]:
+    """Return the view that a question holds, in the order in which the world tells it."""
+    asked: dict[str, Json] = json.loads(question.asked)
+    if question.agent == OBSERVER:
+        return {"requests": requests(question)}
+    before = state_before(opened, run, run.turns), memories_before(opened, run, run.turns)
+    told = view_of(run.world, *before, question.agent)
+    return dict(told) if canonical(told) == question.asked else asked
+
+
+def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the agents whom a view names."""
+    text = json.dumps(view)
+    return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)
+
+
+def _board(run: Run, view: Mapping[str, Json]) -> tuple[str, str]:
+    """Return the map that a view holds in text as an SVG, with its name in the view; nothing without one."""
     for name, value in view.items():
-        rows = [line.split() for line in value if isinstance(line, str)] if isinstance(value, list) else []
-        if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
-            board = of_picture(
-                f"{name}, turn {run.turns}", agents, rows, run.world.in_picture(run.setting.agents)
-            )
-            return Markup(svg(board))  # noqa: S704  it escapes all texts
-    return ""
+        if isinstance(value, list) and is_map(value):
+            rows = [str(line).split() for line in value]
+            agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
+            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words)
+            return Markup(svg(board)), name  # noqa: S704  it escapes all texts
+    return "", ""

@@ -16,8 +16,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.answer import DECISIONS
-from lab.play.answering import columns_and_rows, in_words, is_map
-from lab.play.forms import Field, Kind, spelled
+from lab.play.answering import columns_and_rows, in_words, is_map, table_of
+from lab.play.forms import Field, Kind, hint, spelled
 from lab.proof.comparing import beside, moves
 from lab.show.cards import counts, details
 from lab.show.comparison_table import FAILED_CALLS_HINT, title_of
@@ -111,6 +111,11 @@ def control(field: Field, written: str | None = None) -> tuple[dict[str, object]
     return {**attributes, **({} if may_be_empty else {"required": "required"})}, default, ()
 
 
+def hint_of(field: Field) -> str:
+    """Return what may be written for a field, where its control does not show it."""
+    return hint(field) if field.kind in {Kind.PAIRS, Kind.NUMBERS, Kind.JSON} else ""
+
+
 @cache
 def environment() -> Environment:
     """Return the environment of the templates, which escapes every value."""
@@ -140,6 +145,8 @@ def environment() -> Environment:
         "control_of": control,
         "in_words": in_words,
         "is_map": is_map,
+        "table_of": table_of,
+        "hint_of": hint_of,
         "title_of": title_of,
         "failed_calls_hint": FAILED_CALLS_HINT,
     }

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 from threading import enumerate as enumerate_threads
 from typing import Any, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import uvicorn
 from starlette.applications import Starlette
@@ -55,9 +55,10 @@ CLOCK_SECONDS = 1.0
 """How often it is looked whether the time of people is over."""
 
 
-def link(*parts: object) -> str:
-    """Return the address of a page."""
-    return "/" + "/".join(quote(str(part), safe="") for part in parts)
+def link(*parts: object, **asked: object) -> str:
+    """Return the address of a page, with what it is asked for."""
+    path = "/" + "/".join(quote(str(part), safe="") for part in parts)
+    return f"{path}?{urlencode(asked)}" if asked else path
 
 
 PLAYING = "playing "
@@ -154,7 +155,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         """Take a person's answer to a waiting run, and continue the run behind the page."""
         with open_store(home) as opened:
             run = _kept(opened, request.path_params["run"], body)
-        play_behind(home, run)
+        play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
     def play(written: Callable[[], Run]) -> str:
@@ -175,7 +176,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
     ]
     return Starlette(
-        routes=[*seats.routes(home, play_behind, clock), *routes],
+        routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],
         lifespan=partial(_watching_the_clock, home, clock),
         exception_handlers={ClientDisconnect: disconnected},
@@ -230,10 +231,9 @@ def _kept(opened: Store, name: str, body: bytes) -> Run:
     return keep_answer(opened, run, asked, as_posted(form_for(run, asked), posted))
 
 
-def play_behind(home: Path, run: Run) -> None:
-    """Continue a run behind the pages, unless that is being done."""
-    if run.id not in _started():
-        _start(_play_on, home, run)
+def play_behind(clock: Clock, home: Path, run: Run) -> None:
+    """Continue a run behind the pages."""
+    _start(partial(_play_on, clock), home, run)
 
 
 @asynccontextmanager
@@ -264,14 +264,15 @@ def play_late(home: Path, clock: Clock) -> None:
     with open_store(home) as opened:
         late = late_runs(opened, clock())
     for run in late:
-        play_behind(home, run)
+        if run.id not in _started():
+            play_behind(clock, home, run)
 
 
-def _play_on(home: Path, run: Run) -> None:
+def _play_on(clock: Clock, home: Path, run: Run) -> None:
     """Continue a run from an answer. If it stops, the reason is printed here and shown on its page."""
     with open_store(home) as opened:
         try:
-            asyncio.run(go_on(opened, run, lambda _: None))
+            asyncio.run(go_on(opened, run, lambda _: None, clock=clock))
         except LabError as error:
             opened.update(run.id, error=str(error))
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
@@ -294,7 +295,7 @@ def _play_apart(home: Path, run: Run) -> None:
 def _play_by_id(home: Path, run: str) -> None:
     with open_store(home) as opened:
         found = opened.find(run)
-    _play_on(home, found)
+    _play_on(utc, home, found)
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:

@@ -30,6 +30,7 @@ from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
+from lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
@@ -573,7 +574,23 @@ class Store:
     def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
         """Yield the rows of a run's turns in order."""
         sql = f"select {', '.join(TURN_COLUMNS)} from turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
-        return (self.stored_row("turns", row) for row in self.db.query(sql, [run, first]))
+        row = None
+        for row in self.db.query(sql, [run, first]):
+            yield self.stored_row("turns", row)
+        if row is None:
+            self.check_kept(run)
+
+    def check_kept(self, run: str) -> None:
+        """Raise MissingError if the turns of a run were not kept."""
+        sql = (
+            "select 1 from runs where id = ? and status = 'finished' and turns > 0"
+            " and not exists (select 1 from turns where run = runs.id)"
+        )
+        if self.db.conn.execute(sql, [run]).fetchone():
+            raise MissingError(
+                f"run {run} has no turns any more: its experiment was played with --keep, which kept the "
+                "figures of its report only"
+            )
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Return the calls of a turn that count, one per agent, sorted by agent."""

@@ -75,6 +75,8 @@ def hypotheses(exports: Path, asked: Sequence[dict[str, str]], baseline: str) ->
         if one.get("test") == "halves":
             scopes = ((arm, "second-half"), (arm, "first-half"))
         first, second = (values[*scope, measure] for scope in scopes)
+        if one.get("test") == "zero":
+            first, second = values[arm, "run", measure], dict.fromkeys(first, 0.0)
         pairs = np.array([first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())])
         rows.append({**mean(pairs), "p": p(pairs)})
     for one, row in zip(asked, with_holm(rows), strict=True):

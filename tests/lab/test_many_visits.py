@@ -26,6 +26,8 @@ EXAMPLES = {
     "/{run}": "/one",
     "/{run}/judgements": "/one/judgements?turn=1",
     "/{run}/messages": "/one/messages",
+    "/{run}/fork": "/one/fork?turn=1&agent=AgentA",
+    "/{run}/pin": "/one/pin?turn=1&agent=AgentA",
     "/{run}/{turn:int}": "/one/1",
     "/{run}/{turn:int}/{agent}": "/one/1/AgentA",
     BOARD: "/one/1.svg",

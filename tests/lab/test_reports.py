@@ -36,6 +36,7 @@ HYPOTHESES = [
         "direction": "higher",
         "test": "halves",
     },
+    {"text": "There are raids", "measure": "raid_rate", "arm": "open", "direction": "higher", "test": "zero"},
 ]
 EIGHT += "".join(
     "\n[[hypothesis]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in one.items())
@@ -147,11 +148,14 @@ def assert_same(row: Any, again: Any) -> None:
 
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
-    keys = "experiment arms differences detectable cells hypotheses"
+    keys = "experiment arms differences halves detectable cells hypotheses invasions"
     assert " ".join(found) == f"{keys} doses over_time survival ratings payoffs manifest"
+    assert found["invasions"] == []
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == ["n", "mean", "low", "high"]
     assert " ".join(found["differences"][0]) == "arm baseline measure n mean low high p p_holm effect"
+    assert " ".join(found["halves"][0]) == "arm measure n mean low high p p_holm effect"
+    assert len(found["halves"]) == 3 * len(MEASURES)
     assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
     assert found["cells"][0]["run"] == "small.open.1"
     assert len(found["cells"]) == 24
@@ -180,6 +184,7 @@ def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
         "Supported: Immunity lowers raids. Expected: lower. immune, raid_rate, difference from open: -0."
     )
     assert "open, share_claim, second half of a run minus the first: " in lines[2]
+    assert "open, raid_rate, compared with 0: " in lines[3]
     assert "A hypothesis is supported if" in text
 
 

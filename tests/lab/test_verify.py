@@ -82,7 +82,7 @@ class Copy:
     def seal_again(self) -> None:
         """Let all seals be those of their rows."""
         for row in self.rows("select rowid, * from calls"):
-            self("update calls set seal = ? where rowid = ?", seal_of(row), row["rowid"])
+            self("update calls set seal = ? where rowid = ?", seal_of(dict(row)), row["rowid"])
         (run,) = self.rows("select * from runs")
         self("update runs set seal = ?", sealed_by_column({column: run[column] for column in RUN_COLUMNS}))
 

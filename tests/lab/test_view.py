@@ -194,6 +194,15 @@ def test_a_long_run_is_listed_part_by_part(
     assert re.findall(r'href="(\d+)/index.html"', whole) == ["0", "1", "2", "3"]
 
 
+def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
+    """21 scores and events are folded, 20 are not."""
+    for agents, folded in ((20, False), (21, True)):
+        run = mining(opened, agents=agents, values={"rounds": 1, "rows": 6, "cols": 6})
+        page = pages.get(f"/{run.id}").text
+        assert (f"<summary>scores: {agents} rows</summary>" in page) == folded
+        assert page.count("<details") == page.count("</details>")
+
+
 def test_the_chart_of_a_long_run_has_its_first_and_last_turn_and_some_between() -> None:
     assert sampled(3) == [0, 1, 2]
     assert sampled(1) == [0]
@@ -444,7 +453,7 @@ def test_an_answer_is_kept_though_its_process_is_lost(
 def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_why(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def gone(*_: object) -> None:
+    async def gone(*_: object, **__: object) -> None:
         raise LabError("the provider is gone")
 
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
