@@ -180,6 +180,6 @@ def _board(run: Run, view: Mapping[str, Json]) -> tuple[str, str]:
         if isinstance(value, list) and is_map(value):
             rows = [str(line).split() for line in value]
             agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
-            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words)
+            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
             return Markup(svg(board)), name  # noqa: S704  it escapes all texts
     return "", ""
