@@ -14,10 +14,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from lab.play.answering import the_question
-from lab.play.playing import RunOptions, begin, go_on
+from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.play.seats import KEY, path_of, seats_of
+from lab.show import seats
 from lab.show.viewing import play_late, show_links, site
-from lab.store.database import Store
+from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Address, Prompt, Reply
@@ -244,6 +245,38 @@ def test_a_person_is_not_told_that_a_model_of_another_agent_cannot_be_reached(
     assert "OPENAI" not in told.text
     assert "openai: models need OPENAI_API_KEY" in capsys.readouterr().err
     assert opened.find(run.id).questions == run.questions
+
+
+def test_a_damaged_record_is_told_where_the_pages_are_served_and_not_at_the_seat(
+    opened: Store, pages: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = go(opened, begun(opened, "mining"), '{"claim": []}')
+    with opened.db.conn as connection:
+        connection.execute("UPDATE turns SET record = 'torn'")
+    path = path_of(opened.home, run, "miner-01")
+    address = {"address": the_question(run).address}
+    for answer in (pages.get(path), post(pages, path, {**address, "text": "{}"})):
+        assert (answer.status_code, answer.text.count("\n")) == (503, 1)
+        assert "tell whoever runs the run" in answer.text
+        assert "turns.record" not in answer.text
+    assert capsys.readouterr().err.count("the column turns.record is damaged") == 2
+
+
+def test_of_two_tabs_that_answer_at_once_one_is_told_that_it_is_too_late(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other tab's answer is kept after this one's question was looked up."""
+    run = begun(opened, "trust", people=2)
+    path = path_of(opened.home, run, "unit-a")
+
+    def after_another(*those: Any) -> Run:
+        keep_answer(*those)
+        return keep_answer(*those)
+
+    monkeypatch.setattr(seats, "keep_answer", after_another)
+    told = post(pages, path, {"address": asked(pages.get(path).text), "/action": "block"})
+    assert (told.status_code, "this has been answered, or is too late" in told.text) == (400, True)
+    assert "hobbes answer" not in told.text
 
 
 def test_answers_and_links_outlive_the_pages(
