@@ -158,11 +158,12 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
-    def play(written: Callable[[], Run]) -> str:
+    def play(written: Callable[[], Run], base: str) -> str:
         """Play a run behind the pages as soon as it is written, and return the address of its page."""
         if len(_started()) >= MOST_PLAYED:
             raise LabError(f"{MOST_PLAYED} runs are being played behind the pages; wait for one to end")
         run = written()
+        _show_links_of(home, run, base)
         _start(_play_apart, home, run)
         return link(run.id)
 
@@ -334,10 +335,14 @@ def show_links(home: Path, base: str) -> None:
             if row["status"] == "finished":
                 continue
             with suppress(LabError):  # the page of a damaged run says what is wrong
-                run = opened.find(row["id"])
-                for seat in seats_of(run):
-                    link_of = f"{base}{path_of(home, run, seat)}"
-                    ERR.print(plain(f"run {run.name or run.id}: {seat} answers at {link_of}"), soft_wrap=True)
+                _show_links_of(home, opened.find(row["id"]), base)
+
+
+def _show_links_of(home: Path, run: Run, base: str) -> None:
+    """Print the link of each person who plays in a run."""
+    for seat in seats_of(run):
+        told = f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}"
+        ERR.print(plain(told), soft_wrap=True)
 
 
 def tell_what_was_played(home: Path) -> None:
