@@ -17,7 +17,7 @@ from lab.play.answering import the_question
 from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.play.seats import KEY, path_of, seats_of
 from lab.show import seats
-from lab.show.viewing import play_late, show_links, site
+from lab.show.viewing import play_late, show_links, site, told_late
 from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
@@ -223,6 +223,26 @@ def test_pages_that_are_served_watch_the_clock(opened: Store) -> None:
     played_on()
     assert opened.find(run.id).turns == 1
     assert opened.calls(run.id, 0, "miner-01")[0].outcome == "timed-out"
+
+
+def test_of_a_late_run_that_cannot_go_on_the_reason_is_told_once(
+    opened: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The clock is looked at three times before the models of two runs can be reached."""
+    clock = Clock()
+    values: dict[str, Any] = {"rounds": 1, "seconds_per_turn": 60}
+    options = RunOptions("mining", 2, models="human*1,openai:policy/guided", values=values)
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        runs = [begin(opened, options) for _ in range(2)]
+        for run in runs:
+            asyncio.run(go_on(opened, run, lambda _: None, clock=clock))
+    clock.forward(60)
+    told = ""
+    for _ in range(3):
+        told = told_late(opened.home, clock, told)
+    printed = capsys.readouterr().err
+    assert [printed.count(run.id) for run in runs] == [1, 1]
+    assert {opened.find(run.id).status for run in runs} == {"waiting"}
 
 
 def test_the_page_of_a_run_says_who_is_waited_for(opened: Store, home: Path) -> None:
