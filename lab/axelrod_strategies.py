@@ -8,15 +8,16 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.chance import Luck
-from engine.policy import Policy
+from engine.policy import LIBRARIES, Policy
 from engine.record import JsonObject
-from engine.trust.policies import Sight, attack, high_five
-from engine.trust.world import TRUST
 from engine.world import AnyWorld, Setting
 from lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from engine.trust.policies import Sight
 
 LIBRARY = "axelrod"
 
@@ -36,6 +37,8 @@ def strategy(name: str) -> Policy:
     """
 
     def policy(view: JsonObject, luck: Luck) -> JsonObject:
+        from engine.trust.policies import Sight, attack, high_five  # noqa: PLC0415  a run imports its own world
+
         sight = Sight(view)
         if sight.view["may_replicate"]:
             return {"action": "replicate", "reasoning": "I can replicate, so I do."}
@@ -59,7 +62,21 @@ def kind_of(name: str) -> Any:  # noqa: ANN401  the library carries no types
         near = get_close_matches(name, known, 3)
         hint = f"near it: {', '.join(near)}" if near else "axelrod.readthedocs.io lists all"
         raise UsageError(f"the Axelrod library has no strategy {name!r} that can play trust; {hint}")
+    try:
+        _player(known[name], 0)
+    except ValueError as error:
+        raise UsageError(
+            f"the strategy {name!r} is not defined for the payoffs of trust; choose another one"
+        ) from error
     return known[name]
+
+
+def _player(kind: Any, seed: int) -> Any:  # noqa: ANN401
+    """Return a player at the start of a game. Raise ValueError if the strategy does not know such payoffs."""
+    player = kind()
+    player.set_match_attributes(length=float("inf"), game=_library().Game(**GAME), noise=0)
+    player.set_seed(seed)
+    return player
 
 
 def _library() -> Any:  # noqa: ANN401
@@ -74,7 +91,7 @@ def _library() -> Any:  # noqa: ANN401
     return axelrod
 
 
-def _recalled(sight: Sight, luck: Luck) -> tuple[int, str, str]:
+def _recalled(sight: "Sight", luck: Luck) -> tuple[int, str, str]:
     """Return the seed of a strategy and what both have done so far, as letters C and D, round by round.
 
     A unit counts its own deeds as it meant them. Only what it sees as an attack is a D of the other one.
@@ -101,9 +118,7 @@ def _cooperates(kind: Any, seed: int, mine: str, theirs: str) -> bool:  # noqa: 
     Source: docs/rules/trust.md#axelrod.
     """
     library = _library()
-    player, other = kind(), library.Cooperator()
-    player.set_match_attributes(length=float("inf"), game=library.Game(**GAME), noise=0)
-    player.set_seed(seed)
+    player, other = _player(kind, seed), library.Cooperator()
     for own, of_other in zip(mine, theirs, strict=True):
         player.strategy(other)
         done, seen = (library.Action.from_char(letter) for letter in (own, of_other))
@@ -115,10 +130,12 @@ def _cooperates(kind: Any, seed: int, mine: str, theirs: str) -> bool:  # noqa: 
 def check(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
     """Raise UsageError for a strategy that there is not, or a game that is not one of two units."""
     asked = [spec for spec in models.values() if spec.startswith(f"policy:{LIBRARY}/")]
+    if asked and world.name != "trust":
+        raise UsageError(f"{asked[0]} plays only trust")
     for spec in asked:
         kind_of(spec.partition("?")[0].partition("/")[2])
-    if asked and world is TRUST and (len(setting.agents) != 2 or setting.config.victory == "team"):  # noqa: PLR2004
-        raise UsageError(f"{asked[0]} plays only games of two units; use 2 agents and victory=race")
+    if asked and (len(setting.agents) != 2 or setting.config.victory == "team"):  # noqa: PLR2004  a game of two
+        raise UsageError(f"{asked[0]} plays only races of two; use 2 agents and victory=race")
 
 
-TRUST.policies.libraries[LIBRARY] = strategy
+LIBRARIES[LIBRARY] = strategy

@@ -33,7 +33,7 @@ DECIDED = ", ".join(f"'{outcome}'" for outcome in sorted(DECISIONS))
 AGGRESSION = ", ".join(
     sorted({f"'{world.landmarks[0].event}'" for world in WORLDS.values() if world.landmarks})
 )
-"""SQL for the types of events that are meant if none is named: what a reader of each world looks for first."""
+"""SQL for the types of events that are meant if none is named: what a reader looks for first."""
 
 
 def _chosen(condition: str = "") -> str:
