@@ -289,7 +289,9 @@ def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tup
     if games < FEWEST:
         return None, None
     drawn_games = np.random.default_rng(0).multinomial(games, [1 / games] * games, BAND_RESAMPLES)
-    curves = _surviving(drawn_games @ ended, drawn_games @ at_risk)
+    # Not by BLAS, whose threads wait for each other on a busy machine.
+    again = (np.einsum("rg,ga->ra", drawn_games, of_games) for of_games in (ended, at_risk))
+    curves = _surviving(*again)
     outside = tail(games)
     low, high = np.quantile(curves, [outside, 1 - outside], axis=0)
     return low, high
