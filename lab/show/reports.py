@@ -200,7 +200,7 @@ def html(store: Store, found: Report) -> str:
         .render(
             title=title_of(found),
             sections=list(sections(store, found)),
-            played=False,
+            drawn=True,
             reload=None,
             script=None,
             live=False,
