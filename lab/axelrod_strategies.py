@@ -62,7 +62,21 @@ def kind_of(name: str) -> Any:  # noqa: ANN401  the library carries no types
         near = get_close_matches(name, known, 3)
         hint = f"near it: {', '.join(near)}" if near else "axelrod.readthedocs.io lists all"
         raise UsageError(f"the Axelrod library has no strategy {name!r} that can play trust; {hint}")
+    try:
+        _player(known[name], 0)
+    except ValueError as error:
+        raise UsageError(
+            f"the strategy {name!r} is not defined for the payoffs of trust; choose another one"
+        ) from error
     return known[name]
+
+
+def _player(kind: Any, seed: int) -> Any:  # noqa: ANN401
+    """Return a player at the start of a game. Raise ValueError if the strategy does not know such payoffs."""
+    player = kind()
+    player.set_match_attributes(length=float("inf"), game=_library().Game(**GAME), noise=0)
+    player.set_seed(seed)
+    return player
 
 
 def _library() -> Any:  # noqa: ANN401
@@ -104,9 +118,7 @@ def _cooperates(kind: Any, seed: int, mine: str, theirs: str) -> bool:  # noqa: 
     Source: docs/rules/trust.md#axelrod.
     """
     library = _library()
-    player, other = kind(), library.Cooperator()
-    player.set_match_attributes(length=float("inf"), game=library.Game(**GAME), noise=0)
-    player.set_seed(seed)
+    player, other = _player(kind, seed), library.Cooperator()
     for own, of_other in zip(mine, theirs, strict=True):
         player.strategy(other)
         done, seen = (library.Action.from_char(letter) for letter in (own, of_other))
@@ -123,7 +135,7 @@ def check(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> 
     for spec in asked:
         kind_of(spec.partition("?")[0].partition("/")[2])
     if asked and (len(setting.agents) != 2 or setting.config.victory == "team"):  # noqa: PLR2004  a game of two
-        raise UsageError(f"{asked[0]} plays only against one other agent; use 2 agents and victory=race")
+        raise UsageError(f"{asked[0]} plays only races of two; use 2 agents and victory=race")
 
 
 LIBRARIES[LIBRARY] = strategy

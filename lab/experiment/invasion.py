@@ -176,8 +176,9 @@ def in_words(found: Invasion) -> Iterator[str]:
         yield f"{name}: with every number of mutants they earn more than the residents."
     else:
         yield f"{name}: the mutants earn more than the residents where they number {_listed(gains)}."
-    yield f"One mutant takes over with probability {_told(found.of_mutant, found.neutral)}."
-    yield f"One resident among mutants takes over with probability {_told(found.of_resident, found.neutral)}."
+    neutral = found.neutral
+    yield f"One mutant takes over with a probability of {_told(found.of_mutant, neutral)}."
+    yield f"One resident among mutants takes over with a probability of {_told(found.of_resident, neutral)}."
     if found.mutants_in_the_long_run is not None:
         yield (
             f"With rare mutations in both directions, all are mutants in {found.mutants_in_the_long_run:.3g} "
@@ -197,6 +198,10 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def _told(one: Fixation, neutral: float) -> str:
     """Return a probability in words, beside that of an agent without advantage."""
-    than = "more likely than" if one.low > neutral else "less likely than" if one.high < neutral else "not"
-    beside = f"{than} by drift alone" if than != "not" else "no different from drift alone"
+    if one.low > neutral:
+        beside = "more likely than by drift alone"
+    elif one.high < neutral:
+        beside = "less likely than by drift alone"
+    else:
+        beside = "no different from drift alone"
     return f"{one.probability:.3g} (95% interval {one.low:.3g} to {one.high:.3g}), {beside}, {neutral:.3g}"

@@ -60,9 +60,14 @@ class MindReader(TitForTat):
     classifier: ClassVar[dict[str, bool]] = {**Player.classifier, "inspects_source": True}
 
 
+class Extortioner(TitForTat):
+    def set_match_attributes(self, **told: Any) -> None:
+        raise ValueError(f"{told['game']} will not do")
+
+
 def library(*others: str) -> Any:
     """Return the library, with further strategies of these names, which play tit for tat."""
-    strategies = [TitForTat, Alternator, Seeded, MindReader, *_more(others)]
+    strategies = [TitForTat, Alternator, Seeded, MindReader, Extortioner, *_more(others)]
     return SimpleNamespace(Action=Action, Cooperator=Player, Game=dict, strategies=strategies)
 
 

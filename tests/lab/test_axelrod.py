@@ -69,10 +69,11 @@ def test_the_random_draws_of_a_strategy_are_those_of_the_seed(opened: Store) -> 
         (("policy:axelrod/TitForTa",), r"no strategy 'TitForTa' that can play trust; near it: TitForTat$"),
         (("policy:axelrod/MindReader",), r"no strategy 'MindReader' that can play trust; axelrod.readth"),
         (
-            ("policy:axelrod/TitForTat", "--agents", "3"),
-            r"plays only against one other agent; use 2 agents and ",
+            ("policy:axelrod/Extortioner",),
+            r"'Extortioner' is not defined for the payoffs of trust; choose an",
         ),
-        (("policy:axelrod/TitForTat", "--set", "victory=team"), r"plays only against one other agent"),
+        (("policy:axelrod/TitForTat", "--agents", "3"), r"plays only races of two; use 2 agents and "),
+        (("policy:axelrod/TitForTat", "--set", "victory=team"), r"plays only races of two"),
         (("policy:axelrod/TitForTat?greed=1",), r"policy 'axelrod/TitForTat' has no parameter 'greed'"),
     ],
 )
