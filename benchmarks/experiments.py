@@ -17,9 +17,9 @@ from benchmarks._runs import bytes_of
 from engine.mining.world import MINING
 from lab.experiment import gathering
 from lab.experiment.file import read_experiment_file
+from lab.experiment.keep import Keep
 from lab.experiment.plan import plan
 from lab.experiment.playing import play
-from lab.keep import Keep
 from lab.show.viewing import server
 from lab.store.database import Run, Store, open_store
 from lab.store.experiments import add_cell, keep_experiment, played_cells
