@@ -6,7 +6,7 @@ The sources are docs/rules/mining.md#noise and docs/rules/mining.md#tremble; the
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from inspect import signature
 from typing import TypeAlias
 
@@ -29,6 +29,10 @@ Each action is replaced with this probability by a random one that is legal as f
 """
 
 
+LIBRARIES: dict[str, Callable[[str], Policy]] = {}
+"""Libraries of further policies, `LIBRARY/NAME`. The floors above add those that they know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policies:
     """A world's scripted policies by name, the default one, and how the world spoils and replaces actions."""
@@ -37,14 +41,12 @@ class Policies:
     default: str
     spoil: Spoil
     tremble: Tremble
-    libraries: dict[str, Callable[[str], Policy]] = field(default_factory=dict)
-    """Libraries of further policies, `LIBRARY/NAME`. The floors above add those that they know."""
 
     def named(self, name: str) -> Policy:
         """Return the policy of a name. Raise ValueError if there is none."""
         library, _, own = name.partition("/")
-        if own and library in self.libraries:
-            return self.libraries[library](own)
+        if own and library in LIBRARIES:
+            return LIBRARIES[library](own)
         if name not in self.by_name:
             raise ValueError(f"there is no policy {name!r}; policies: {', '.join(self.by_name)}")
         return self.by_name[name]

@@ -272,6 +272,20 @@ class Landmark:
     facts: JsonObject = field(default_factory=dict)
 
 
+CHOSEN_RUN = ":chosen"
+"""What stands for the id of the run in the SQL of a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a run that its records answer, as a query of the run database (docs/data.md)."""
+
+    name: str
+    title: str
+    description: str
+    sql: str
+
+
 @dataclass(frozen=True, slots=True)
 class World(Generic[C, S, I]):
     """One world.
@@ -319,7 +333,8 @@ class World(Generic[C, S, I]):
                                      type `message`, with `text` and, where it is not to all, `to`
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
-    landmarks                        the events that a reader of a run looks for
+    landmarks                        the events that a reader of a run looks for, the most important one first
+    queries                          questions about a run for `hobbes datasette`
     viewer_key                       the key under which a view names its agent
     former_settings                  settings that were renamed: the name in runs of earlier versions, and the
                                      present one
@@ -362,6 +377,7 @@ class World(Generic[C, S, I]):
     board: Callable[[Played[S, I]], Board] | None = None
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
+    queries: tuple[Question, ...] = ()
     former_settings: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()

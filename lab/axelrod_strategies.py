@@ -8,15 +8,16 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.chance import Luck
-from engine.policy import Policy
+from engine.policy import LIBRARIES, Policy
 from engine.record import JsonObject
-from engine.trust.policies import Sight, attack, high_five
-from engine.trust.world import TRUST
 from engine.world import AnyWorld, Setting
 from lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from engine.trust.policies import Sight
 
 LIBRARY = "axelrod"
 
@@ -36,6 +37,8 @@ def strategy(name: str) -> Policy:
     """
 
     def policy(view: JsonObject, luck: Luck) -> JsonObject:
+        from engine.trust.policies import Sight, attack, high_five  # noqa: PLC0415  a run imports its own world
+
         sight = Sight(view)
         if sight.view["may_replicate"]:
             return {"action": "replicate", "reasoning": "I can replicate, so I do."}
@@ -88,7 +91,7 @@ def _library() -> Any:  # noqa: ANN401
     return axelrod
 
 
-def _recalled(sight: Sight, luck: Luck) -> tuple[int, str, str]:
+def _recalled(sight: "Sight", luck: Luck) -> tuple[int, str, str]:
     """Return the seed of a strategy and what both have done so far, as letters C and D, round by round.
 
     A unit counts its own deeds as it meant them. Only what it sees as an attack is a D of the other one.
@@ -127,10 +130,12 @@ def _cooperates(kind: Any, seed: int, mine: str, theirs: str) -> bool:  # noqa: 
 def check(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> None:
     """Raise UsageError for a strategy that there is not, or a game that is not one of two units."""
     asked = [spec for spec in models.values() if spec.startswith(f"policy:{LIBRARY}/")]
+    if asked and world.name != "trust":
+        raise UsageError(f"{asked[0]} plays only trust")
     for spec in asked:
         kind_of(spec.partition("?")[0].partition("/")[2])
-    if asked and world is TRUST and (len(setting.agents) != 2 or setting.config.victory == "team"):  # noqa: PLR2004
+    if asked and (len(setting.agents) != 2 or setting.config.victory == "team"):  # noqa: PLR2004  a game of two
         raise UsageError(f"{asked[0]} plays only races of two; use 2 agents and victory=race")
 
 
-TRUST.policies.libraries[LIBRARY] = strategy
+LIBRARIES[LIBRARY] = strategy

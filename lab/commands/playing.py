@@ -362,7 +362,7 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
     alone = len(seats_of(run)) == 1 and not as_json and in_terminal()
     tainted = _play(store, run, as_json=as_json, asks=alone)
     while alone and (found := store.find(run.id)).questions:
-        question = answering.the_question(found)
+        question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
             said = answering.asked_in_terminal(question, answering.form_for(found, question))
             keep_answer(store, found, question, said)

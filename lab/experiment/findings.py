@@ -155,7 +155,8 @@ def doses(file: ExperimentFile, world: AnyWorld, means: Means) -> Iterator[DoseC
         curves: dict[str, dict[str, float]] = {}
         fixed: dict[str, Mapping[str, Any]] = {}
         for arm, values in levels.items():
-            value = values.get(factor, _of_baseline(file, world, factor))
+            level = values.get(factor)
+            value = _of_baseline(file, world, factor) if level is None else file.factors.value(factor, level)
             others = {name: one for name, one in values.items() if name != factor}
             if file.factors.design == "one-at-a-time" and others:
                 continue
@@ -171,15 +172,20 @@ def doses(file: ExperimentFile, world: AnyWorld, means: Means) -> Iterator[DoseC
 
 
 def _of_baseline(file: ExperimentFile, world: AnyWorld, factor: str) -> object:
-    """Return the value of a factor where no arm sets it."""
+    """Return the value of a factor where no arm sets it, None if it has none."""
+    if factor in file.parameters:
+        return file.parameters[factor]
     if factor == "agents":
         return file.agents or world.default_agents
     if factor == "rounds" and file.rounds is not None:
         return file.rounds
-    if factor in file.parameters:
-        return file.parameters[factor]
-    setting = world.config.model_fields.get(factor)
-    return file.settings.get(factor, setting.default if setting else None)
+    name, _, part = factor.partition(".")
+    setting = world.config.model_fields.get(name)
+    default = setting.get_default(call_default_factory=True) if setting else None
+    if not part:
+        return file.settings.get(name, default)
+    given = file.settings.get(name)
+    return given.get(part) if isinstance(given, dict) and part in given else getattr(default, part, None)
 
 
 def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:

@@ -376,7 +376,7 @@ def _pairs(of: Field, text: str) -> Json:
         name, equals, value = entry.partition("=")
         if not equals or not name.strip() or name.strip() in pairs:
             raise ValueError(text)
-        pairs[name.strip()] = _READERS[of.values](of, value.strip())
+        pairs[str(_text(of, name.strip()))] = _READERS[of.values](of, value.strip())
     return pairs
 
 
@@ -460,7 +460,6 @@ def checked(form: Form, answer: str) -> str:
     try:
         valid = form.model.model_validate_json(answer)
     except ValidationError as error:
-        raise ValueError(
-            in_one_line(error, max((len(one.path) for one in form.fields), default=1))
-        ) from error
+        depths = (len(one.path) + (one.kind is Kind.PAIRS) for one in form.fields)
+        raise ValueError(in_one_line(error, max(depths, default=1))) from error
     return answer if form.terse else valid.model_dump_json(by_alias=True)

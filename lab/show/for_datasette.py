@@ -11,7 +11,7 @@ from shlex import join
 from typing import Any
 
 from lab.errors import LabError
-from lab.store.canned import QUERIES
+from lab.store.canned import queries
 
 FILE = "datasette.json"
 """The name of the metadata file in the home."""
@@ -74,7 +74,7 @@ def metadata() -> dict[str, Any]:
                 },
                 "queries": {
                     name: {**query._asdict(), "params": query.parameters, "hide_sql": True}
-                    for name, query in QUERIES.items()
+                    for name, query in queries().items()
                 },
             }
         },

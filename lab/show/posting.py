@@ -1,10 +1,11 @@
 """What the forms of `hobbes view` post: a fork to be played, and a test to be written.
 
-Every form carries the token of the pages that are served now. So only somebody who can read them can post it.
+Every form, also that of an observer, carries the token of the pages that are served now. So only somebody who
+can read them can post it.
 """
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,7 +43,7 @@ class Forms:
 
     def fork(self, request: Request, body: bytes) -> Response:
         """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
-        fields = self._fields(body, (SHOWN, *FORK_FIELDS))
+        fields = filled_in(self.ours(body), (SHOWN, *FORK_FIELDS))
         turn = whole_number("turn", fields["turn"])
         with open_store(self.home) as opened:
             run = opened.find(request.path_params["run"])
@@ -58,7 +59,7 @@ class Forms:
 
     def pin(self, request: Request, body: bytes) -> Response:
         """Write a test, and say where it is."""
-        fields = self._fields(body, PIN_FIELDS)
+        fields = filled_in(self.ours(body), PIN_FIELDS)
         turn = whole_number("turn", fields["turn"])
         with open_store(self.home, writes=False) as opened, opened.as_of_now():
             run, files, problem = opened.find(request.path_params["run"]), None, ""
@@ -69,9 +70,11 @@ class Forms:
             page = self.pages(opened).pin(run, turn, fields["agent"], fields, problem, files)
             return HTMLResponse(page, 400 if problem else 200)
 
-    def _fields(self, body: bytes, names: Iterable[str]) -> dict[str, str]:
-        """Return the fields of a form. Raise LabError without the token of the pages, or for other fields."""
-        fields = filled_in(posted_fields(body), [TOKEN, *names])
-        if not secrets.compare_digest(fields[TOKEN].encode(), self.token.encode()):
+    def ours(self, body: bytes) -> list[tuple[str, str]]:
+        """Return the fields of a form without the token of the pages. Raise LabError for another token."""
+        posted = posted_fields(body)
+        (token,) = [value for name, value in posted if name == TOKEN][:1] or [""]
+        if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise LabError("this form is not from a page that is served now; load its page again")
-        return fields
+        posted.remove((TOKEN, token))
+        return posted

@@ -9,7 +9,7 @@ import asyncio
 import re
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from multiprocessing import get_context
@@ -41,7 +41,7 @@ from lab.show.terminal import ERR, plain
 from lab.store.database import Run, Store, command, is_writable, open_store
 from lab.wire.guarding import TOKEN, Guard, names_of
 from lab.wire.listening import is_open, listener, url
-from lab.wire.receiving import configured, disconnected, form_of, posted_fields
+from lab.wire.receiving import configured, disconnected, form_of
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -154,7 +154,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
         with open_store(home) as opened:
-            run = _kept(opened, request.path_params["run"], body)
+            run = _kept(opened, request.path_params["run"], forms.ours(body))
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
@@ -166,11 +166,11 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         _start(_play_apart, home, run)
         return link(run.id)
 
+    forms = Forms(home, form_token, pages, play)
     routes = [Route(path, page(show)) for path, show in PAGES.items()]
     routes.append(Route(BOARD, page(_board, "image/svg+xml")))
     routes.append(Route(MOMENT, page(_moment)))
     routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
-    forms = Forms(home, form_token, pages, play)
     routes += [
         Route(f"/{{run}}/{what}", _posted(take), methods=["POST"])
         for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
@@ -214,12 +214,11 @@ def _start(play: Callable[[Path, Run], None], home: Path, run: Run) -> None:
     Thread(target=play, args=(home, run), name=f"{PLAYING}{run.id}", daemon=True).start()
 
 
-def _kept(opened: Store, name: str, body: bytes) -> Run:
+def _kept(opened: Store, name: str, fields: Sequence[tuple[str, str]]) -> Run:
     """Keep an observer's answer to what a run asks now.
 
     Raise LabError if it is too late, or if the run cannot go on.
     """
-    fields = posted_fields(body)
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     run = opened.find(name)
@@ -319,14 +318,14 @@ def view(home: Path, host: str, port: int) -> None:
                 "nothing is encrypted"
             )
             ERR.print(plain(hint), soft_wrap=True)
-        _show_links(home, url(host, listening))
+        show_links(home, url(host, listening))
         try:
             uvicorn.Server(server(home, host, token)).run(sockets=[listening])
         finally:  # Ctrl-C comes out of it
             tell_what_was_played(home)
 
 
-def _show_links(home: Path, base: str) -> None:
+def show_links(home: Path, base: str) -> None:
     """Print the links of the people who play in runs that are not finished."""
     if not is_writable(home):
         return

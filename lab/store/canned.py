@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from engine.answer import DECISIONS
 from engine.record import MESSAGE
+from engine.world import CHOSEN_RUN
+from engine.worlds import WORLDS
 
 
 class Query(NamedTuple):
@@ -28,8 +30,10 @@ class Query(NamedTuple):
 DECIDED = ", ".join(f"'{outcome}'" for outcome in sorted(DECISIONS))
 """SQL for the outcomes of calls that did not fail."""
 
-AGGRESSION = "'attack', 'raid'"
-"""SQL for the types of events that are meant if none is named."""
+AGGRESSION = ", ".join(
+    sorted({f"'{world.landmarks[0].event}'" for world in WORLDS.values() if world.landmarks})
+)
+"""SQL for the types of events that are meant if none is named: what a reader looks for first."""
 
 
 def _chosen(condition: str = "") -> str:
@@ -40,7 +44,6 @@ def _chosen(condition: str = "") -> str:
 
 
 CHOSEN = _chosen()
-MINING, NATIONS, TRUST = (_chosen(f"world = '{world}' and ") for world in ("mining", "nations", "trust"))
 
 IN_RUN = "run = (select id from chosen)"
 
@@ -61,7 +64,7 @@ RUN = "run: the id or the name of a run; if it is empty, the newest run."
 RUN_OF_WORLD = "run: the id or the name of a run; if it is empty, the newest run of this world."
 EVENT = "event: a type of event; if it is empty, attacks and raids."
 
-QUERIES: Mapping[str, Query] = {
+OF_ANY_WORLD: Mapping[str, Query] = {
     "rejections_and_corrections": Query(
         "Rejections and corrections by code and agent",
         f"What was refused or changed in the answers of a run, and how often. {RUN}",
@@ -168,61 +171,17 @@ from cells join measures on measures.run = cells.run
 where scope = 'run' and :experiment in ('', experiment) and :measure in ('', name)
 group by 1, 2, 3 order by 1, 2, 3""",
     ),
-    "mining_gold": Query(
-        "Mining: gold and plots by turn",
-        f"The gold of each miner, which is its score, and its plots, after each turn. {RUN_OF_WORLD}",
-        f"""with {MINING}
-select turn, gold.key as agent, gold.value as gold, (
-  select count(*) from json_each(state, '$.owners') as line, json_each(line.value) as plot
-  where plot.value = gold.key
-) as plots
-from turns, json_each(state, '$.gold') as gold where {IN_RUN} order by turn, agent""",
-    ),
-    "mining_raids": Query(
-        "Mining: raids by result",
-        f"Who raided whom, and what came of it. {RUN_OF_WORLD}",
-        f"""with {MINING}
-select agent, event ->> 'owner' as owner, event ->> 'result' as result, count(*) as raids
-from events where {IN_RUN} and type = 'raid' group by 1, 2, 3 order by raids desc, 1, 2, 3""",
-    ),
-    "nations_holdings": Query(
-        "Nations: welfare, land and army by turn",
-        "What each nation has after each turn. Welfare is the score of all nations except bad actors. "
-        + RUN_OF_WORLD,
-        f"""with {NATIONS}
-select turn, welfare.key as agent, welfare.value as welfare,
-  (select json_array_length(value) from json_each(state, '$.territories') where key = welfare.key)
-    as territories,
-  (select value from json_each(state, '$.army') where key = welfare.key) as army
-from turns, json_each(state, '$.welfare') as welfare where {IN_RUN} order by turn, agent""",
-    ),
-    "nations_attacks": Query(
-        "Nations: attacks by pair",
-        f"Who attacked whom, with how many mils, and what it destroyed. {RUN_OF_WORLD}",
-        f"""with {NATIONS}
-select agent, event ->> 'target' as target, count(*) as attacks, sum(event ->> 'mils') as mils,
-  sum(event ->> 'damage') as damage, sum(event ->> 'lost') as lost, min(turn) as first_turn
-from events where {IN_RUN} and type = 'attack' group by 1, 2 order by mils desc, 1, 2""",
-    ),
-    "trust_sats": Query(
-        "Trust: sats by turn",
-        "The sats of each unit after each turn. The score of an agent is the sats of its living units. "
-        + RUN_OF_WORLD,
-        f"""with {TRUST}
-select turn, unit.value ->> 'id' as unit, unit.value ->> 'team' as agent, unit.value ->> 'sats' as sats,
-  unit.value ->> 'alive' as alive
-from turns, json_each(state, '$.units') as unit where {IN_RUN} order by turn, unit""",
-    ),
-    "trust_pairs": Query(
-        "Trust: high fives, misses and attacks by pair",
-        "What each unit did to each other one. A miss is a high five that came out as an attack; it is "
-        f"counted among the attacks, too. {RUN_OF_WORLD}",
-        f"""with {TRUST}
-select agent, event ->> 'target' as target, sum(type = 'high_five') as high_fives,
-  sum(type = 'miss') as misses, sum(type = 'attack') as attacks,
-  sum(type = 'attack' and event ->> 'blocked') as blocked
-from events where {IN_RUN} and type in ('high_five', 'miss', 'attack')
-group by 1, 2 order by 1, 2""",
-    ),
 }
-"""The queries by name."""
+"""The queries about runs of any world, by name."""
+
+
+def queries() -> dict[str, Query]:
+    """Return all queries by name: those about any world, then those of each world."""
+    found = dict(OF_ANY_WORLD)
+    for world in WORLDS.values():
+        for one in world.queries:
+            chosen = _chosen(f"world = '{world.name}' and ")
+            sql = f"with {chosen}\n{one.sql.replace(CHOSEN_RUN, '(select id from chosen)')}"
+            title = f"{world.name.capitalize()}: {one.title}"
+            found[f"{world.name}_{one.name}"] = Query(title, f"{one.description} {RUN_OF_WORLD}", sql)
+    return found

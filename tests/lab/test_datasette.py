@@ -20,12 +20,14 @@ from lab.play.playing import RunOptions
 from lab.show import for_datasette
 from lab.show.for_datasette import DATABASE, FILE, metadata, prepare
 from lab.show.tracing import deeds, names_in
-from lab.store.canned import QUERIES
+from lab.store.canned import queries
 from lab.store.database import Run, Store, open_store
 from lab.store.schema import kinds_of
 from lab.store.tables import table_of
 from tests.conftest import Cli
 from tests.lab.play import played
+
+QUERIES = queries()
 
 Rows = list[dict[str, Any]]
 

@@ -64,6 +64,28 @@ def test_factors_changed_one_at_a_time_have_the_baselines_value_as_well() -> Non
     ]
 
 
+def test_parameters_of_the_model_named_values_and_fields_of_settings_have_curves() -> None:
+    factors = {
+        "design": "one-at-a-time",
+        "noise": {"none": 0.0, "some": 0.3},
+        "constants.c_trade_factor": [3],
+    }
+    asked = parse(
+        {
+            "name": "x",
+            "world": "nations",
+            "seeds": 2,
+            "model": "policy:random?noise={noise}",
+            "parameters": {"noise": 0.1},
+            "factors": factors,
+        }
+    )
+    assert points(doses(asked, NATIONS, means(asked))) == [
+        ("noise", {}, [(0, "noise=none"), (0.1, "baseline"), (0.3, "noise=some")]),
+        ("constants.c_trade_factor", {}, [(2, "baseline"), (3, "constants.c_trade_factor=3")]),
+    ]
+
+
 def test_values_that_are_no_numbers_and_arms_without_factors_have_no_curve() -> None:
     asked = file(factors={"guidance": [True, False], "defense": ["block_all", "per_point"]})
     assert points(doses(asked, MINING, means(asked))) == []

@@ -305,6 +305,16 @@ def test_in_a_terminal_the_only_person_is_asked_right_there(
     assert "[99, 99]}: the plot lies outside the grid" in told.stderr
 
 
+def test_in_a_terminal_a_person_is_asked_for_each_clone(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "in_terminal", lambda: True)
+    rules = ("--set", "start=120", "--set", "victory=team", "--set", "miss=0", "--rounds", "2")
+    play = ("run", "trust", "--agents", "2", "--model", "human*1,policy:copykitten", *rules)
+    rest = "\n" * 9  # target, amount, reason, four texts, two reports
+    told = cli(*play, input=f"replicate{rest}\nblock{rest}\nblock{rest}\n")
+    assert told.exit_code == 0, told.exception
+    assert told.stderr.count("you: unit-a-2") == 1
+
+
 def test_an_experiment_cannot_ask_people(opened: Store) -> None:
     arm = {"model": "human*1,policy:guided"}
     content = {"name": "p", "world": "mining", "seeds": 2, "compare": {"baseline": "a"}, "arms": {"a": arm}}

