@@ -1,6 +1,5 @@
 """The commands about experiments: `experiment`, `experiments`, `report`."""
 
-import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -36,6 +35,10 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="how many runs are played at a time; by default one per core")
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(help="where: `ray` starts Ray here, `auto` and ray://HOST:PORT join a cluster"),
     ] = None,
     models: ModelsFile = None,
     max_calls: MaxCalls = None,
@@ -74,7 +77,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps)
+                play(store, made, content, watch, jobs, caps, on)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True

@@ -1,15 +1,16 @@
 """Play the cells of an experiment, each as an ordinary run: what `hobbes experiment` does."""
 
 import asyncio
+import os
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from lab.errors import HaltedRunError, LabError
+from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.crew import Crew, DiedError, Ledger
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import ledger_in, processes
@@ -28,6 +29,9 @@ from nodes.state import TurnState
 
 LOOK_SECONDS = 0.5
 """How often the turns of runs that other processes play are looked up."""
+
+CLUSTERS, CLIENT = ("ray", "auto"), "ray://"
+"""Names of clusters, and how the address of one begins."""
 
 MOST_FAILURES = 3
 """How often a cell is begun and dies, wherever it is played, before it is given up."""
@@ -65,29 +69,48 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     made: Plan,
     content: dict[str, Any],
     progress: Progress,
-    jobs: int = 1,
+    jobs: int | None = 1,
     caps: Caps = NO_CAPS,
+    on: str | None = None,
 ) -> None:
-    """Play the cells that are missing, each from where it stands, in as many processes as `jobs` says.
+    """Play the cells that are missing, each from where it stands, as many at a time as `jobs` says.
+
+    `on` names a Ray cluster (lab/experiment/cluster.py); without it, they are played by processes of this
+    machine. By default, there are as many jobs as processors.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
-    So do the limits of models, from now on. Raise HaltedRunError if a run halts or a cap is reached, LabError
-    if a cell could not be played, however often it was tried; the cells played so far are kept.
+    The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
+    is reached, LabError if a cell could not be played, however often it was tried; the cells played so far
+    are kept.
     """
+    elsewhere = _cluster(on, jobs) if on else None
     keep_experiment(store, made.file.name, made.world.name, content)
     cells = missing(store, made)
     spent = Spent() if caps == NO_CAPS else _spent(store, made)
-    jobs = min(jobs, len(cells))
-    if jobs > 1:
-        with processes(jobs) as crew:
+    count = min(jobs or os.cpu_count() or 1, len(cells))
+    if elsewhere is None and count <= 1:
+        with TemporaryDirectory(prefix="hobbes-") as folder:
+            ledger: Ledger = ledger_in(Path(folder), caps, spent)
+            with _told_of_caps(ledger):
+                _play_here(ledger, store, cells, progress)
+    elif cells:
+        with elsewhere or processes(count) as crew:
             ledger = crew.ledger(caps, spent)
             with _told_of_caps(ledger):
                 _play_in(crew, ledger, store, cells, progress)
-    else:
-        with TemporaryDirectory(prefix="hobbes-") as folder:
-            ledger = ledger_in(Path(folder), caps, spent)
-            with _told_of_caps(ledger):
-                _play_here(ledger, store, cells, progress)
+
+
+def _cluster(on: str, jobs: int | None) -> AbstractContextManager[Crew]:
+    """Return a crew of a Ray cluster. Raise UsageError if there is no such thing, or no Ray."""
+    if on not in CLUSTERS and not on.startswith(CLIENT):
+        raise UsageError(f"--on {on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
+    try:
+        from lab.experiment.cluster import cluster  # noqa: PLC0415  slow to import, and an extra
+    except ImportError as error:
+        raise UsageError(
+            f"--on {on} needs Ray; install it in the checkout: pip install -e '.[ray]'"
+        ) from error
+    return cluster(on, jobs)
 
 
 def _spent(store: Store, made: Plan) -> Spent:

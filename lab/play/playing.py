@@ -202,12 +202,12 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
     if not higher:
         return run
     caps = replace(run.caps, **higher)
-    _check_prices_are_known(store, _chats_of(run), caps)
+    _check_prices_are_known(store, chats_of(run), caps)
     store.update(run.id, caps=json.dumps(asdict(caps)))
     return store.find(run.id)
 
 
-def _chats_of(run: Run) -> Models:
+def chats_of(run: Run) -> Models:
     """Return the settings of each chat model that a run asks, by spec."""
     return _chat_models(run.world, run.setting, run.models, run.model_settings)
 
@@ -230,7 +230,7 @@ async def go_on(
         run = store.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
-        _check_the_models_can_be_reached(_chats_of(run))
+        _check_the_models_can_be_reached(chats_of(run))
         if run.status != "halted":  # it is halted until a turn is played past where it halted
             store.update(run.id, status="unfinished", error=None, question=None)
         try:
@@ -242,12 +242,17 @@ async def go_on(
             return
         except HaltedError as error:
             store.update(run.id, status="halted", error=str(error))
-            hint = store.command("resume", run.id)
-            raise HaltedRunError(f"run {run.id} halted: {error}; `{hint}` goes on") from error
+            raise halted(store, run.id) from error
         finally:
             store.update(run.id, seconds=run.seconds + time.monotonic() - began)
         ended = store.find(run.id)
         store.end_run(ended.id, ending(store, ended))
+
+
+def halted(store: Store, run: str) -> HaltedRunError:
+    """Return the error of a run that has halted."""
+    reason = store.about(run)["error"]
+    return HaltedRunError(f"run {run} halted: {reason}; `{store.command('resume', run)}` goes on")
 
 
 def keep_answer(store: Store, run: Run, said: str) -> None:
@@ -256,7 +261,7 @@ def keep_answer(store: Store, run: Run, said: str) -> None:
     Raise LabError if the run could not be played on now, or if the question has been answered already.
     """
     run.check_versions()
-    _check_the_models_can_be_reached(_chats_of(run))
+    _check_the_models_can_be_reached(chats_of(run))
     with store.playing(run.id):
         present = store.find(run.id)
         if run.question is None or present.question != run.question:
