@@ -2,8 +2,11 @@
 
 import logging
 import os
+import platform
+import re
 import socket
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -22,6 +25,7 @@ from lab.play.playing import Shared
 from lab.store.database import HOBBES
 from nodes.caps import NO_CAPS, Caps, Spent, reached
 from nodes.limits import Limits, Place, Window
+from nodes.secrecy import safe_line
 
 OBJECTS = 128 * 2**20
 """Bytes of memory for the runs that come back, on a cluster of this machine; Ray writes more to the disk."""
@@ -118,22 +122,25 @@ def cluster(on: str, jobs: int | None) -> Iterator[Remote]:
 
 
 def _connect(on: str, jobs: int | None) -> None:
-    """Start a cluster or join one."""
+    """Start a cluster or join one. Raise LabError if that fails."""
     try:
-        if on == "ray":
-            ray.init(
-                "local",
-                num_cpus=jobs,
-                object_store_memory=OBJECTS,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-        else:
-            ray.init(on, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        raise LabError(f"--on {on}: {lines[0] if lines else type(error).__name__}") from error
+        with warnings.catch_warnings(action="ignore"):  # what they say is in the error, too
+            if on == "ray":
+                ray.init(
+                    "local",
+                    num_cpus=jobs,
+                    object_store_memory=OBJECTS,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                )
+            else:
+                ray.init(on, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise LabError(
+            f"--on {on}: there is no cluster to play on: {safe_line(str(error))}; see whether it runs, with "
+            f"Ray {ray.__version__} and Python {platform.python_version()}, or play without --on"
+        ) from error
 
 
 @ray.remote
@@ -180,18 +187,18 @@ class Nodes:
                     f"a node of the cluster has another hobbes or none; install hobbes {HOBBES} on all nodes"
                 ) from error
             if isinstance(error.cause, RayError):
-                raise DiedError(_in_one_line(error.cause)) from error
+                raise DiedError(_in_short(error.cause)) from error
             raise
         except RayError as error:
-            raise DiedError(_in_one_line(error)) from error
+            raise DiedError(_in_short(error)) from error
         if isinstance(played.error, DiedError):
             self._unfit.add(node)
         return played
 
 
-def _in_one_line(error: Exception) -> str:
-    """Return the first line of what Ray says of an error."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _in_short(error: Exception) -> str:
+    """Return the first sentence of what Ray says of an error."""
+    return re.split(r"\.\s", safe_line(str(error) or type(error).__name__))[0]
 
 
 def _ledger(caps: Caps, spent: Spent) -> RemoteBooks:

@@ -2,6 +2,7 @@
 
 import re
 import resource
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -19,7 +20,7 @@ from lab.experiment.playing import play
 from lab.experiment.remote import Played, Remote, Task, play_task
 from lab.experiment.workers import ledger_in
 from lab.play.playing import ALONE, RunOptions, Shared, begin
-from lab.store.database import HOBBES, Store
+from lab.store.database import HOBBES, Store, open_store
 from lab.wire.recording import environment
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, Quiet, planned, written
@@ -196,3 +197,29 @@ def test_a_node_with_a_full_disk_says_so_in_one_line_and_keeps_what_it_has(opene
     calls = Cutting(1000)
     assert play_task(HOBBES, "node 1", replace(task, shared=Shared(calls))).error is None
     assert 0 < calls.taken < 4 * 30
+
+
+def test_a_cluster_that_cannot_be_played_on_is_told_in_one_line_and_nothing_begins(
+    cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(on: str) -> str:
+        error = cli("experiment", str(written(tmp_path)), "--on", on).exception
+        assert isinstance(error, LabError)
+        assert "\n" not in str(error)
+        return str(error)
+
+    def mismatch(*_: object, **__: object) -> None:
+        raise RuntimeError("Version mismatch: The cluster was started with:\n    Ray: 2.9\n    Python: 3.10")
+
+    assert told("cloud") == "--on cloud: write ray, auto or ray://HOST:PORT"
+    monkeypatch.setattr("ray.init", mismatch)
+    assert re.fullmatch(
+        "--on auto: there is no cluster to play on: Version mismatch: The cluster was started with: Ray: 2.9 "
+        r"Python: 3.10; see whether it runs, with Ray [\d.]+ and Python [\d.]+, or play without --on",
+        told("auto"),
+    )
+    monkeypatch.delitem(sys.modules, "lab.experiment.cluster")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert told("ray") == "--on ray needs Ray; install it in the checkout: pip install -e '.[ray]'"
+    with open_store(home) as store:
+        assert store.runs() == []
