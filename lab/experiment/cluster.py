@@ -137,8 +137,9 @@ def _connect(on: str, jobs: int | None) -> None:
             else:
                 ray.init(on, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
+        said = safe_line(str(error).rpartition("Error: ")[2])  # without the traceback of the other machine
         raise LabError(
-            f"--on {on}: there is no cluster to play on: {safe_line(str(error))}; see whether it runs, with "
+            f"--on {on}: there is no cluster to play on: {said}; see whether it runs, with "
             f"Ray {ray.__version__} and Python {platform.python_version()}, or play without --on"
         ) from error
 
