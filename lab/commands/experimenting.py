@@ -1,5 +1,6 @@
 """The commands about experiments: `experiment`, `experiments`, `report`."""
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -54,6 +55,11 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
+    from lab.experiment.forks import get_ready
+
+    if not dry_run and not on and (jobs or os.cpu_count()) != 1:
+        get_ready()  # while this process imports the same
+
     from rich.text import Text
 
     from lab.experiment.estimate import estimate
