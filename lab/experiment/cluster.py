@@ -81,28 +81,38 @@ class RemoteBooks:
 
     def leave(self, run: str) -> None:
         """Note that what played a run has died, so that no request of the run is under way."""
-        ray.get(self.books.leave.remote(run))
+        self._ask("leave", run)
 
     def take(self) -> str:
         """Count one more call. Return which cap does not allow it, empty if all do."""
-        return str(ray.get(self.books.take.remote()))
+        return str(self._ask("take"))
 
     def add(self, tokens: int | None, usd: float | None) -> None:
         """Add the cost of a call that has ended; None stands for what is unknown."""
-        ray.get(self.books.add.remote(tokens, usd))
+        self._ask("add", tokens, usd)
 
     def reached(self) -> str:
         """Return which cap is reached or cannot be enforced; empty if all allow another call."""
-        return str(ray.get(self.books.reached.remote()))
+        return str(self._ask("reached"))
 
     def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
         """Return the place of a request of about so many tokens; None if too many are under way."""
-        place: Place | None = ray.get(self.books.begin.remote(model, limits, tokens, self.run))
+        place: Place | None = self._ask("begin", model, limits, tokens, self.run)
         return place
 
     def end(self, model: str, number: int, tokens: int) -> None:
         """Note that a request has ended, and the tokens that it had."""
-        ray.get(self.books.end.remote(model, number, tokens))
+        self._ask("end", model, number, tokens)
+
+    def _ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  what the method returns
+        """Return what the process says. Raise LabError if it has died."""
+        try:
+            return ray.get(getattr(self.books, method).remote(*arguments))
+        except RayError as error:
+            raise LabError(
+                f"the process that counts the calls of all runs does not answer: {_in_short(error)}; "
+                "play the experiment again to go on"
+            ) from error
 
 
 @contextmanager
