@@ -112,7 +112,7 @@ def axelrod_turns_per_second(turns: int, repeats: int, noise: float) -> float:
 
     `noise` is the probability that an action is turned around.
     """
-    import axelrod  # noqa: PLC0415  optional: the extra `bench`
+    import axelrod  # noqa: PLC0415  optional: the extra `axelrod`
 
     def seconds(seed: int) -> float:
         match = axelrod.Match((axelrod.TitForTat(), axelrod.TitFor2Tats()), turns, noise=noise, seed=seed)

@@ -1,6 +1,7 @@
 """Runs to be measured, and processes of their own to measure them in."""
 
 import asyncio
+import gc
 import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,11 @@ T = TypeVar("T")
 
 
 def apart(measured: Callable[..., T], *arguments: object) -> T:
-    """Return what a function returns in a process of its own, whose memory nothing else has used."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
+    """Return what a function returns in a process of its own, whose memory nothing else has used.
+
+    It collects garbage as rarely as this process does.
+    """
+    with multiprocessing.get_context("spawn").Pool(1, gc.set_threshold, gc.get_threshold()) as pool:
         return pool.apply(measured, arguments)
 
 

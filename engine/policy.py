@@ -29,6 +29,10 @@ Each action is replaced with this probability by a random one that is legal as f
 """
 
 
+LIBRARIES: dict[str, Callable[[str], Policy]] = {}
+"""Libraries of further policies, `LIBRARY/NAME`. The floors above add those that they know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policies:
     """A world's scripted policies by name, the default one, and how the world spoils and replaces actions."""
@@ -37,6 +41,15 @@ class Policies:
     default: str
     spoil: Spoil
     tremble: Tremble
+
+    def named(self, name: str) -> Policy:
+        """Return the policy of a name. Raise ValueError if there is none."""
+        library, _, own = name.partition("/")
+        if own and library in LIBRARIES:
+            return LIBRARIES[library](own)
+        if name not in self.by_name:
+            raise ValueError(f"there is no policy {name!r}; policies: {', '.join(self.by_name)}")
+        return self.by_name[name]
 
 
 def parameters_of(policy: Policy) -> dict[str, float]:
@@ -64,7 +77,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     After that, with probability `noise` each, every item of the answer is spoiled in the world's way, a field
     of its reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
-    answer = policies.by_name[name](view, luck, **parameters)
+    answer = policies.named(name)(view, luck, **parameters)
     if tremble > 0:
         answer = policies.tremble(view, answer, luck, tremble)
     if noise == 0:

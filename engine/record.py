@@ -165,9 +165,6 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-_SMALL = (b"e-", b"0.0000")
-"""What orjson writes of small numbers, in another way than Python does."""
-
 _with_nan = TypeAdapter[Any](Any, config=ConfigDict(ser_json_inf_nan="constants")).dump_json
 """Writes NaN and infinity as such, where orjson writes `null` for them too."""
 
@@ -191,8 +188,9 @@ def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
         quick = orjson.dumps(value, option=option)
     except orjson.JSONEncodeError:  # numbers of more than 64 bits, half characters, keys that are not text
         return as_python(value)
-    nulls = quick.count(b"null")
-    if any(mark in quick for mark in _SMALL) or (nulls and _with_nan(value).count(b"null") != nulls):
+    if b"e-" in quick or b"0.0000" in quick:  # small numbers, which Python writes in another way
+        return as_python(value)
+    if b"null" in quick and _with_nan(value).count(b"null") != quick.count(b"null"):  # NaN or infinity
         return as_python(value)
     return quick.decode()
 

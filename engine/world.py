@@ -47,6 +47,9 @@ class Config(BaseModel):
     reask: Annotated[int, NOT_HASHED] = Field(
         0, ge=0, le=1, description="1: after a rejection, ask the agent one follow-up question per turn"
     )
+    seconds_per_turn: Annotated[int, NOT_HASHED] = Field(
+        0, ge=0, le=10_000_000, description="how long a person may take for an answer; 0: as long as it takes"
+    )
     taint_share: Annotated[float, NOT_HASHED] = Field(
         0.05, ge=0, le=1, description="a run is tainted if more than this share of its calls failed"
     )
@@ -181,6 +184,23 @@ class Measure:
     value: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """For how many turns something lasted, and whether it ended. If not, the run ended first."""
+
+    turns: int
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A rating that an agent gave another one, and the truth about the other one when it was given."""
+
+    kind: str
+    rating: int
+    truth: float
+
+
 class Codec(Generic[T]):
     """Converts a frozen dataclass to plain JSON and back."""
 
@@ -252,6 +272,20 @@ class Landmark:
     facts: JsonObject = field(default_factory=dict)
 
 
+CHOSEN_RUN = ":chosen"
+"""What stands for the id of the run in the SQL of a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a run that its records answer, as a query of the run database (docs/data.md)."""
+
+    name: str
+    title: str
+    description: str
+    sql: str
+
+
 @dataclass(frozen=True, slots=True)
 class World(Generic[C, S, I]):
     """One world.
@@ -275,6 +309,13 @@ class World(Generic[C, S, I]):
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
     headline                         the measures that an experiment compares unless it names others
+    shares                           measures of single turns that say which shares of what agents do are what
+    inequality                       measures of single turns that say how unequally something is held
+    spells(history)                  how often each spell occurred in a run; None if nothing lasts there. The
+                                     first line of its docstring says what lasts
+    ratings(history)                 each rating of another agent whose truth the world knows, None if it
+                                     knows none
+    truths                           what the ratings of each kind are held against, in words
     arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
     load(setting, data)              the state of its JSON; raises ValueError for data of another shape
     state, intent                    convert states and intents to JSON and back
@@ -292,7 +333,8 @@ class World(Generic[C, S, I]):
                                      type `message`, with `text` and, where it is not to all, `to`
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
-    landmarks                        the events that a reader of a run looks for
+    landmarks                        the events that a reader of a run looks for, the most important one first
+    queries                          questions about a run for `hobbes datasette`
     viewer_key                       the key under which a view names its agent
     former_settings                  settings that were renamed: the name in runs of earlier versions, and the
                                      present one
@@ -335,7 +377,13 @@ class World(Generic[C, S, I]):
     board: Callable[[Played[S, I]], Board] | None = None
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
+    queries: tuple[Question, ...] = ()
     former_settings: Mapping[str, str] = field(default_factory=dict)
+    shares: tuple[str, ...] = ()
+    inequality: tuple[str, ...] = ()
+    spells: Callable[[History[Played[S, I]]], Mapping[Spell, int]] | None = None
+    ratings: Callable[[History[Played[S, I]]], Iterator[Rated]] | None = None
+    truths: Mapping[str, str] = field(default_factory=dict)
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]

@@ -121,11 +121,11 @@ class Packing(CipherProtocol):
 
 
 class WaitingError(Exception):
-    """The run waits for a person, at a checkpoint. `question` is what is asked, as JSON."""
+    """The run waits for people, at a checkpoint. `questions` are what they are asked, as JSON."""
 
-    def __init__(self, question: dict[str, Any]) -> None:
-        super().__init__(question["address"])
-        self.question = question
+    def __init__(self, questions: list[dict[str, str]]) -> None:
+        super().__init__(", ".join(question["address"] for question in questions))
+        self.questions = questions
 
 
 async def play(
@@ -136,7 +136,7 @@ async def play(
 ) -> AsyncIterator[TurnState]:
     """Play a run; yield `begin`, then the logged channels after each turn, once it is checkpointed.
 
-    Raise WaitingError when a person has to answer. Once the answer is in the journal, play again.
+    Raise WaitingError when people have to answer. Once the answers are in the journal, play again.
     """
     graph = build(nodes).compile(checkpointer=saver, name="turn")
     config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": sys.maxsize}
@@ -148,7 +148,7 @@ async def play(
     async with aclosing(cast("Any", turns)) as states:
         async for state in states:
             if INTERRUPT in state:
-                raise WaitingError(state[INTERRUPT][0].value)
+                raise WaitingError([one.value for one in state[INTERRUPT]])
             if state["turn"] > begin["turn"]:
                 yield cast("TurnState", state)
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from langgraph.errors import GraphInterrupt
+
 from engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
 from engine.record import Drop
 from nodes.follow_up import Answer, answer_that_counts
@@ -28,24 +30,31 @@ async def agent_reason(asking: "Asking") -> Update:
     """Return the parsed answer of every agent that acts this turn.
 
     Answers come from the journal where it has them, otherwise from the agents' players. Raise HaltedError if
-    the run has to stop; the answers that have arrived are in the journal by then.
+    the run has to stop, and GraphInterrupt, with the questions to all of them, if people have to answer. The
+    answers that have arrived are in the journal by then.
     """
     state = asking.state
     # All calls are awaited before anything is raised: one bug must not lose the other agents' paid answers.
     results = await asyncio.gather(*(asking.ask(agent) for agent in state["views"]), return_exceptions=True)
     # A bug is raised before a halt, which would hide it.
     for result in results:
-        if isinstance(result, BaseException) and not isinstance(result, HaltedError):
+        if isinstance(result, BaseException) and not isinstance(result, HaltedError | GraphInterrupt):
             raise result
     if reason := asking.players.stop_reason():
         raise HaltedError(f"turn {state['turn']}: {reason}")
     answers: dict[str, Answer] = {}
+    people: list[GraphInterrupt] = []
     for agent, result in zip(state["views"], results, strict=True):
-        if isinstance(result, BaseException):
+        if isinstance(result, GraphInterrupt):
+            people.append(result)
+        elif isinstance(result, BaseException):
             raise result
-        answers[agent] = result
+        else:
+            answers[agent] = result
     if state["run"]["config"]["on_failure"] == "halt":
         halt_on_failure(state["turn"], answers)
+    if people:
+        raise GraphInterrupt([question for one in people for question in one.args[0]])
     parsed = {agent: answer.parsed for agent, answer in answers.items()}
     return {"answers": asking.present.leave_answers(parsed)}
 

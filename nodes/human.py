@@ -5,12 +5,22 @@ from typing import Any
 
 from langgraph.types import interrupt
 
+from engine.answer import Outcome
 from engine.record import Drop, canonical
 from nodes.journal import Address, PlayerKind, Prompt, Reply
 
+NONE_LATE: Mapping[str, str] = {}
+
 
 class HumanPlayer:
-    """Asks a person through LangGraph's interrupt, so that a waiting run survives the end of its process."""
+    """Asks a person through LangGraph's interrupt, so that a waiting run survives the end of its process.
+
+    `late` are the calls that a person did not answer in time, by address, each with the reason as it is
+    recorded. They are not asked again: they have failed.
+    """
+
+    def __init__(self, late: Mapping[str, str]) -> None:
+        self._late = late
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the view as JSON; a person gets no system text."""
@@ -18,9 +28,15 @@ class HumanPlayer:
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Stop the run. The value that it is resumed with is the answer."""
+        if (why := self._late.get(str(address))) is not None:
+            return persons_reply("", failure=Outcome.TIMED_OUT, error=why)
         said = interrupt({"address": str(address), "asked": prompt.turn})
-        text = said if isinstance(said, str) else canonical(said)
-        return Reply(text, PlayerKind.HUMAN, tokens_in=0, tokens_out=0, player=PlayerKind.HUMAN)
+        return persons_reply(said if isinstance(said, str) else canonical(said))
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
-        """Return None: a person is asked only once per turn."""
+        """Return None: a person is told what would be rejected before the answer is taken."""
+
+
+def persons_reply(text: str, **more: Any) -> Reply:  # noqa: ANN401  as Reply types them
+    """Return the reply of a person, who costs nothing."""
+    return Reply(text, PlayerKind.HUMAN, tokens_in=0, tokens_out=0, player=PlayerKind.HUMAN, **more)

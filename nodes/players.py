@@ -16,7 +16,7 @@ from engine.policy import Policies, parameters_of, speak
 from engine.record import Drop, JsonObject, canonical
 from engine.world import AnyWorld, Setting
 from nodes.caps import Meter
-from nodes.human import HumanPlayer
+from nodes.human import NONE_LATE, HumanPlayer
 from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
 from nodes.limits import Gate, OwnGate
 from nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
@@ -30,6 +30,7 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 SPEC = re.compile(
     r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
+    r"|(?P<person>human)"
     r"|policy:(?P<policy>[^?&\s]+)(?P<given>([?&]\w+=[\w.-]+)*)"
 )
 """How people name a player."""
@@ -72,7 +73,7 @@ class Spec:
     """A parsed player spec.
 
     It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&luck=NAME` with
-    the policy's own parameters, or a name of a models file.
+    the policy's own parameters, `human`, or a name of a models file.
     """
 
     kind: PlayerKind
@@ -86,7 +87,7 @@ class Spec:
     luck: str = ""
     """The name of a scripted policy's own random draws; empty for those that all runs of a seed share."""
     settings: ModelSettings | None = None
-    """The settings of a chat model, None for a scripted policy."""
+    """The settings of a chat model, None for a scripted policy or a person."""
 
     def speak(self, policies: Policies, view: JsonObject, luck: Luck) -> str:
         """Return the text that the scripted policy of this spec answers with."""
@@ -108,18 +109,21 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
     found = SPEC.fullmatch(spec)
     if found is None:
         known = f" or a name of the models file: {', '.join(models)}" if models else ""
-        raise ValueError(f"{spec!r} is not a model spec; write openai:NAME or policy:NAME?noise=0.1{known}")
+        raise ValueError(
+            f"{spec!r} is not a model spec; write openai:NAME, policy:NAME?noise=0.1 or human{known}"
+        )
     if found["model"]:
         settings = _with_parameters(found["model"], found["parameters"])
         return Spec(PlayerKind.CHAT, found["model"], settings=settings)
-    if found["policy"] not in policies.by_name:
-        raise ValueError(f"there is no policy {found['policy']!r}; policies: {', '.join(policies.by_name)}")
+    if found["person"]:
+        return Spec(PlayerKind.HUMAN, PlayerKind.HUMAN)
+    policy = policies.named(found["policy"])
     given = dict(re.findall(r"[?&](\w+)=([\w.-]+)", found["given"]))
     luck = given.pop("luck", "")
     if not re.fullmatch(r"[\w-]*", luck):
         raise ValueError(f"luck in {spec!r} must be a name of letters, digits, _ and -")
     shares = {name: _share(spec, name, value) for name, value in given.items()}
-    names = (*SHARES, *parameters_of(policies.by_name[found["policy"]]))
+    names = (*SHARES, *parameters_of(policy))
     if unknown := shares.keys() - {*names}:
         raise ValueError(
             f"policy {found['policy']!r} has no parameter {min(unknown)!r}; "
@@ -140,6 +144,11 @@ def _share(spec: str, name: str, value: str) -> float:
     return share
 
 
+def without_luck(spec: str) -> str:
+    """Return a spec without the name of its policy's random numbers."""
+    return re.sub(r"(\?)luck=[\w-]+&|[?&]luck=[\w-]+", r"\1", spec)
+
+
 def with_luck(spec: str, name: str) -> str:
     """Return a spec whose scripted policy draws random numbers of its own, under this name.
 
@@ -148,7 +157,7 @@ def with_luck(spec: str, name: str) -> str:
     if not spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
-    policy = re.sub(r"(?<=[?&])luck=[\w-]+&|[?&]luck=[\w-]+", "", policy)
+    policy = without_luck(policy)
     return f"{policy}{'&' if '?' in policy else '?'}luck={name}{''.join(parameters)}"
 
 
@@ -230,8 +239,9 @@ class RunPlayers:
 
     `models` has the settings of the models that the run took from a models file. With a meter, calls are
     counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
-    was resumed; the providers of these are given up later (nodes/calling.py). `gate` counts the requests for
-    the limits of the models; without one, those of this run are counted alone.
+    was resumed; the providers of these are given up later (nodes/calling.py). `late` are the calls that
+    people did not answer in time (nodes/human.py). `gate` counts the requests for the limits of the models;
+    without one, those of this run are counted alone.
     """
 
     def __init__(  # noqa: PLR0913  everything that a run's players depend on
@@ -243,6 +253,7 @@ class RunPlayers:
         *,
         models: Models = NO_MODELS,
         answered: Collection[str] = (),
+        late: Mapping[str, str] = NONE_LATE,
         gate: Gate | None = None,
     ) -> None:
         self._world = world
@@ -251,6 +262,7 @@ class RunPlayers:
         self._meter = meter
         self._settings = models
         self._answered = answered
+        self._late = late
         self._gate = gate or OwnGate()
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
@@ -263,25 +275,30 @@ class RunPlayers:
     def named(self, spec: str) -> Player:
         """Return the player of a spec; it is made when it is first needed."""
         if spec not in self._players:
-            parsed = parse_spec(self._world.policies, spec, self._settings)
-            player = (
-                PolicyPlayer(self._world, parsed, self._setting.seed)
-                if parsed.settings is None
-                else self._model(spec, parsed.settings, self._system, self._prompts)
-            )
-            self._players[spec] = self._counted(player, spec)
+            self._players[spec] = self._counted(self._made(spec), spec)
         return self._players[spec]
+
+    def _made(self, spec: str) -> Player:
+        """Return a new player of a spec."""
+        parsed = parse_spec(self._world.policies, spec, self._settings)
+        if parsed.settings is not None:
+            return self._model(spec, parsed.settings, self._system, self._prompts)
+        if parsed.kind is PlayerKind.HUMAN:
+            return HumanPlayer(self._late)
+        return PolicyPlayer(self._world, parsed, self._setting.seed)
 
     def observing(self, spec: str) -> Player:
         """Return the observer's player, a person or a model; it is made when it is first needed."""
         name = f"observer {spec}"
         if name not in self._players:
-            settings = None
-            if spec != PlayerKind.HUMAN:
-                settings = parse_spec(self._world.policies, spec, self._settings).settings
+            settings = parse_spec(self._world.policies, spec, self._settings).settings
             # An observer has no turn template; it gets the requests as JSON and nothing else.
             alone = replace(self._prompts, turn="{{ view }}")
-            player = self._model(spec, settings, self._prompts.observer, alone) if settings else HumanPlayer()
+            player = (
+                self._model(spec, settings, self._prompts.observer, alone)
+                if settings
+                else HumanPlayer(self._late)
+            )
             self._players[name] = self._counted(player, spec)
         return self._players[name]
 

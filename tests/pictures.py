@@ -1,4 +1,4 @@
-"""Make the pictures of README.md again: the page of one run per world, as `hobbes view` shows it.
+"""Make the pictures of README.md again: the page of one run per world in `hobbes view`, and its board.
 
 Run `.venv/bin/python -m tests.pictures` in the checkout. It needs Chromium. Scripted policies play the runs,
 so they are the same everywhere.
@@ -59,6 +59,8 @@ def take(url: str) -> None:
             page.goto(f"{url}/{options.name}#{turn}", wait_until="networkidle")
             small = Image.open(io.BytesIO(page.screenshot())).quantize(COLOURS)
             small.save(FOLDER / f"{options.world}.png", optimize=True)
+            board = page.request.get(f"{url}/{options.name}/{turn}.svg").body()
+            (FOLDER / f"{options.world}.svg").write_bytes(board)
 
 
 if __name__ == "__main__":

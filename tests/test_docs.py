@@ -22,6 +22,7 @@ from lab.play.playing import RunOptions
 from lab.play.rendering import question_of_new
 from lab.play.stepping import PARTS, step
 from lab.show.prompt_edits import Answered, Edits, Rendering
+from lab.store.canned import queries
 from lab.store.database import Store
 from lab.store.schema import columns_of, kinds_of, migrations
 from lab.store.tables import JSON_COLUMNS, TABLES, table_of
@@ -217,6 +218,12 @@ def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Pat
     assert keys("hobbes export RUN --json") == list(
         told(home, "export", "last", "--to", str(tmp_path / "new"))
     )
+
+
+def test_the_page_describes_what_datasette_prints_and_each_query(trust: Store, home: Path) -> None:
+    assert trust.find("last").turns
+    assert keys("hobbes datasette --json") == list(told(home, "datasette"))
+    assert {name for name, _ in listed(sections()["Datasette"])[0]} == queries().keys()
 
 
 def test_the_page_describes_what_make_test_prints(trust: Store, home: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from engine.measuring import Formula, Formulas, at_end, keeping, measured, ratio
 from engine.mining.actions import KINDS
 from engine.mining.state import Cell, State
 from engine.mining.validation import Intent
-from engine.world import History, Measure, Played
+from engine.world import History, Measure, Played, Spell
 
 PlayedRound: TypeAlias = Played[State, Intent]
 
@@ -94,6 +94,19 @@ def half_life(spells: _Spells) -> float | None:
         if surviving <= 1 / 2:
             return float(age)
     return None
+
+
+@keeping(_Spells)
+def ownership(spells: _Spells) -> Mapping[Spell, int]:
+    """Rounds for which plots stay with their owner.
+
+    Source: docs/rules/mining.md#half-life.
+    """
+    ended, cut_off = spells.ended, spells.left - spells.ended
+    return {
+        **{Spell(age, ended=True): count for age, count in ended.items()},
+        **{Spell(age, ended=False): count for age, count in cut_off.items()},
+    }
 
 
 @share

@@ -97,7 +97,7 @@ class Sight:
     def raidable(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of these plots that are not protected."""
         protected = {(r, c) for r, c, _ in self.view.get("protected", ())}
-        return [cell for cell in cells if cell not in protected]
+        return [cell for cell in cells if cell not in protected] if protected else list(cells)
 
     @cached_property
     def _by_code(self) -> Mapping[str, list[Cell]]:
@@ -246,12 +246,14 @@ def guided(view: JsonObject, luck: Luck) -> JsonObject:
     missing = max(0, share - len(sight.mine))
     if sight.raided_me:
         plan.add("defend", _to_defend(sight))
-    unowned = luck.shuffled(sight.unowned, "claim")[:missing]
-    plan.add("claim", unowned)
-    plan.add("raid", [] if unowned else luck.shuffled(_border_of_largest(sight, share), "raid")[:missing])
+    claiming = bool(missing and sight.unowned)
+    if claiming:
+        plan.add("claim", luck.shuffled(sight.unowned, "claim")[:missing])
+    elif missing:
+        plan.add("raid", luck.shuffled(_border_of_largest(sight, share), "raid")[:missing])
     plan.mine(sight.mine, sight.cap)
     have = f"I hold {len(sight.mine)} of a fair share of {share} plots"
-    return _answer(sight, plan, f"{have}, {_because(sight, missing, claiming=bool(unowned))}.")
+    return _answer(sight, plan, f"{have}, {_because(sight, missing, claiming=claiming)}.")
 
 
 def _to_defend(sight: Sight) -> list[Cell]:

@@ -130,14 +130,18 @@ def neighbours(rows: int, cols: int) -> Mapping[Cell, tuple[Cell, ...]]:
     }
 
 
-def border_plots(state: State, agent: str) -> tuple[Cell, ...]:
-    """Return an agent's plots that touch a plot which is not its own.
+@lru_cache(maxsize=2)
+def border_plots(state: State) -> Mapping[str, tuple[Cell, ...]]:
+    """Return each agent's plots that touch a plot which is not its own.
 
     Source: docs/rules/mining.md#border-plots.
     """
     near = neighbours(state.config.rows, state.config.cols)
-    own = set(state.holdings[agent])
-    return tuple([cell for cell in state.holdings[agent] if not own.issuperset(near[cell])])
+    borders: dict[str, tuple[Cell, ...]] = {}
+    for agent, held in state.holdings.items():
+        own = set(held)
+        borders[agent] = tuple([cell for cell in held if not own.issuperset(near[cell])])
+    return borders
 
 
 def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
@@ -145,7 +149,7 @@ def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
 
     Source: docs/rules/mining.md#core-plots.
     """
-    held, border = state.holdings[agent], set(border_plots(state, agent))
+    held, border = state.holdings[agent], set(border_plots(state)[agent])
     inner = tuple([cell for cell in held if cell not in border])
     if inner or not held:
         return inner
@@ -161,7 +165,7 @@ def _largest(state: State) -> list[Json]:
     """
     most = max(map(len, state.holdings.values()))
     return [
-        {"agent": agent, "border": [list(cell) for cell in border_plots(state, agent)]}
+        {"agent": agent, "border": [list(cell) for cell in border_plots(state)[agent]]}
         for agent, held in state.holdings.items()
         if held and len(held) == most
     ]

@@ -2,11 +2,12 @@
 
 from engine import reflection
 from engine.mining import state, validation
-from engine.mining.actions import action_model
+from engine.mining.actions import KINDS, action_model
 from engine.mining.arithmetic import arithmetic
 from engine.mining.board import board
-from engine.mining.metrics import BY_NAME, measures
+from engine.mining.metrics import BY_NAME, measures, ownership
 from engine.mining.policies import POLICIES
+from engine.mining.queries import QUERIES
 from engine.mining.rules import EVENTS, resolve
 from engine.mining.state import MiningConfig, State
 from engine.mining.validation import Intent, validate
@@ -47,6 +48,10 @@ MINING: World[MiningConfig, State, Intent] = World(
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
     codes={**validation.CODES, **reflection.CODES},
+    queries=QUERIES,
+    shares=tuple(f"share_{kind}" for kind in KINDS),
+    inequality=("gold_gini", "plots_hhi"),
+    spells=ownership,
 )
 """The world `mining`.
 

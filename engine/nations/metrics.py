@@ -17,7 +17,7 @@ from typing import TypeAlias
 from engine.measuring import Formulas, keeping, measured, ratio, share, total
 from engine.nations.state import Pairs, State
 from engine.nations.validation import Intent
-from engine.world import History, Measure, Played
+from engine.world import History, Measure, Played, Rated
 
 PlayedTurn: TypeAlias = Played[State, Intent]
 
@@ -334,6 +334,41 @@ TRUTHS: Mapping[str, Callable[[State], ByAgent]] = {
     "keeps_word": gifts_returned_before,
 }
 """What a report of each kind is held against: the truth before the turn in which it is given."""
+
+
+HELD_AGAINST: Mapping[str, str] = {
+    "aggressor": "mils sent against others per turn until then",
+    "keeps_word": "share of the gifts received until then that was given back",
+}
+"""The truth that ratings of each kind are held against, in words.
+
+Source: docs/rules/nations.md#ratings-and-their-truth.
+"""
+
+
+def ratings(history: History[PlayedTurn]) -> Iterator[Rated]:
+    """Yield each rating of another agent, with the truth before the turn in which it was given.
+
+    Mils are told per turn, so that ratings of early and late turns can stand side by side. In the first turn,
+    nothing has happened that a rating could be held against.
+
+    Source: docs/rules/nations.md#ratings-and-their-truth.
+    """
+    for played in history:
+        for kind, truth_of in TRUTHS.items():
+            given = {
+                rater: report
+                for rater, intent in played.intents.items()
+                if (report := getattr(intent.reflection, f"{kind}_report"))
+            }
+            if not given or not played.before.turn:
+                continue
+            truth = truth_of(played.before)
+            turns = played.before.turn if kind == "aggressor" else 1
+            for rater, report in given.items():
+                for ratee, rating in report.items():
+                    if ratee != rater and ratee in truth:
+                        yield Rated(kind, rating, truth[ratee] / turns)
 
 
 class _Reports:

@@ -7,8 +7,9 @@ from engine import reflection
 from engine.nations import phases, state, validation
 from engine.nations.arithmetic import arithmetic
 from engine.nations.board import board
-from engine.nations.metrics import BY_NAME, measures
+from engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
 from engine.nations.policies import POLICIES
+from engine.nations.queries import QUERIES
 from engine.nations.resolution import EVENTS, resolve
 from engine.nations.state import NationsConfig, State
 from engine.nations.validation import Intent, validate
@@ -78,5 +79,10 @@ NATIONS: World[NationsConfig, State, Intent] = World(
         **reflection.WORD_LIMIT_CODES,
     },
     viewer_key="self",
+    queries=QUERIES,
+    shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
+    inequality=("welfare_gini",),
+    ratings=ratings,
+    truths=HELD_AGAINST,
 )
 """The world under the contract. Source: docs/rules/nations.md#end-of-the-run."""

@@ -9,6 +9,7 @@ from engine.trust.board import board
 from engine.trust.metrics import BY_NAME, measures
 from engine.trust.observer import DESK
 from engine.trust.policies import POLICIES
+from engine.trust.queries import QUERIES
 from engine.trust.rules import EVENTS, resolve
 from engine.trust.state import State, TrustConfig
 from engine.trust.validation import Intent, validate
@@ -60,6 +61,8 @@ TRUST: World[TrustConfig, State, Intent] = World(
     events=EVENTS,
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,
+    queries=QUERIES,
+    shares=("cooperation", "aggression"),
     former_settings={"idle": "do_nothing", "idle_turns": "do_nothing_rounds"},
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

@@ -11,6 +11,7 @@ import typer
 from lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
 from lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from lab.errors import LabError, UsageError
+from lab.experiment.keep import Keep
 
 if TYPE_CHECKING:
     from lab.experiment.estimate import Estimate
@@ -41,6 +42,13 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option(help="where: `ray` starts Ray here, `auto` and ray://HOST:PORT join a cluster"),
     ] = None,
+    keep: Annotated[
+        Keep,
+        typer.Option(
+            help="which finished runs keep their turns and calls: `all`, `failures` (the tainted ones), or "
+            "`summary` (none; the figures of the report are kept)"
+        ),
+    ] = Keep.all,
     models: ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -83,7 +91,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch, jobs, caps, on)
+                play(store, made, content, watch, jobs, caps, keep, on)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True
@@ -209,7 +217,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes report protection --format html --to report.html
     """
     from lab.experiment.report import report as reported
-    from lab.show.reports import html, markdown, terminal
+    from lab.show.reports import html, markdown, pictures, terminal
     from lab.show.terminal import OUT, print_json
 
     if form is not None and as_json:
@@ -222,13 +230,18 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
             print_json(found.to_json())
         elif form is None:
             OUT.print(terminal(store, found))
+        elif form is ReportForm.html:
+            _write(html(store, found), to)
+        elif to is None:
+            _write(markdown(store, found), None)
         else:
-            text = html(store, found) if form is ReportForm.html else markdown(store, found)
-            _write(text, to)
+            _write(markdown(store, found, to.stem), to)
+            for name, picture in pictures(store, found, to.stem).items():
+                _write(picture, to.with_name(name))
 
 
 def _write(text: str, to: Path | None) -> None:
-    """Write a report to a file, or to stdout."""
+    """Write a report or a picture to a file, or a report to stdout."""
     if to is None:
         print(text)  # noqa: T201  rich would wrap it
         return

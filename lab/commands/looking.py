@@ -1,4 +1,4 @@
-"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
+"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,7 @@ class Form(StrEnum):
     csv = "csv"
     parquet = "parquet"
     html = "html"
+    inspect = "inspect"
 
 
 @app.command(context_settings=ENV)
@@ -145,30 +146,35 @@ def export(
     ] = Form.jsonl,
     to: Annotated[
         Path | None,
-        typer.Option(help="the folder to create; by default exports/RUN-FORMAT in the home folder"),
+        typer.Option(
+            help="the folder to create, or the file as inspect; by default exports/RUN-FORMAT or "
+            "exports/RUN.eval in the home folder"
+        ),
     ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Export a run as tables or web pages.
+    """Export a run as tables, web pages or a log for inspect.
 
-    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`.
+    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`. As
+    inspect, one new file is a log that `inspect view` opens.
 
     Example: hobbes export last --format parquet --to tables
     """
+    from lab.show.exporting import LOG
     from lab.show.exporting import export as exported
     from lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
-        folder = to or home / "exports" / f"{found.id}-{form.value}"
+        usual = f"{found.id}{LOG}" if form is Form.inspect else f"{found.id}-{form.value}"
+        folder = to or home / "exports" / usual
         files = exported(store, found, form.value, folder)
     if as_json:
         print_json({"run": found.id, "folder": str(folder), "files": files})
     else:
-        OUT.print(
-            table(f"{folder}", ("file", "rows" if form is not Form.html else "pages"), list(files.items()))
-        )
+        size = {Form.html: "pages", Form.inspect: "samples"}.get(form, "rows")
+        OUT.print(table(f"{folder}", ("file", size), list(files.items())))
 
 
 @app.command(context_settings=ENV)
@@ -187,3 +193,23 @@ def view(
     from lab.show.viewing import view as viewed
 
     viewed(home, host, port)
+
+
+@app.command(context_settings=ENV)
+def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
+    """Print the command that shows all runs in Datasette.
+
+    It first writes datasette.json into the home: descriptions of all tables and columns, and queries.
+
+    Example: eval "$(hobbes datasette)"
+    """
+    from lab.show.for_datasette import FILE, prepare
+    from lab.show.terminal import OUT, plain, print_json
+    from lab.store.database import read_store
+
+    read_store(home).close()
+    command = prepare(home)
+    if as_json:
+        print_json({"command": command, "metadata": str(home / FILE)})
+    else:
+        OUT.print(plain(command), soft_wrap=True)

@@ -80,6 +80,10 @@ ObserverSpec = Annotated[
         callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
     ),
 ]
+SecondsPerTurn = Annotated[
+    int | None,
+    typer.Option(min=0, help="how long a person may take for an answer; after that the call has failed"),
+]
 RunName = Annotated[
     str,
     typer.Argument(
@@ -158,7 +162,7 @@ def settings_asked(settings: list[str] | None, **own: Any) -> dict[str, Any]:  #
     values = _given(own)
     for key, value in map(setting, settings or ()):
         if key in values:
-            where = f"by --{key} and by --set" if own.get(key) is not None else "by --set"
+            where = f"by --{key.replace('_', '-')} and by --set" if own.get(key) is not None else "by --set"
             raise UsageError(f"{key} is set twice, {where}; set it once")
         values[key] = value
     return values

@@ -25,19 +25,23 @@ from lab.commands.options import (
     Prompts,
     Rounds,
     RunName,
+    SecondsPerTurn,
     Seed,
     Settings,
     opened,
     run_options,
     settings_asked,
 )
-from lab.errors import HaltedRunError, UsageError
+from lab.errors import HaltedRunError, LabError, UsageError
 from lab.files import read_text
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
 
 app = typer.Typer()
+
+USUAL_PAGES = "http://127.0.0.1:8766"
+"""Where `hobbes view` serves the pages unless it is told otherwise."""
 
 
 def _finite(value: float | None) -> float | None:
@@ -81,10 +85,11 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
+    seconds_per_turn: SecondsPerTurn = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Play a run.
+    """Play a run. Where a person is asked, it waits; in a terminal it asks there if there is only one.
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
@@ -94,14 +99,15 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from lab.show.terminal import ERR
     from nodes.caps import Caps
 
-    values = settings_asked(settings, rounds=rounds, observer=observer)
+    values = settings_asked(settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn)
     options = run_options(
         world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
     )
     with opened(home, writes=True) as store:
         begun = begin(store, options, Caps(max_calls, max_tokens, max_usd, max_seconds), models)
         ERR.print(Text(f"run {begun.id}"))
-        _exit(tainted=_play(store, begun, as_json=as_json))
+        _show_links(store, begun)
+        _exit(tainted=_play_and_ask(store, begun, as_json=as_json))
 
 
 @app.command(context_settings=ENV)
@@ -125,7 +131,8 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         found = store.find(run)
         found.check_versions()
         found = recap(store, found, caps)
-        _exit(tainted=_play(store, found, as_json=as_json))
+        _show_links(store, found)
+        _exit(tainted=_play_and_ask(store, found, as_json=as_json))
 
 
 @app.command(context_settings=ENV)
@@ -191,6 +198,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         try:
             for one in forks:
                 ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
+                _show_links(store, one)
                 tainted.append(_play(store, one, as_json=as_json, results=results))
         finally:
             if as_json and results is not None:
@@ -217,7 +225,7 @@ def _answers_asked(answers: Iterable[str]) -> dict[str, str]:
 
 
 @app.command(context_settings={**ENV, "allow_extra_args": True, "ignore_unknown_options": True})
-def answer(
+def answer(  # noqa: PLR0913, PLR0917  an option each
     run: RunName,
     context: typer.Context,
     whole: Annotated[
@@ -226,14 +234,21 @@ def answer(
             "--answer", envvar="HOBBES_ANSWER", metavar="JSON|@FILE", help="the whole answer at once"
         ),
     ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="for whom to answer; needed if several people are asked")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT|@FILE", help="the raw answer of an agent, read like that of a model"),
+    ] = None,
     home: Home = HOME,
     as_json: AsJson = False,
 ) -> None:
-    """Answer what a waiting run asks a person, and go on; without an answer it asks in the terminal.
+    """Answer what a waiting run asks a person; without an answer it asks in the terminal.
 
-    The fields of an answer are the world's, and each is an option. Where several have one name, write
-    KEY=VALUE for one of them, as often as needed, or VALUE for all. A field that is not named has its
-    default. A run that waits lists its options.
+    The run goes on once all have answered. The fields of an answer are the world's, and each is an option.
+    Where several have one name, write KEY=VALUE for one of them, as often as needed, or VALUE for all. A
+    field that is not named has its default. A run that waits lists its options.
 
     Example: hobbes answer last --answer @answer.json
     """
@@ -241,24 +256,33 @@ def answer(
 
     from lab.play import answering
     from lab.play.playing import keep_answer
-    from lab.show.terminal import ERR
+    from lab.show.terminal import ERR, OUT, print_json
 
     run, told = answering.told_options([run, *context.args])  # an option may stand before the run
-    if told and whole is not None:
-        raise UsageError("write single fields or --answer, not both")
+    if bool(told) + (whole is not None) + (text is not None) > 1:
+        raise UsageError("write single fields, --answer or --text, not several of them")
     with opened(home, writes=True) as store:
         found = store.find(run)
         found.check_versions()
-        requests, form = answering.waiting(found), answering.asked_form(found)
+        question = answering.the_question(found, agent)
+        form = answering.form_for(found, question)
         ERR.print(Text(f"turn {found.turns} of run {found.id}"))  # what was shown before may be answered
         if whole is not None:
             said = answering.as_json(form, whole)
+        elif text is not None:
+            said = answering.as_text(question, text)
         elif told := _with_environment(told, answering.options_in_environment(form)):
             said = answering.as_told(form, told)
         else:
-            said = answering.asked_in_terminal(requests, form)
-        keep_answer(store, found, said)
-        _exit(tainted=_play(store, store.find(found.id), as_json=as_json))
+            said = answering.asked_in_terminal(question, form)
+        present = keep_answer(store, found, question, said)
+        if not present.questions:
+            _exit(tainted=_play(store, present, as_json=as_json))
+        elif as_json:
+            print_json(_waiting(present))
+        else:
+            others = ", ".join(one.agent for one in present.questions)
+            OUT.print(Text(f"turn {present.turns} is still waiting for {others}"), soft_wrap=True)
 
 
 def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -273,10 +297,18 @@ def _exit(*, tainted: bool) -> None:
         sys.exit(1)
 
 
-def _play(store: "Store", run: "Run", *, as_json: bool, results: list[dict[str, Any]] | None = None) -> bool:
+def _play(
+    store: "Store",
+    run: "Run",
+    *,
+    as_json: bool,
+    results: list[dict[str, Any]] | None = None,
+    asks: bool = False,
+) -> bool:
     """Play a run with a progress bar until it ends or asks a person, and print the result.
 
-    Return whether the run is tainted. With `results`, the result as JSON is added there, not printed.
+    Return whether the run is tainted. With `results`, the result as JSON is added there, not printed. With
+    `asks`, the caller asks the person, so that nothing is printed of it.
     """
     import asyncio
 
@@ -299,12 +331,10 @@ def _play(store: "Store", run: "Run", *, as_json: bool, results: list[dict[str, 
             tell(store.result(store.find(run.id)))
         raise
     ended = store.find(run.id)
-    if ended.question is not None:
-        from lab.play.answering import waiting
-
+    if ended.questions:
         if as_json:
-            tell({"run": ended.id, "turn": ended.turns, "waiting": waiting(ended)})
-        else:
+            tell(_waiting(ended))
+        elif not asks:
             _show_question(store, ended)
         return False
     result = store.result(ended)
@@ -322,19 +352,78 @@ def _play(store: "Store", run: "Run", *, as_json: bool, results: list[dict[str, 
     return bool(result["tainted"])
 
 
+def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
+    """Play a run like `_play`. If only one person plays, ask in the terminal where there is one."""
+    from lab.play import answering
+    from lab.play.playing import keep_answer
+    from lab.play.seats import seats_of
+    from lab.show.terminal import ERR, plain
+
+    alone = len(seats_of(run)) == 1 and not as_json and in_terminal()
+    tainted = _play(store, run, as_json=as_json, asks=alone)
+    while alone and (found := store.find(run.id)).questions:
+        question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
+        try:
+            said = answering.asked_in_terminal(question, answering.form_for(found, question))
+            keep_answer(store, found, question, said)
+        except typer.Abort:
+            hint = store.command("answer", run.id)
+            ERR.print(plain(f"stopped; `{hint}` asks again"), soft_wrap=True)
+            sys.exit(130)
+        except LabError as error:
+            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+        tainted = _play(store, store.find(run.id), as_json=as_json, asks=alone)
+    return tainted
+
+
+def in_terminal() -> bool:
+    """Return whether somebody can be asked here."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _show_links(store: "Store", run: "Run") -> None:
+    """Show the link of each person who plays in a run."""
+    from lab.play.seats import path_of, seats_of
+    from lab.show.terminal import ERR, plain
+
+    seats = seats_of(run)
+    for seat in seats:
+        ERR.print(plain(f"{seat} answers at {USUAL_PAGES}{path_of(store.home, run, seat)}"), soft_wrap=True)
+    if seats:
+        hint = store.command("view")
+        ERR.print(
+            plain(f"while `{hint}` serves the pages; give each link to one person only"), soft_wrap=True
+        )
+
+
+def _waiting(run: "Run") -> dict[str, Any]:
+    """Return what a run waits for, as JSON."""
+    from lab.play.answering import waiting
+
+    return {"run": run.id, "turn": run.turns, "waiting": waiting(run)}
+
+
 def _show_question(store: "Store", run: "Run") -> None:
     """Show what a waiting run asks, and how to answer."""
     from rich.text import Text
 
-    from lab.play.answering import asked_form, columns_and_rows, options, waiting
+    from engine.world import OBSERVER
+    from lab.play.answering import columns_and_rows, form_for, options, requests
     from lab.play.forms import hint
     from lab.show.terminal import OUT, table
 
-    OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(waiting(run))))
+    first, *others = run.questions
+    if first.agent == OBSERVER:
+        title = f"turn {run.turns}: a person is asked"
+        OUT.print(table(title, *columns_and_rows(requests(first))))
+    else:
+        how = [(one.agent, store.command("answer", run.id, "--agent", one.agent)) for one in run.questions]
+        OUT.print(table(f"turn {run.turns}: people are asked", ("agent", "answers with"), how))
     rows = [
         (f"--{name}", key, hint(field), field.description)
-        for name, fields in options(asked_form(run)).items()
+        for name, fields in options(form_for(run, first)).items()
         for key, field in fields.items()
     ]
     OUT.print(table("\nwhat may be answered", ("option", "KEY", "VALUE", ""), rows))
-    OUT.print(Text(f"\nnext: {store.command('answer', run.id)}", style="dim"), soft_wrap=True)
+    more = ("--agent", first.agent) if others else ()
+    OUT.print(Text(f"\nnext: {store.command('answer', run.id, *more)}", style="dim"), soft_wrap=True)

@@ -1,16 +1,18 @@
-"""What the missing cells of an experiment will cost: what `hobbes experiment --dry-run` says."""
+"""What is still to be played will cost: what `hobbes experiment --dry-run` and the page of a fork say."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from engine.turn import view_of
 from lab.experiment.plan import Cell
+from lab.play.forking import Planned
 from lab.play.playing import Beginning, observer_asked
 from lab.store.database import Store
 from lab.store.experiments import tokens_per_call
 from lab.store.prices import prices_of, usd
+from nodes.journal import PlayerKind
 from nodes.players import parse_spec
 from nodes.prompting import approximate_tokens, system_text, turn_text
 
@@ -34,32 +36,56 @@ class Estimate:
 
 
 def estimate(store: Store, cells: Sequence[Cell]) -> Estimate:
-    """Return what cells will cost.
+    """Return what cells will cost. Each agent is taken to be asked in each turn."""
+    asked = []
+    for cell in cells:
+        new = cell.new
+        players = Counter([*new.models.values(), *_observers(new)])
+        asked.append((new, {spec: n * new.setting.config.rounds for spec, n in players.items()}))
+    return _cost(store, asked)
 
-    Each agent, and an observer that is a model, is taken to be asked in each turn. Calls have the mean tokens
-    of the recorded calls to the same model in the same world. Without any, the tokens in are those of the
-    prompt of the first turn, and the tokens out are unknown. Scripted policies take no tokens.
+
+def estimate_of_fork(store: Store, fork: Planned, turn: int) -> Estimate:
+    """Return what a fork at a turn will cost.
+
+    Those who act in this turn are taken to be asked in each turn from it on. An answer that is given costs
+    nothing.
+    """
+    players = Counter([*fork.asked.values(), *_observers(fork.new)])
+    left = fork.new.setting.config.rounds - turn
+    given = Counter(fork.asked[call.address.agent] for call in fork.given)
+    return _cost(store, [(fork.new, {spec: n * left - given[spec] for spec, n in players.items()})])
+
+
+def _observers(new: Beginning) -> list[str]:
+    """Return the spec of an observer that is a player, if there is one."""
+    return [spec for spec in [observer_asked(new.world, new.setting)] if spec not in {"", PlayerKind.HUMAN}]
+
+
+def _cost(store: Store, asked: Sequence[tuple[Beginning, Mapping[str, int]]]) -> Estimate:
+    """Return what runs will cost, each with the number of calls to each player.
+
+    Calls have the mean tokens of the recorded calls to the same model in the same world. Without any, the
+    tokens in are those of the prompt of the first turn, and the tokens out are unknown. Scripted policies
+    take no tokens.
     """
     prices = prices_of(store.home)
-    recorded = tokens_per_call(store, cells[0].new.world.name) if cells else {}
+    recorded = tokens_per_call(store, asked[0][0].world.name) if asked else {}
     calls, tokens_in = 0, 0
     tokens_out: list[int | None] = []
     dollars: list[float | None] = []
-    for cell in cells:
-        new = cell.new
-        asked = [*new.models.values(), *filter(None, [observer_asked(new.world, new.setting)])]
-        for spec, players in Counter(asked).items():
+    for new, players in asked:
+        for spec, turns in players.items():
             settings = parse_spec(new.world.policies, spec, new.model_settings).settings
             if settings is None:
                 continue
-            turns = players * new.setting.config.rounds
             each_in, each_out = recorded.get(spec) or (_tokens_of_first_prompt(new), None)
             into, out = round(turns * each_in), None if each_out is None else round(turns * each_out)
             calls += turns
             tokens_in += into
             tokens_out.append(out)
             dollars.append(usd(prices, settings.model, into, out, settings.price))
-    return Estimate(len(cells), calls, tokens_in, _sum(tokens_out, 0), _sum(dollars, 0.0))
+    return Estimate(len(asked), calls, tokens_in, _sum(tokens_out, 0), _sum(dollars, 0.0))
 
 
 def _sum(parts: Sequence[T | None], zero: T) -> T | None:

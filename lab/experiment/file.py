@@ -4,11 +4,19 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
 
 from engine.world import LARGEST_SEED
 from lab.errors import UsageError
@@ -24,6 +32,9 @@ MOST_ARMS = 1_000
 """More arms than this, made of factors, are a slip of the keyboard, too."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+_IN_BRACES = re.compile(r"\{([\w-]+)\}")
+"""A name in `model` that a factor or a parameter replaces."""
 
 
 def _name(given: object) -> object:
@@ -44,6 +55,13 @@ def _seeds(given: object) -> tuple[int, ...]:
             return tuple(given)
         raise ValueError("a seed is listed twice")
     raise ValueError("write the number of seeds, at least 1, or a list of whole numbers")
+
+
+def _levels(given: object) -> object:
+    """Refuse what is neither a list nor a table, and what is empty."""
+    if isinstance(given, list | dict) and given:
+        return given
+    raise ValueError("write a list of values, or a table of values with their names")
 
 
 def _text(given: object) -> object:
@@ -72,26 +90,51 @@ class Options(_Table):
 
 
 class Factors(BaseModel):
-    """Factors, each with its values: settings, or `model`, `prompts`, `lang` and `agents`."""
+    """Factors, each with its levels: a list of values, or a table of values by their names.
+
+    A factor is a setting, `model`, `prompts`, `lang`, `agents`, a field of a setting such as
+    `constants.c_trade_factor`, or a name that `model` mentions in braces.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
-    __pydantic_extra__: dict[str, Annotated[list[JsonValue], Field(min_length=1)]]
+    __pydantic_extra__: dict[str, Annotated[list[JsonValue] | dict[str, JsonValue], BeforeValidator(_levels)]]
 
-    design: Literal["crossed", "one-at-a-time"] = "crossed"
+    design: Literal["crossed", "one-at-a-time", "pairs"] = "crossed"
 
     def combinations(self) -> Iterator[dict[str, JsonValue]]:
-        """Yield the values of each arm, by factor; in the baseline of `one-at-a-time` no factor has one."""
-        values = self.__pydantic_extra__
-        if self.design == "crossed":
-            yield from (dict(zip(values, one, strict=True)) for one in product(*values.values()))
-        else:
+        """Yield the levels of each arm, by factor; in the baseline of `one-at-a-time` no factor has one.
+
+        A level is a value, or the name of one.
+        """
+        levels = self.__pydantic_extra__
+        if self.design == "one-at-a-time":
             yield {}
-            yield from ({factor: value} for factor, of_factor in values.items() for value in of_factor)
+            yield from ({factor: level} for factor, of_factor in levels.items() for level in of_factor)
+        elif self.design == "pairs":
+            first = next(iter(levels.values()))
+            pairs = combinations_with_replacement(first, 2)
+            yield from (dict(zip(levels, pair, strict=True)) for pair in pairs)
+        else:
+            yield from (dict(zip(levels, one, strict=True)) for one in product(*levels.values()))
+
+    def value(self, factor: str, level: JsonValue) -> JsonValue:
+        """Return the value of a level of a factor."""
+        levels = self.__pydantic_extra__[factor]
+        return levels[str(level)] if isinstance(levels, dict) else level
 
     def count(self) -> int:
         """Return the number of arms."""
-        lengths = [len(values) for values in self.__pydantic_extra__.values()]
+        lengths = [len(levels) for levels in self.__pydantic_extra__.values()]
+        if self.design == "pairs":
+            return math.comb(lengths[0] + 1, 2)
         return math.prod(lengths) if self.design == "crossed" else 1 + sum(lengths)
+
+    @model_validator(mode="after")
+    def _pairs_are_of_one_list(self) -> "Factors":
+        levels = [*self.__pydantic_extra__.values()]
+        if self.design == "pairs" and (len(levels) != 2 or levels[0] != levels[1]):  # noqa: PLR2004
+            raise ValueError("the design pairs needs two factors with the same values")
+        return self
 
 
 class Compare(_Table):
@@ -112,8 +155,16 @@ class Hypothesis(_Table):
     measure: str
     arm: str
     direction: Literal["higher", "lower"]
-    test: Literal["baseline", "halves"] = "baseline"
-    """Whether the arm is compared with the baseline, or the second half of its runs with the first."""
+    test: Literal["baseline", "halves", "zero"] = "baseline"
+    """Whether the arm is compared with the baseline, the second half of its runs with the first, or the
+    measure itself with 0."""
+
+
+class InvasionAsked(_Table):
+    """A question about invasion: does a mutant gain among residents? Both are specs, as in `model`."""
+
+    resident: Text
+    mutant: Text
 
 
 class ExperimentFile(Options):
@@ -127,8 +178,11 @@ class ExperimentFile(Options):
     arms: dict[Name, Options] = {}
     """Those of the factors if the file has factors."""
     factors: Factors | None = None
+    parameters: dict[str, int | float | str] = {}
+    """What names in braces stand for in `model`, in arms that have no factor of this name."""
     compare: Compare = Compare()
     hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
+    invasions: list[InvasionAsked] = Field([], alias="invasion")
 
     @property
     def baseline(self) -> str:
@@ -159,7 +213,9 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if bool(file.arms) == bool(file.factors) or (file.factors and not file.factors.model_extra):
         raise ValueError("write either [arms] or [factors], with at least one entry")
     if file.factors:
-        file = file.model_copy(update={"arms": _arms(file.factors)})
+        file = file.model_copy(update={"arms": _arms(file, file.factors)})
+    elif file.parameters:
+        raise ValueError("[parameters]: only an experiment with [factors] takes them")
     if NULL in file.arms:
         raise ValueError(f"[arms.{NULL}]: this name stands for the null arm; choose another one")
     if file.baseline not in file.arms:
@@ -171,12 +227,18 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if len(file.arms) == 1 and not file.compare.null:
         table = "[factors]" if file.factors else "[arms]"
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
-    if file.compare.measures is not None and not file.compare.measures:
-        raise ValueError("[compare] measures: name at least one, or leave it out")
-    if file.compare.measures is not None and len(set(file.compare.measures)) < len(file.compare.measures):
-        raise ValueError("[compare] measures: a measure is listed twice")
+    _check_measures(file)
     _check_hypotheses(file)
     return file
+
+
+def _check_measures(file: ExperimentFile) -> None:
+    """Raise ValueError, in one line, for an empty list of measures, or one that is listed twice."""
+    measures = file.compare.measures
+    if measures is not None and not measures:
+        raise ValueError("[compare] measures: name at least one, or leave it out")
+    if measures is not None and len(set(measures)) < len(measures):
+        raise ValueError("[compare] measures: a measure is listed twice")
 
 
 def _check_hypotheses(file: ExperimentFile) -> None:
@@ -192,25 +254,41 @@ def _check_hypotheses(file: ExperimentFile) -> None:
             )
 
 
-def _arms(factors: Factors) -> dict[str, Options]:
+def _arms(file: ExperimentFile, factors: Factors) -> dict[str, Options]:
     """Return the arms of factors by their names. Raise ValueError, in one line, for a wrong value."""
     if factors.count() > MOST_ARMS:
         raise ValueError(f"[factors]: {factors.count():,} are too many arms; make at most {MOST_ARMS:,}")
     arms: dict[str, Options] = {}
-    for values in factors.combinations():
-        name = ",".join(f"{factor}={_level(value)}" for factor, value in values.items()) or "baseline"
+    for levels in factors.combinations():
+        name = ",".join(f"{factor}={_level(level)}" for factor, level in levels.items()) or "baseline"
         if name in arms:
             raise ValueError(f"[factors]: two arms would have the name {name!r}; change one of their values")
-        own = {key: value for key, value in values.items() if key in Options.model_fields}
-        settings = {key: value for key, value in values.items() if key not in own}
+        values = {factor: factors.value(factor, level) for factor, level in levels.items()}
         try:
-            arms[name] = Options.model_validate({**own, "set": settings})
+            arms[name] = Options.model_validate(_options(file, values))
         except ValidationError as error:
             problem = error.errors()[0]
             raise ValueError(
                 _in_words(problem["type"], problem["msg"], ("factors", *problem["loc"]))
             ) from error
     return arms
+
+
+def _options(file: ExperimentFile, values: Mapping[str, JsonValue]) -> dict[str, Any]:
+    """Return what an arm has different, from the values of its factors."""
+    options: dict[str, Any] = {"model": file.model}
+    options |= {factor: value for factor, value in values.items() if factor in Options.model_fields}
+    settings: dict[str, JsonValue] = {}
+    named = {**file.parameters, **values}
+    in_model = set(_IN_BRACES.findall(str(options["model"]))) & named.keys()
+    if isinstance(options["model"], str):
+        options["model"] = _IN_BRACES.sub(lambda found: str(named.get(found[1], found[0])), options["model"])
+    for factor in [name for name in values if name not in options and name not in in_model]:
+        setting, _, part = factor.partition(".")
+        whole = settings.get(setting, file.settings.get(setting))
+        parts = whole if isinstance(whole, dict) else {}
+        settings[setting] = {**parts, part: values[factor]} if part else values[factor]
+    return {**options, "set": settings}
 
 
 def _level(value: JsonValue) -> str:
@@ -224,15 +302,29 @@ def _level(value: JsonValue) -> str:
 def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     """Return what pydantic finds wrong, with table and key."""
     names = [str(name) for name in place if name != "[key]"]
-    table = {"arms": 2, "compare": 1, "factors": 1, "hypothesis": 2, "set": 1}.get(names[0], 0)
+    tables = {
+        "arms": 2,
+        "compare": 1,
+        "factors": 1,
+        "hypothesis": 2,
+        "invasion": 2,
+        "parameters": 1,
+        "set": 1,
+    }
+    table = tables.get(names[0], 0)
     where = f"[{'.'.join(names[:table])}]" if table else ""
-    if names[0] == "hypothesis":
-        where = " ".join(["[[hypothesis]]", *(str(int(number) + 1) for number in place[1:2])])
+    if names[0] in {"hypothesis", "invasion"}:
+        where = " ".join([f"[[{names[0]}]]", *(str(int(number) + 1) for number in place[1:2])])
     key = ".".join(names[table:])
     message = message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
-        tables: dict[str, type[BaseModel]] = {"arms": Options, "compare": Compare, "hypothesis": Hypothesis}
-        fields = tables.get(names[0], ExperimentFile).model_fields
+        of_table: dict[str, type[BaseModel]] = {
+            "arms": Options,
+            "compare": Compare,
+            "hypothesis": Hypothesis,
+            "invasion": InvasionAsked,
+        }
+        fields = of_table.get(names[0], ExperimentFile).model_fields
         keys = sorted(field.alias or name for name, field in fields.items())
         message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
     elif kind == "missing":

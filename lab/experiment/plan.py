@@ -7,13 +7,14 @@ from pathlib import Path
 from engine.world import AnyWorld
 from lab.errors import UsageError
 from lab.experiment.file import NULL, ExperimentFile, Options
+from lab.experiment.invasion import mutants_of
 from lab.play.playing import Beginning, RunOptions, checked, observer_asked
 from lab.store.database import Run, Store
 from lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from nodes.caps import NO_CAPS, Caps
 from nodes.journal import PlayerKind
 from nodes.players import with_luck
-from nodes.prompting import check_prompts
+from nodes.prompting import PromptSet, check_prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,11 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
     """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
     arms = {name: _arm(store, file, name, models_file, caps) for name in file.arms}
     baseline = arms[file.baseline]
+    _check_prompts(file, arms)
     _check_measures(file, list(arms.values()))
     if file.factors and file.factors.design == "one-at-a-time":
         _check_one_at_a_time(file, arms)
+    _check_invasions(file, list(arms.values()))
     if file.compare.null:
         models = {agent: with_luck(spec, NULL) for agent, spec in baseline.models.items()}
         arms[NULL] = replace(baseline, models=models)
@@ -84,8 +87,10 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
         raise ValueError(
             f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
         )
-    if problems := check_prompts(new.world, new.prompts):
-        raise ValueError(f"{file.place(name)} prompts: {problems[0]}")
+    if PlayerKind.HUMAN in new.models.values():
+        raise ValueError(
+            f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
+        )
     return new
 
 
@@ -101,6 +106,16 @@ def _options(file: ExperimentFile, arm: Options) -> RunOptions:
         arm.lang or file.lang or "en",
         {**rounds, **file.settings, **arm.settings},
     )
+
+
+def _check_prompts(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
+    """Raise ValueError for a problem of an arm's prompts. The same texts are checked once."""
+    first: dict[PromptSet, str] = {}
+    for name, arm in arms.items():
+        first.setdefault(replace(arm.prompts, schema=""), name)
+    for name in first.values():
+        if problems := check_prompts(arms[name].world, arms[name].prompts):
+            raise ValueError(f"{file.place(name)} prompts: {problems[0]}")
 
 
 def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
@@ -124,6 +139,22 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
             raise ValueError(
                 f"{place}: {world.name} has no measure {measure!r}; measures: {' '.join(world.formulas)}"
             )
+
+
+def _check_invasions(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
+    """Raise ValueError for an invasion whose arms lack a number of mutants, or differ in something else."""
+    for number, asked in enumerate(file.invasions, start=1):
+        found = [(n, arm) for arm in arms if (n := mutants_of([*arm.models.values()], asked)) is not None]
+        agents = max((len(arm.models) for _, arm in found), default=0)
+        lacking = sorted({*range(1, agents)} - {n for n, _ in found})
+        if agents < 2 or lacking:  # noqa: PLR2004  a mutant and a resident
+            raise ValueError(
+                f"[[invasion]] {number}: there is no arm with "
+                f"{lacking[0] if lacking else 1} {asked.mutant} and otherwise {asked.resident}; "
+                "write arms for every number of mutants"
+            )
+        if any(arm.setting != found[0][1].setting for _, arm in found):
+            raise ValueError(f"[[invasion]] {number}: its arms differ in more than the number of mutants")
 
 
 def _seated(new: Beginning, seed: int, place: int) -> Beginning:

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.crew import Crew, DiedError, Ledger
+from lab.experiment.gathering import gather, spent_by
+from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import ledger_in, processes
 from lab.play.playing import go_on, write
@@ -24,6 +26,7 @@ from lab.store.experiments import (
     turns_of_runs,
 )
 from lab.store.prices import prices_of
+from lab.store.traces import drop_traces, with_traces
 from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.state import TurnState
 
@@ -71,12 +74,15 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     progress: Progress,
     jobs: int | None = 1,
     caps: Caps = NO_CAPS,
+    keep: Keep = Keep.all,
     on: str | None = None,
 ) -> None:
     """Play the cells that are missing, each from where it stands, as many at a time as `jobs` says.
 
     `on` names a Ray cluster (lab/experiment/cluster.py); without it, they are played by processes of this
     machine. By default, there are as many jobs as processors.
+
+    When a run has finished, what reports need of it is gathered. Then `keep` says whether its traces stay.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
     The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
@@ -86,6 +92,9 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     elsewhere = _cluster(on, jobs) if on else None
     keep_experiment(store, made.file.name, made.world.name, content)
     cells = missing(store, made)
+    if keep is not Keep.all:
+        _drop_what_was_left(store, made, keep)
+    progress = _Settling(store, keep, progress)
     spent = Spent() if caps == NO_CAPS else _spent(store, made)
     count = min(jobs or os.cpu_count() or 1, len(cells))
     if elsewhere is None and count <= 1:
@@ -115,12 +124,45 @@ def _cluster(on: str, jobs: int | None) -> AbstractContextManager[Crew]:
 
 def _spent(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far."""
-    spent, prices = Spent(), prices_of(store.home)
-    for run, _ in runs_of_cells(store, made.file.name).values():
-        one = store.spent(store.find(run), prices)
-        spent.calls += one.calls
-        spent.add(one.tokens, one.usd)
-    return spent
+    total, prices = Spent(), prices_of(store.home)
+    runs = dict(runs_of_cells(store, made.file.name).values())
+    finished = {run for run, status in runs.items() if status == "finished"}
+    dropped = finished - with_traces(store, finished)
+    costs = [store.spent(store.find(run), prices) for run in runs if run not in dropped]
+    costs += spent_by(store, made.file.name, made.world, dropped)
+    for one in costs:
+        total.calls += one.calls
+        total.add(one.tokens, one.usd)
+    return total
+
+
+class _Settling:
+    """Settles each run that has finished, and tells it on."""
+
+    def __init__(self, store: Store, keep: Keep, progress: Progress) -> None:
+        self._store, self._keep, self._progress = store, keep, progress
+        self.on_cell = progress.on_cell
+        self.on_turn = progress.on_turn
+
+    def on_ended(self, run: str) -> None:
+        """Take that a run has ended, or is given up."""
+        if self._store.find(run).status == "finished":
+            _settle(self._store, run, self._keep)
+        self._progress.on_ended(run)
+
+
+def _settle(store: Store, run: str, keep: Keep) -> None:
+    """Gather what reports need of a run that has finished, and drop its traces unless they are kept."""
+    there = gather(store, run)
+    if there and not keep.keeps_traces(tainted=bool(store.about(run)["tainted"])):
+        drop_traces(store, run)
+
+
+def _drop_what_was_left(store: Store, made: Plan, keep: Keep) -> None:
+    """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
+    cells = list(played_cells(store, made.file.name))
+    for run in sorted(with_traces(store, [cell.id for cell in cells])):
+        _settle(store, run, keep)
 
 
 @contextmanager
@@ -160,31 +202,32 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
     """
     waiting, played = deque(cells), dict[Future[Any], tuple[Cell, str]]()
     failures, lost = Counter[str](), list[str]()
+    over: list[str] = []
     stopped: LabError | None = None
-    while waiting or played:
+    while waiting or played or over:
         while waiting and crew.room() > 0:
             cell = waiting.popleft()
             run = _run_of(store, cell)
             progress.on_cell(run)
             played[crew.play(store, run, ledger.of(run.id))] = cell, run.id
+        while over:  # only now, since this may take a while and nobody should wait for it
+            progress.on_ended(over.pop())
         ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)
-        for run_id, turns in turns_of_runs(store, [run_id for _, run_id in played.values()]).items():
-            progress.on_turn(run_id, turns)
+        _tell_turns(store, [run_id for _, run_id in played.values()], progress)
         for future in ended:
             cell, run_id = played.pop(future)
-            try:
-                crew.ended(store, run_id, future)
-            except DiedError as error:
+            error = _error_of(crew, store, cell, run_id, future)
+            if isinstance(error, DiedError):
                 ledger.leave(run_id)
                 failures[cell.name] += 1
                 if failures[cell.name] < MOST_FAILURES and not stopped:
                     waiting.appendleft(cell)
                     continue
                 lost.append(f"{cell.name} ({error})")
-            except LabError as error:
-                stopped = stopped or (_halted(cell, error) if isinstance(error, HaltedRunError) else error)
+            elif error:
+                stopped = stopped or error
                 waiting.clear()
-            progress.on_ended(run_id)
+            over.append(run_id)
     if stopped:
         raise stopped
     if lost:
@@ -192,6 +235,23 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
             f"these runs failed {MOST_FAILURES} times each: {', '.join(lost)}; all other runs have been "
             "played; play the experiment again to go on"
         )
+
+
+def _tell_turns(store: Store, runs: Sequence[str], progress: Progress) -> None:
+    """Tell how many turns of these runs have been played."""
+    for run, turns in turns_of_runs(store, runs).items():
+        progress.on_turn(run, turns)
+
+
+def _error_of(crew: Crew, store: Store, cell: Cell, run: str, future: "Future[Any]") -> LabError | None:
+    """Take in a run that is not played any more. Return the error with which it ended, if it did."""
+    try:
+        crew.ended(store, run, future)
+    except HaltedRunError as error:
+        return _halted(cell, error)
+    except LabError as error:
+        return error
+    return None
 
 
 def _halted(cell: Cell, error: HaltedRunError) -> HaltedRunError:

@@ -1,21 +1,26 @@
 """The report of an experiment: its figures, and what can be concluded from them in words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 from engine.worlds import world_named
 from lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
+from lab.experiment.findings import Findings, findings
+from lab.experiment.gathering import Tables, gathered, of_seeds
+from lab.experiment.invasion import Invasion, invasions
+from lab.experiment.manifest import manifest
 from lab.experiment.statistics import (
     ALPHA,
     Difference,
     Mean,
     detectable_effect,
-    difference_of,
+    differences_of,
     fewest_pairs,
     holm,
-    mean_of,
+    means_of,
     needed,
     pairs_needed,
     rounded,
@@ -52,6 +57,16 @@ class Compared:
     """Corrected for the number of measures."""
     pairs: Mapping[int, float]
     """The difference of each pair, by seed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the measure and the figures of the difference as plain JSON."""
+        return {
+            "measure": self.measure,
+            **asdict(self.difference.mean),
+            "p": self.difference.p,
+            "p_holm": self.p_holm,
+            "effect": self.difference.effect,
+        }
 
     def nearest(self) -> int | None:
         """Return the seed whose pair is nearest the mean difference, None without pairs."""
@@ -105,7 +120,11 @@ class Report:
     halves: tuple[Compared, ...]
     detectable: dict[str, float | None]
     cells: tuple[PlayedCell, ...]
+    values: "Values"
     hypotheses: tuple[Tested, ...]
+    invasions: tuple[Invasion, ...]
+    findings: Findings
+    manifest: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as `hobbes report --json` prints it."""
@@ -113,17 +132,9 @@ class Report:
             "experiment": self.experiment,
             "arms": {name: asdict(arm) for name, arm in self.arms.items()},
             "differences": [
-                {
-                    "arm": one.arm,
-                    "baseline": self.baseline,
-                    "measure": one.measure,
-                    **asdict(one.difference.mean),
-                    "p": one.difference.p,
-                    "p_holm": one.p_holm,
-                    "effect": one.difference.effect,
-                }
-                for one in self.differences
+                {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
+            "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable,
             "cells": [
                 {
@@ -145,12 +156,48 @@ class Report:
                 }
                 for one in self.hypotheses
             ],
+            "invasions": [one.to_json() for one in self.invasions],
+            "doses": [
+                {
+                    "factor": one.factor,
+                    "measure": one.measure,
+                    "fixed": one.fixed,
+                    "points": [{"value": p.value, "arm": p.arm, **asdict(p.mean)} for p in one.points],
+                }
+                for one in self.findings.doses
+            ],
+            "over_time": [
+                {
+                    "arm": one.arm,
+                    "measure": one.measure,
+                    "points": [{"first": p.first, "last": p.last, **asdict(p.mean)} for p in one.points],
+                }
+                for one in self.findings.over_time
+            ],
+            "survival": [asdict(one) for one in self.findings.survival],
+            "ratings": [
+                {
+                    "arm": one.arm,
+                    "kind": one.kind,
+                    "points": [{"rating": p.rating, "count": p.count, **asdict(p.mean)} for p in one.points],
+                }
+                for one in self.findings.ratings
+            ],
+            "payoffs": [
+                {"arm": one.arm, "player": one.player, "agents": one.agents, **asdict(one.mean)}
+                for one in self.findings.payoffs
+            ],
+            "manifest": self.manifest,
         }
 
     def null_difference(self, measure: str) -> Difference | None:
         """Return how much the null arm differs from the baseline, None without a null arm."""
         found = (one.difference for one in self.differences if (one.arm, one.measure) == (NULL, measure))
         return next(found, None)
+
+
+LARGE = 999.5
+"""From here on, a figure is told without fractions."""
 
 
 def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
@@ -166,13 +213,15 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     planned = [(name, seed) for seed in file.seeds for name in names]
     found = {(cell.arm, cell.seed): cell for cell in played_cells(store, experiment)}
     cells = tuple(found[key] for key in planned if key in found)
-    used = {key: cell for key, cell in found.items() if with_tainted or not cell.tainted}
-    differences = tuple(
-        one
-        for name in names
-        if name != file.baseline
-        for one in _compared(name, [(m, _against_baseline(used, file, name, m)) for m in measures])
-    )
+    world = world_named(file.world)
+    all_tables = {name: _gathered(store, file, name, cells) for name in names}
+    counted: dict[str, set[int]] = {name: set() for name in names}
+    for cell in cells:
+        if with_tainted or not cell.tainted:
+            counted[cell.arm].add(cell.seed)
+    tables = {name: of_seeds(of_arm, counted[name]) for name, of_arm in all_tables.items()}
+    used, values = _values(tables), _values(all_tables)
+    arms = _arms(cells, used, names, measures)
     return Report(
         experiment,
         file.world,
@@ -180,17 +229,23 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         len(planned),
         with_tainted,
         measures,
-        {name: _arm([cell for cell in cells if cell.arm == name], used, name, measures) for name in names},
-        differences,
-        tuple(
-            one
-            for name in names
-            for one in _compared(name, [(m, _half_against_half(used, file, name, m)) for m in measures])
-        ),
+        arms,
+        tuple(_compared(used, file, [name for name in names if name != file.baseline], _against_baseline)),
+        tuple(_compared(used, file, names, _half_against_half)),
         {measure: _detectable(used, file, measure) for measure in measures},
         cells,
+        values,
         tuple(_tested(used, file)),
+        invasions(file, tables),
+        findings(file, world, tables, {name: arm.measures for name, arm in arms.items()}),
+        manifest(file, all_tables),
     )
+
+
+def _gathered(store: Store, file: ExperimentFile, name: str, cells: Iterable[PlayedCell]) -> Tables:
+    """Return the tables of those of these cells that are of one arm."""
+    of_arm = [cell for cell in cells if cell.arm == name]
+    return gathered(store, file.name, world_named(file.world), name, of_arm)
 
 
 def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | None, dict[str, float | None]]:
@@ -201,7 +256,8 @@ def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | No
     """
     needed()
     seeds, measures = len(file.seeds), measures_of(file)
-    found = {(cell.arm, cell.seed): cell for cell in played_cells(store, file.name)}
+    cells = list(played_cells(store, file.name))
+    found = _values({name: _gathered(store, file, name, cells) for name in arms_of(file)})
     effect = detectable_effect(seeds, len(measures))
     return effect, {m: _detectable(found, file, m, seeds) for m in measures}
 
@@ -253,75 +309,104 @@ def arms_of(file: ExperimentFile) -> tuple[str, ...]:
     return (*file.arms, *([NULL] if file.compare.null else ()))
 
 
-Cells = dict[tuple[str, int], PlayedCell]
-"""Cells by arm and seed."""
+Values = Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
+"""The measures of each cell, by arm and seed: scope and name to value."""
 
 BySeed = dict[int, float]
 """A figure of each seed that has one."""
 
 
-def _arm(cells: Sequence[PlayedCell], used: Cells, name: str, measures: Sequence[str]) -> Arm:
-    """Return the figures of an arm. Its runs are counted whether the figures rest on them or not."""
-    return Arm(
-        len(cells),
-        sum(cell.tainted for cell in cells),
-        {
-            measure: mean_of(
-                [
-                    value
-                    for cell in cells
-                    if (name, cell.seed) in used and (value := _value(cell, "run", measure)) is not None
-                ]
-            )
-            for measure in measures
-        },
-    )
+def _values(tables: Mapping[str, Tables]) -> Values:
+    """Return the measures of the cells, from the gathered tables of the arms."""
+    found: dict[tuple[str, int], dict[tuple[str, str], float | None]] = {}
+    for arm, of_arm in tables.items():
+        for seed in of_arm["runs"]["seed"].to_pylist():
+            found[arm, seed] = {}
+        columns = (of_arm["measures"][name].to_pylist() for name in ("seed", "scope", "name", "value"))
+        for seed, scope, name, value in zip(*columns, strict=True):
+            found[arm, seed][scope, name] = value
+    return found
 
 
-def _value(cell: PlayedCell | None, scope: str, measure: str) -> float | None:
+def _arms(
+    cells: Sequence[PlayedCell], used: Values, names: Sequence[str], measures: Sequence[str]
+) -> dict[str, Arm]:
+    """Return the figures of each arm. Its runs are counted whether the figures rest on them or not."""
+    samples = {
+        (name, measure): [
+            value
+            for cell in cells
+            if cell.arm == name and (value := _value(used, cell.arm, cell.seed, measure)) is not None
+        ]
+        for name in names
+        for measure in measures
+    }
+    means = dict(zip(samples, means_of([*samples.values()]), strict=True))
+    runs = Counter(cell.arm for cell in cells)
+    tainted = Counter(cell.arm for cell in cells if cell.tainted)
+    return {
+        name: Arm(runs[name], tainted[name], {measure: means[name, measure] for measure in measures})
+        for name in names
+    }
+
+
+def _value(used: Values, arm: str, seed: int, measure: str, scope: str = "run") -> float | None:
     """Return a measure of a run, None if it is undefined or the run is missing."""
-    return cell.measures.get(scope, {}).get(measure) if cell else None
+    return used.get((arm, seed), {}).get((scope, measure))
 
 
-def _against_baseline(used: Cells, file: ExperimentFile, name: str, measure: str) -> BySeed:
+def _against_baseline(used: Values, file: ExperimentFile, name: str, measure: str) -> BySeed:
     """Return the arm minus the baseline, for each seed where both have a value."""
     return {
         seed: rounded(one - other)
         for seed in file.seeds
-        if (one := _value(used.get((name, seed)), "run", measure)) is not None
-        and (other := _value(used.get((file.baseline, seed)), "run", measure)) is not None
+        if (one := _value(used, name, seed, measure)) is not None
+        and (other := _value(used, file.baseline, seed, measure)) is not None
     }
 
 
-def _half_against_half(used: Cells, file: ExperimentFile, name: str, measure: str) -> BySeed:
+def _half_against_half(used: Values, file: ExperimentFile, name: str, measure: str) -> BySeed:
     """Return the second half minus the first, for each run that has a value in both."""
     return {
         seed: rounded(second - first)
         for seed in file.seeds
-        if (second := _value(used.get((name, seed)), "second-half", measure)) is not None
-        and (first := _value(used.get((name, seed)), "first-half", measure)) is not None
+        if (second := _value(used, name, seed, measure, "second-half")) is not None
+        and (first := _value(used, name, seed, measure, "first-half")) is not None
     }
 
 
-def _compared(arm: str, by_measure: Sequence[tuple[str, BySeed]]) -> Iterator[Compared]:
-    """Yield the tested differences of an arm. Holm's correction is over its measures."""
-    found = [difference_of(list(pairs.values())) for _, pairs in by_measure]
-    corrected = holm([one.p for one in found])
-    for (measure, pairs), one, p_holm in zip(by_measure, found, corrected, strict=True):
-        yield Compared(arm, measure, one, p_holm, pairs)
+def _against_zero(used: Values, file: ExperimentFile, name: str, measure: str) -> BySeed:
+    """Return the measure of each run that has a value."""
+    return {seed: value for seed in file.seeds if (value := _value(used, name, seed, measure)) is not None}
 
 
-def _tested(used: Cells, file: ExperimentFile) -> Iterator[Tested]:
+Way = Callable[[Values, ExperimentFile, str, str], BySeed]
+"""How the pairs of an arm and a measure are made."""
+
+
+def _compared(used: Values, file: ExperimentFile, arms: Sequence[str], way: Way) -> Iterator[Compared]:
+    """Yield the tested differences of arms. Holm's correction is over the measures of an arm."""
+    measures = measures_of(file)
+    pairs = [(arm, measure, way(used, file, arm, measure)) for arm in arms for measure in measures]
+    found = differences_of([list(of_pair.values()) for *_, of_pair in pairs])
+    for first in range(0, len(pairs), len(measures)):
+        of_arm = slice(first, first + len(measures))
+        corrected = holm([one.p for one in found[of_arm]])
+        for (arm, measure, by_seed), one, p_holm in zip(pairs[of_arm], found[of_arm], corrected, strict=True):
+            yield Compared(arm, measure, one, p_holm, by_seed)
+
+
+def _tested(used: Values, file: ExperimentFile) -> Iterator[Tested]:
     """Yield the tested hypotheses. Holm's correction is over all of them."""
-    ways = {"baseline": _against_baseline, "halves": _half_against_half}
+    ways = {"baseline": _against_baseline, "halves": _half_against_half, "zero": _against_zero}
     asked = file.hypotheses
-    found = [difference_of(list(ways[one.test](used, file, one.arm, one.measure).values())) for one in asked]
+    found = differences_of([list(ways[one.test](used, file, one.arm, one.measure).values()) for one in asked])
     corrected = holm([one.p for one in found])
     for one, difference, p_holm in zip(asked, found, corrected, strict=True):
         yield Tested(one, difference, p_holm, fewest_pairs(len(asked)))
 
 
-def _detectable(used: Cells, file: ExperimentFile, measure: str, seeds: int | None = None) -> float | None:
+def _detectable(used: Values, file: ExperimentFile, measure: str, seeds: int | None = None) -> float | None:
     """Return the smallest difference that is found with a probability of 80%, None if it is unknown.
 
     It is found with so many seeds, or else with as many pairs as there are. It follows from the standard
@@ -432,11 +517,11 @@ def verdicts(found: Report) -> Iterator[str]:
     """Yield a line for each hypothesis: the verdict, its text, and the numbers."""
     for one in found.hypotheses:
         asked, mean = one.hypothesis, one.difference.mean
-        than = (
-            f"difference from {found.baseline}"
-            if asked.test == "baseline"
-            else "second half of a run minus the first"
-        )
+        than = {
+            "baseline": f"difference from {found.baseline}",
+            "halves": "second half of a run minus the first",
+            "zero": "compared with 0",
+        }[asked.test]
         numbers = f"{short(mean.mean)} ({_interval(mean)}), n {mean.n}, p {short(one.p_holm)}"
         few = f" The test needs {one.fewest} pairs or more." if mean.n < one.fewest else ""
         yield (
@@ -446,8 +531,10 @@ def verdicts(found: Report) -> Iterator[str]:
 
 
 def short(value: float | None) -> str:
-    """Return a figure with three digits; a hyphen if it is undefined."""
-    return "-" if value is None else f"{value:.3g}"
+    """Return a figure with three digits, or a large one without fractions; a hyphen if it is undefined."""
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if abs(value) < LARGE else f"{value:,.0f}"
 
 
 def _interval(mean: Mean) -> str:

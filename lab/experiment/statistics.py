@@ -6,8 +6,9 @@ are seeded: the same values give the same figures.
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,12 @@ POWER = 0.8
 
 RESAMPLES = 9_999
 """The resamples of a bootstrap, and the most sign flips of a test, which is exact up to 13 pairs."""
+
+AT_ONCE = 256
+"""How many samples are tested at once."""
+
+MOST_HELD = 4_000_000
+"""How many resampled values are held in memory at a time."""
 
 FEWEST = 3
 """The fewest values that an interval is computed from."""
@@ -76,53 +83,118 @@ def needed() -> None:
 
 
 def mean_of(values: Sequence[float]) -> Mean:
-    """Return the mean of values with its 95% bootstrap interval.
+    """Return the mean of values with its 95% bootstrap interval."""
+    return means_of([values])[0]
+
+
+def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:
+    """Return the mean of each sample with its 95% bootstrap interval.
 
     The interval is BCa, or of percentiles where BCa is undefined. A bootstrap interval of few values is too
     narrow, so its level is raised by as much as the t distribution is wider than the normal one (Hesterberg,
     What teachers should know about the bootstrap, 2015).
     """
-    n = len(values)
-    if not n:
-        return Mean(0, None, None, None)
-    mean = rounded(math.fsum(values) / n)
-    if n < FEWEST:
-        return Mean(n, mean, None, None)
-    if min(values) == max(values):
-        return Mean(n, mean, mean, mean)
+    means = [rounded(math.fsum(values) / len(values)) if values else None for values in samples]
+    found = [
+        Mean(len(values), mean, None, None)
+        if len(values) < FEWEST
+        else Mean(len(values), mean, mean, mean)  # all values are equal, or it is replaced below
+        for values, mean in zip(samples, means, strict=True)
+    ]
+    differing = [n for n, values in enumerate(samples) if len(values) >= FEWEST and min(values) < max(values)]
+    for places in _alike(samples, differing):
+        ends = _intervals([samples[place] for place in places])
+        for place, (low, high) in zip(places, ends, strict=True):
+            found[place] = Mean(found[place].n, means[place], rounded(low), rounded(high))
+    return found
+
+
+def _alike(samples: Sequence[Sequence[float]], places: Iterable[int]) -> Iterator[list[int]]:
+    """Yield places of samples that have the same number of values. scipy takes such samples at once."""
+    by_length: dict[int, list[int]] = {}
+    for place in places:
+        by_length.setdefault(len(samples[place]), []).append(place)
+    for of_length in by_length.values():
+        for first in range(0, len(of_length), AT_ONCE):
+            yield of_length[first : first + AT_ONCE]
+
+
+def _intervals(samples: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """Return the ends of the interval of each of these samples, which have the same number of values."""
     import numpy as np  # noqa: PLC0415
     from scipy import stats  # noqa: PLC0415
 
-    tail = stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(ALPHA / 2, n - 1))
+    values = np.asarray(samples)
+    found: list[tuple[float, float]] = [(math.nan, math.nan)] * len(samples)
     for method in ("BCa", "percentile"):
+        left = [n for n, ends in enumerate(found) if not all(map(math.isfinite, ends))]
+        if not left:
+            break
         with np.errstate(invalid="ignore", divide="ignore"):
             interval = stats.bootstrap(
-                (np.asarray(values),),
+                (values[left],),
                 np.mean,
                 n_resamples=RESAMPLES,
-                confidence_level=1 - 2 * tail,
+                batch=_batch(values[left]),
+                confidence_level=1 - 2 * tail(values.shape[1]),
                 method=method,
                 rng=0,
+                axis=-1,
             ).confidence_interval
-        if math.isfinite(interval.low) and math.isfinite(interval.high):
-            break
-    return Mean(n, mean, rounded(float(interval.low)), rounded(float(interval.high)))
+        for place, low, high in zip(left, interval.low, interval.high, strict=True):
+            found[place] = float(low), float(high)
+    return found
+
+
+def tail(n: int) -> float:
+    """Return the share of resampled means of n values that lies below a 95% interval; as many lie above."""
+    from scipy import stats  # noqa: PLC0415
+
+    return float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(ALPHA / 2, n - 1)))
+
+
+def _batch(values: "np.ndarray[Any, Any]") -> int:
+    """Return how many resamples of these values scipy holds in memory at a time."""
+    return max(1, MOST_HELD // values.size)
 
 
 def difference_of(differences: Sequence[float]) -> Difference:
     """Return the mean of the differences of pairs, tested against 0."""
-    mean = mean_of(differences)
-    if mean.n <= 1 or mean.mean is None:
-        return Difference(mean, None, None, None)
+    return differences_of([differences])[0]
+
+
+def differences_of(samples: Sequence[Sequence[float]]) -> list[Difference]:
+    """Return for each sample the mean of the differences of pairs, tested against 0."""
+    ps: list[float | None] = [None] * len(samples)
+    testable = [n for n, values in enumerate(samples) if len(values) > 1]
+    for places in _alike(samples, testable):
+        for place, found_p in zip(places, _ps([samples[place] for place in places]), strict=True):
+            ps[place] = found_p
+    found = []
+    for values, mean, p in zip(samples, means_of(samples), ps, strict=True):
+        spread = spread_of(values)
+        effect = mean.mean / spread if spread and mean.mean is not None else None
+        found.append(Difference(mean, p, effect, spread))
+    return found
+
+
+def _ps(samples: Sequence[Sequence[float]]) -> list[float]:
+    """Return the p of each of these samples, which have the same number of differences."""
     import numpy as np  # noqa: PLC0415
     from scipy import stats  # noqa: PLC0415
 
-    values = np.asarray(differences)
-    p = stats.permutation_test(
-        (values,), _mean, permutation_type="samples", n_resamples=RESAMPLES, vectorized=True, rng=0
-    ).pvalue
-    spread = spread_of(differences)
-    return Difference(mean, float(p), mean.mean / spread if spread else None, spread)
+    values = np.asarray(samples)
+    found = stats.permutation_test(
+        (values,),
+        _mean,
+        permutation_type="samples",
+        n_resamples=RESAMPLES,
+        batch=_batch(values),
+        vectorized=True,
+        rng=0,
+        axis=-1,
+    )
+    return [float(p) for p in found.pvalue]
 
 
 def spread_of(values: Sequence[float]) -> float | None:
@@ -147,6 +219,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     return [None if p is None else float(next(corrected)) for p in ps]
 
 
+@cache
 def detectable_effect(n: int, tests: int = 1) -> float | None:
     """Return the smallest effect that a paired test of n pairs finds with a probability of POWER.
 
@@ -159,6 +232,7 @@ def detectable_effect(n: int, tests: int = 1) -> float | None:
     return float(TTestPower().solve_power(nobs=n, alpha=ALPHA, power=POWER))
 
 
+@cache
 def pairs_needed(effect: float, tests: int = 1) -> int | None:
     """Return how many pairs find an effect with a probability of POWER; None if it is more than MANY.
 

@@ -18,6 +18,7 @@ from lab.experiment.budget import SharedBudget
 from lab.experiment.crew import DiedError
 from lab.experiment.forks import CONTEXT, get_ready
 from lab.experiment.gate import SharedGate
+from lab.experiment.gathering import gather
 from lab.play.playing import Shared, go_on
 from lab.store.database import Run, Store, open_store
 from nodes.caps import NO_CAPS, Caps, Spent
@@ -146,6 +147,7 @@ def _end_with_parent(lifeline: Connection) -> None:
 
 
 def play_run(home: Path, run: str, shared: Shared) -> None:
-    """Play a run of a home to its end."""
+    """Play a run of a home to its end, and gather what reports of its experiment need of it."""
     with open_store(home) as store:
         asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))
+        gather(store, run)

@@ -1,23 +1,27 @@
-"""A person answers what a waiting run asks: by options, as JSON, in the terminal or on the page.
+"""A person answers what a waiting run asks: by options, as text, in the terminal or on the page.
 
-What may be answered is the world's: its model of a ruling on these requests makes the form (forms.py). Every
-answer is checked against that model before it is taken.
+A person can play an agent, or be the observer. What may be answered is the world's: the form (forms.py) is
+made from its model of an agent's answer, or of a ruling on these requests. Every answer is checked against
+that model before it is taken.
 """
 
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import typer
 
 from engine.record import Json
+from engine.reflection import REPORTS, TEXTS
+from engine.world import OBSERVER
 from lab.errors import UsageError
 from lab.play import forms
-from lab.play.forms import Field, Form, Kind
+from lab.play.forms import Field, Form, Group, Kind
 from lab.show.terminal import ERR, plain, table
-from lab.store.database import Run
+from lab.store.database import Question, Run
 
 Request = Mapping[str, Any]
 """What one agent asks, as plain JSON; its keys are the world's."""
@@ -25,24 +29,115 @@ Request = Mapping[str, Any]
 Options: TypeAlias = Mapping[str, Mapping[str, Field]]
 """The fields by option, and of each option by the key of their group."""
 
-OWN_OPTIONS = frozenset({"answer", "help", "home", "json"})
+OWN_OPTIONS = frozenset({"agent", "answer", "help", "home", "json", "text"})
 """The options of the command itself. A field of such a name is answered by `--answer`."""
 
 
-def waiting(run: Run) -> list[dict[str, Any]]:
-    """Return the requests of a waiting run. Raise UsageError if the run is not waiting."""
-    if run.question is None:
+def the_question(run: Run, agent: str | None = None) -> Question:
+    """Return what a waiting run asks the person who answers for an agent or as the observer.
+
+    Without an agent, return the only question. Raise UsageError if there is none, or if there are several.
+    """
+    if not run.questions:
         raise UsageError(f"run {run.id} is not waiting for an answer; it is {run.status}")
-    requests: list[dict[str, Any]] = json.loads(run.question["asked"])["requests"]
-    return requests
+    found = [one for one in run.questions if agent in {None, one.agent}]
+    if len(found) != 1:
+        agents = ", ".join(one.agent for one in run.questions)
+        what = "name one with --agent" if agent is None else f"not for {agent}"
+        raise UsageError(f"run {run.id} is waiting for the answers of {agents}; {what}")
+    return found[0]
 
 
-def asked_form(run: Run) -> Form:
-    """Return the form of an answer to what a waiting run asks."""
-    requests = waiting(run)
+def requests(question: Question) -> list[dict[str, Any]]:
+    """Return the requests that an observer is asked to rule on."""
+    found: list[dict[str, Any]] = json.loads(question.asked)["requests"]
+    return found
+
+
+def waiting(run: Run) -> list[dict[str, Any]]:
+    """Return what a run waits for, as plain JSON: the requests to an observer, or each agent with its view.
+
+    Raise UsageError if the run is not waiting.
+    """
+    if not run.questions or run.questions[0].agent == OBSERVER:
+        return requests(the_question(run))
+    return [{"agent": one.agent, "view": json.loads(one.asked)} for one in run.questions]
+
+
+def form_for(run: Run, question: Question) -> Form:
+    """Return the form of an answer to a question of a run."""
+    if question.agent != OBSERVER:
+        form = forms.form_of(run.world.action(run.setting), terse=True)
+        return replace(form, groups=tuple(_moves_first(group) for group in form.groups))
     if run.world.observer is None:
         raise UsageError(f"run {run.id} is not waiting for an answer: {run.world.name} has no observer")
-    return forms.form_of(run.world.observer.ruling(requests))
+    return forms.form_of(run.world.observer.ruling(requests(question)))
+
+
+def _moves_first(group: Group) -> Group:
+    """Return a group with an agent's moves before what it says of itself and of others."""
+    ordered = sorted(group.fields, key=lambda field: field.path[-1] in {*TEXTS, *REPORTS})
+    return replace(group, fields=tuple(ordered))
+
+
+def table_of(value: Json) -> tuple[list[str], list[list[object]]] | None:
+    """Return JSON as columns and rows, if it is a list of objects, or several objects with the same keys."""
+    if isinstance(value, Mapping) and len(value) > 1:
+        named = {name: row for name, row in value.items() if isinstance(row, Mapping) and row}
+        if len(named) < len(value) or len({tuple(row) for row in named.values()}) > 1:
+            return None
+        columns = ["", *next(iter(named.values()))]
+        rows = [[name, *map(_in_a_cell, row.values())] for name, row in named.items()]
+    elif isinstance(value, list) and value:
+        objects = [row for row in value if isinstance(row, Mapping)]
+        if len(objects) < len(value):
+            return None
+        columns = list(dict.fromkeys(name for row in objects for name in row))
+        rows = [[_in_a_cell(row[name]) if name in row else "" for name in columns] for row in objects]
+    else:
+        return None
+    return [name.replace("_", " ") for name in columns], rows
+
+
+def _in_a_cell(value: Json) -> object:
+    """Return JSON as a cell of a table: numbers as they are, for they are aligned."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else in_words(value)
+
+
+def in_lines(value: Json, indent: str = "") -> list[str]:
+    """Return JSON as lines that people read easily: what is in an object stands below its name."""
+    if isinstance(value, Mapping):
+        return [line for key, one in value.items() for line in _under(key.replace("_", " "), one, indent)]
+    if isinstance(value, list) and (is_map(value) or any(isinstance(one, Mapping) for one in value)):
+        return [f"{indent}{one if isinstance(one, str) else in_words(one)}" for one in value]
+    return [indent + in_words(value)]
+
+
+def _under(name: str, value: Json, indent: str) -> list[str]:
+    """Return a value with its name: beside it if it takes one line, else below it."""
+    if not value or not isinstance(value, Mapping | list):
+        return [f"{indent}{name}: {in_words(value)}"]
+    lines = in_lines(value, indent + "  ")
+    return [f"{indent}{name}: {lines[0].strip()}"] if len(lines) == 1 else [f"{indent}{name}:", *lines]
+
+
+def is_map(value: Sequence[Json]) -> bool:
+    """Return whether a list is a map in text: lines of equally many words."""
+    words = {len(line.split()) if isinstance(line, str) else 0 for line in value}
+    return len(value) > 1 and len(words) == 1 and max(words) > 1
+
+
+def in_words(value: Json) -> str:
+    """Return JSON in one line, as words."""
+    if value is None or value in ({}, [], ""):
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key.replace('_', ' ')} {in_words(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(f"({in_words(one)})" if isinstance(one, list) else in_words(one) for one in value)
+    return str(value)
 
 
 def columns_and_rows(requests: Sequence[Request]) -> tuple[list[str], list[list[object]]]:
@@ -115,7 +210,10 @@ def as_told(form: Form, told: Iterable[tuple[str, str]]) -> str:
             if field.path in said:
                 raise UsageError(f"--{name} {text!r}: write each only once")
             said[field.path] = _read(field, value if keyed else text, f"--{name} {text!r}", named[name])
-    return _taken(form, {**of_all, **of_one})
+    try:
+        return forms.filled_in(form, {**of_all, **of_one})
+    except ValueError as error:
+        raise UsageError(f"{error}; {usage(form)}") from error
 
 
 def _read(field: Field, value: str, where: str, named: Mapping[str, Field]) -> Json:
@@ -128,19 +226,31 @@ def _read(field: Field, value: str, where: str, named: Mapping[str, Field]) -> J
         raise UsageError(f"{where}: {error}{of}") from error
 
 
+def from_file(option: str, text: str) -> str:
+    """Return the text that is given with an option: as it is, or in a @FILE."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--{option} {text}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--{option} {text}: the file is not text in UTF-8") from error
+    except ValueError as error:  # a null character
+        raise UsageError(f"--{option} {text!r}: {error}") from error
+
+
+def as_text(question: Question, text: str) -> str:
+    """Return the raw answer for an agent that is given, or is in a @FILE."""
+    if question.agent == OBSERVER:
+        raise UsageError("--text is the answer for an agent; an observer's is --answer JSON|@FILE")
+    return from_file("text", text)
+
+
 def as_json(form: Form, text: str) -> str:
     """Return the answer that is given as JSON, or as @FILE."""
-    if text.startswith("@"):
-        try:
-            text = Path(text[1:]).read_text(encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"--answer {text}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"--answer {text}: the file is not text in UTF-8") from error
-        except ValueError as error:  # a null character
-            raise UsageError(f"--answer {text!r}: {error}") from error
     try:
-        return forms.checked(form, text)
+        return forms.checked(form, from_file("answer", text))
     except ValueError as error:
         raise UsageError(f"--answer: {error}; {usage(form)}") from error
 
@@ -164,20 +274,18 @@ def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from error
     unticked = {field.path: False for field in fields.values() if field.is_box}
-    return _taken(form, {**unticked, **said})
-
-
-def _taken(form: Form, said: Mapping[forms.Path, Json]) -> str:
-    """Return a filled-in form as an answer; UsageError says what the model refuses."""
     try:
-        return forms.filled_in(form, said)
+        return forms.filled_in(form, {**unticked, **said})
     except ValueError as error:
-        raise UsageError(f"{error}; {usage(form)}") from error
+        raise UsageError(str(error)) from error
 
 
-def asked_in_terminal(requests: Sequence[Request], form: Form) -> str:
-    """Show the requests and ask for each field, again if what is written does not fit."""
-    ERR.print(table("", *columns_and_rows(requests)))
+def asked_in_terminal(question: Question, form: Form) -> str:
+    """Show what is asked and ask for each field, again if what is written does not fit."""
+    if question.agent == OBSERVER:
+        ERR.print(table("", *columns_and_rows(requests(question))))
+    else:
+        ERR.print(plain("\n".join(in_lines(json.loads(question.asked)))), soft_wrap=True)
     while True:
         said: dict[forms.Path, Json] = {}
         for group in form.groups:

@@ -16,7 +16,7 @@ from engine.turn import view_of
 from engine.world import AnyWorld, Setting, settle
 from lab.errors import UsageError
 from lab.play.modelsfile import read_models
-from lab.play.playing import checked_players, lasting
+from lab.play.playing import Beginning, checked_players, lasting
 from lab.store.database import Run, Store
 from lab.store.history import logged
 from lab.store.journal import RunJournal
@@ -43,8 +43,32 @@ class ForkOptions:
     name: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A fork that was checked and is not written yet."""
+
+    new: Beginning
+    asked: Mapping[str, str]
+    """The player spec of each agent that acts in the first turn of the fork."""
+    given: tuple[Call, ...]
+    """The calls of the answers that agents are given."""
+
+
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None) -> Run:
     """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
+    found = planned(store, parent, options, caps, models_file)
+    new, forked = found.new, (parent, options.turn)
+    way = (new.world, new.setting, new.models, new.model_settings, new.prompts)
+    with store.db.atomic():
+        run = store.find(store.new_run(*way, options.name, caps, forked))
+        RunJournal(store, run).give(found.given)
+    return run
+
+
+def planned(
+    store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None
+) -> Planned:
+    """Return what a fork with these options starts with. Raise UsageError if the options are wrong."""
     parent.check_versions()
     _check_turn(store, parent, options.turn)
     world = parent.world
@@ -60,14 +84,11 @@ def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_fil
         if setting.config.reask:
             follow_up_text(prompts.lang, "", (), "")
         prompt_of = _Prompting(world, setting, prompts, models, asked)
-        calls = list(_given(prompt_of, state, memories, options.answers))
+        calls = tuple(_given(prompt_of, state, memories, options.answers))
     except ValueError as error:
         raise UsageError(str(error)) from error
-    with store.db.atomic():
-        forked = (parent, options.turn)
-        run = store.find(store.new_run(world, setting, models, asked, prompts, options.name, caps, forked))
-        RunJournal(store, run).give(calls)
-    return run
+    acting = {agent: models[world.owner(state, agent)] for agent in world.actors(state)}
+    return Planned(Beginning(world, setting, models, asked, prompts), acting, calls)
 
 
 def _check_turn(store: Store, parent: Run, turn: int) -> None:
@@ -144,7 +165,7 @@ class _Prompting:
         """Return the prompt that the player of an agent would get."""
         view = view_of(self.world, state, memories, agent)
         spec = parse_spec(self.world.policies, self.models[self.world.owner(state, agent)], self.named)
-        if spec.kind is PlayerKind.POLICY:
+        if spec.settings is None:
             return Prompt("", canonical(view))
         return Prompt(system_text(self.prompts, self.setting), turn_text(self.prompts, view))
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
@@ -34,6 +35,8 @@ class Kind(StrEnum):
     YES_NO = "yes or no"
     CHOICE = "one of"
     TEXTS = "texts separated by commas"
+    PAIRS = "NAME=VALUE, one per line"
+    NUMBERS = "whole numbers, one entry per line"
     JSON = "JSON"
 
 
@@ -55,11 +58,22 @@ LIMITS: Mapping[str, Limit] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Slot:
+    """A part of an entry that is written in whole numbers: so many of them, for a key if it has one."""
+
+    key: str
+    count: int
+    alone: bool
+    """Whether the part is a number itself, and no list."""
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """One value of an answer, and what may be written for it.
 
     A field that is neither `required` nor `defaulted` may be left out; the model then fills it in. A
-    `nullable` one may be left empty.
+    `nullable` one may be left empty. `slots` are what an entry of whole numbers holds; `values` is the kind
+    of what stands behind the names of pairs.
     """
 
     path: Path
@@ -72,6 +86,8 @@ class Field:
     nullable: bool = False
     choices: tuple[Json, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
+    slots: tuple[Slot, ...] = ()
+    values: Kind = Kind.TEXT
 
     @property
     def name(self) -> str:
@@ -102,10 +118,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of an answer, in groups, and the model that has the last word."""
+    """The fields of an answer, in groups, and the model that has the last word.
+
+    Of a `terse` form only those values are part of the answer that are not the defaults.
+    """
 
     model: type[BaseModel]
     groups: tuple[Group, ...]
+    terse: bool = False
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -113,7 +133,7 @@ class Form:
         return tuple(one for group in self.groups for one in group.fields)
 
 
-def form_of(model: type[BaseModel]) -> Form:
+def form_of(model: type[BaseModel], *, terse: bool = False) -> Form:
     """Return the form of a model's JSON."""
     schema = model.model_json_schema()
     groups = [group for group in _groups(schema, schema.get("$defs", {}), ()) if group.fields]
@@ -124,7 +144,7 @@ def form_of(model: type[BaseModel]) -> Form:
         else group
         for group in groups
     )
-    return Form(model, tuple(replace(group, title=group.title or group.key) for group in keyed))
+    return Form(model, tuple(replace(group, title=group.title or group.key) for group in keyed), terse)
 
 
 def _groups(  # noqa: PLR0913  what is known on the way down
@@ -204,6 +224,8 @@ def _field(
         nullable,
         tuple(schema.get("enum", ())) or ((schema["const"],) if "const" in schema else ()),
         _limits(schema, kind),
+        _slots(schema, defs) if kind is Kind.NUMBERS else (),
+        _kind(_resolved(schema["additionalProperties"], defs), defs) if kind is Kind.PAIRS else Kind.TEXT,
     )
 
 
@@ -230,7 +252,35 @@ def _kind(schema: Schema, defs: Mapping[str, Schema]) -> Kind:
     }
     if schema.get("type") == "array" and _resolved(schema.get("items", {}), defs).get("type") == "string":
         return Kind.TEXTS
+    if schema.get("type") == "array" and _slots(schema, defs):
+        return Kind.NUMBERS
+    each = schema.get("additionalProperties")
+    if isinstance(each, Mapping) and _kind(_resolved(each, defs), defs) in {
+        Kind.WHOLE,
+        Kind.TEXT,
+        Kind.TEXTS,
+    }:
+        return Kind.PAIRS
     return simple.get(schema.get("type", ""), Kind.JSON)
+
+
+def _slots(schema: Schema, defs: Mapping[str, Schema]) -> tuple[Slot, ...]:
+    """Return what the entries of a list hold if each is written in a known number of whole numbers."""
+    entry = _resolved(schema.get("items", {}), defs)
+    if entry.get("type") == "array":
+        parts = {"": entry}
+    else:
+        parts = {name: _resolved(one, defs) for name, one in _members(entry, defs).items()}
+    slots = []
+    for name, part in parts.items():
+        least, most = part.get("minItems"), part.get("maxItems")
+        if part.get("type") == "integer":
+            slots.append(Slot(name, 1, alone=True))
+        elif least == most and most and _resolved(part.get("items", {}), defs).get("type") == "integer":
+            slots.append(Slot(name, most, alone=False))
+        else:
+            return ()
+    return tuple(slots)
 
 
 def hint(of: Field) -> str:
@@ -238,11 +288,20 @@ def hint(of: Field) -> str:
     words = of.kind.value
     if of.kind is Kind.CHOICE:
         words += " " + ", ".join(spelled(of, choice) for choice in of.choices)
+    if of.kind is Kind.NUMBERS:
+        words += f", such as {_example(of)}"
     limits = dict(of.limits)
     if {"minimum", "maximum"} <= set(limits):
         words += f" from {limits.pop('minimum')} to {limits.pop('maximum')}"
     words = ", ".join([words, *(LIMITS[limit][0].format(bound) for limit, bound in limits.items())])
     return f"{words}, or nothing" if of.nullable else words
+
+
+def _example(of: Field) -> str:
+    """Return one entry of whole numbers as it is written."""
+    count = sum(slot.count for slot in of.slots)
+    named = [f"{slot.count} for {slot.key}" if slot.count > 1 else slot.key for slot in of.slots if slot.key]
+    return " ".join(map(str, range(1, count + 1))) + (f" ({', '.join(named)})" if named else "")
 
 
 def spelled(of: Field, value: Json) -> str:
@@ -253,6 +312,8 @@ def spelled(of: Field, value: Json) -> str:
         return ", ".join(map(str, value))
     if of.kind is Kind.YES_NO and isinstance(value, bool):
         return "yes" if value else "no"
+    if of.kind in {Kind.PAIRS, Kind.NUMBERS} and not value:
+        return ""
     if of.kind in {Kind.TEXT, Kind.CHOICE} and isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)
@@ -299,6 +360,41 @@ def _texts(of: Field, text: str) -> Json:
     return [_text(of, one.strip()) for one in text.split(",") if one.strip()]
 
 
+def _entries(text: str) -> list[str]:
+    """Return the entries of a text: its lines, or what stands between semicolons."""
+    return [one.strip() for one in text.replace(";", "\n").splitlines() if one.strip()]
+
+
+def _pairs(of: Field, text: str) -> Json:
+    """Read pairs of a name and a value, or a JSON object. Pairs of numbers may stand between commas, too."""
+    if text.lstrip().startswith("{"):
+        return _json(of, text)
+    pairs: dict[str, Json] = {}
+    for entry in _entries(text.replace(",", "\n")) if of.values is Kind.WHOLE else text.splitlines():
+        if not entry.strip():
+            continue
+        name, equals, value = entry.partition("=")
+        if not equals or not name.strip() or name.strip() in pairs:
+            raise ValueError(text)
+        pairs[str(_text(of, name.strip()))] = _READERS[of.values](of, value.strip())
+    return pairs
+
+
+def _numbers(of: Field, text: str) -> Json:
+    """Read entries of whole numbers, or a JSON array."""
+    if text.lstrip().startswith("["):
+        return _json(of, text)
+    entries: list[Json] = []
+    for entry in _entries(text):
+        numbers = [_whole(of, one) for one in re.split(r"[\s,]+", entry)]
+        if len(numbers) != sum(slot.count for slot in of.slots):
+            raise ValueError(text)
+        left = iter(numbers)
+        parts = {slot.key: next(left) if slot.alone else list(islice(left, slot.count)) for slot in of.slots}
+        entries.append(parts.get("", parts))
+    return entries
+
+
 def _choice(of: Field, text: str) -> Json:
     """Read one of the choices."""
     choices = {spelled(of, choice): choice for choice in of.choices}
@@ -331,6 +427,8 @@ _READERS: Mapping[Kind, Callable[[Field, str], Any]] = {
     Kind.YES_NO: _yes_no,
     Kind.CHOICE: _choice,
     Kind.TEXTS: _texts,
+    Kind.PAIRS: _pairs,
+    Kind.NUMBERS: _numbers,
     Kind.JSON: _json,
 }
 
@@ -340,25 +438,28 @@ def filled_in(form: Form, said: Mapping[Path, Json]) -> str:
 
     ValueError says in one line what the model refuses.
     """
+    if form.terse:
+        defaults = {one.path: one.default for one in form.fields if one.defaulted}
+        said = {path: value for path, value in said.items() if value != defaults.get(path, ...)}
     answer: dict[str, Any] = {}
     begun = {path[0] for path in said}
     for one in form.fields:
-        if one.path in said or (one.defaulted and one.path[0] in begun):
+        if one.path in said or (one.defaulted and one.path[0] in begun and not form.terse):
             place = answer
             for name in one.path[:-1]:
                 place = place.setdefault(name, {})
             place[one.path[-1]] = said.get(one.path, one.default)
-    return checked(form, json.dumps(answer))
+    return checked(form, json.dumps(answer, ensure_ascii=not form.terse))
 
 
 def checked(form: Form, answer: str) -> str:
-    """Return an answer in JSON as the model has it, with every default in it.
+    """Return an answer in JSON as the model has it, with every default in it unless the form is terse.
 
     ValueError says in one line what the model refuses.
     """
     try:
-        return form.model.model_validate_json(answer).model_dump_json(by_alias=True)
+        valid = form.model.model_validate_json(answer)
     except ValidationError as error:
-        raise ValueError(
-            in_one_line(error, max((len(one.path) for one in form.fields), default=1))
-        ) from error
+        depths = (len(one.path) + (one.kind is Kind.PAIRS) for one in form.fields)
+        raise ValueError(in_one_line(error, max(depths, default=1))) from error
+    return answer if form.terse else valid.model_dump_json(by_alias=True)

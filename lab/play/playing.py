@@ -4,27 +4,32 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from engine.record import Json
+from engine.answer import DECISIONS, ParsedAnswer
+from engine.record import Drop, Json
+from engine.turn import meanings
 from engine.world import MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
 from engine.worlds import WORLDS, world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
+from lab import axelrod_strategies
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.play.ending import ending
 from lab.play.modelsfile import read_models
-from lab.store.database import DAMAGE, Run, Store, may_be_damage
-from lab.store.history import logged
+from lab.store.database import DAMAGE, Question, Run, Store, may_be_damage
+from lab.store.history import logged, state_before
 from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
 from nodes.agent_reason import made_call
 from nodes.caps import NO_CAPS, Budget, Caps, Meter
 from nodes.halted import HaltedError
-from nodes.journal import TURN_QUESTION, PlayerKind, Prompt, Reply
+from nodes.human import persons_reply
+from nodes.journal import TURN_QUESTION, Address, Prompt, Reply
 from nodes.limits import Gate
 from nodes.models import Models, ModelSettings
 from nodes.players import RunPlayers, deal, parse_spec
@@ -35,8 +40,23 @@ from nodes.state import TurnState, first_state, state_at
 CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
 
+MOST_TOLD = 3
+"""How many of the parts of an answer that would be rejected a person is told."""
+
+LONGEST_TOLD = 80
+"""How many characters of such a part are shown."""
+
 OnTurn = Callable[[TurnState], None]
 """Called with the state that a run starts from, and with the state after each turn."""
+
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Tells the time."""
+
+
+def utc() -> datetime:
+    """Return the time now, in UTC."""
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +131,7 @@ def checked(
     try:
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
+        axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, lasting(variant), options.lang, setting)
         asked = checked_players(store, world, setting, models, named, caps)
@@ -134,7 +155,7 @@ def checked_players(  # noqa: PLR0913, PLR0917  what the players of a run depend
     Raise ValueError if the observer is no player, UsageError if a model cannot be reached or a cap on money
     cannot be kept.
     """
-    if (observer := observer_asked(world, setting)) not in {"", PlayerKind.HUMAN}:
+    if observer := observer_asked(world, setting):
         parse_spec(world.policies, observer)
     asked = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
     chats = _chat_models(world, setting, models, asked)
@@ -147,7 +168,7 @@ def _chat_models(
     world: AnyWorld, setting: Setting[Any], specs: Mapping[str, str], named: Models
 ) -> dict[str, ModelSettings]:
     """Return the settings of each chat model that a run asks, by spec."""
-    found = {*specs.values(), observer_asked(world, setting)} - {"", PlayerKind.HUMAN}
+    found = {*specs.values(), observer_asked(world, setting)} - {""}
     parsed = {spec: parse_spec(world.policies, spec, named) for spec in sorted(found)}
     return {spec: one.settings for spec, one in parsed.items() if one.settings}
 
@@ -212,17 +233,19 @@ def chats_of(run: Run) -> Models:
     return _chat_models(run.world, run.setting, run.models, run.model_settings)
 
 
-async def go_on(
+async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
     store: Store,
     run: Run,
     on_turn: OnTurn,
     on_meter: Callable[[Meter], None] = lambda _: None,
+    clock: Clock = utc,
     shared: Shared = ALONE,
 ) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
-    Where a person is asked, the run ends as `waiting`; `keep_answer` takes the answer. `on_meter` is called
-    once, with the meter that counts the run's calls from now on.
+    Where people are asked, the run ends as `waiting`; `keep_answer` takes their answers. The calls of those
+    who have not answered in time have failed. `on_meter` is called once, with the meter that counts the
+    run's calls from now on.
     """
     began = time.monotonic()
     run.check_versions()
@@ -233,12 +256,18 @@ async def go_on(
         _check_the_models_can_be_reached(chats_of(run))
         if run.status != "halted":  # it is halted until a turn is played past where it halted
             store.update(run.id, status="unfinished", error=None, question=None)
+        late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
         try:
             meter = _meter_of(store, run, shared.budget)
             on_meter(meter)
-            await _play_to_the_end(store, run, meter, shared.gate, on_turn)
+            await _play_to_the_end(store, run, meter, shared.gate, on_turn, late)
         except WaitingError as waiting:
-            store.update(run.id, status="waiting", question=json.dumps(waiting.question))
+            # Those who were asked before a stop have no more time for it.
+            before = {one.address: one.since for one in run.questions}
+            now = clock().isoformat(timespec="milliseconds")
+            store.ask(
+                run.id, [Question(**one, since=before.get(one["address"], now)) for one in waiting.questions]
+            )
             return
         except HaltedError as error:
             store.update(run.id, status="halted", error=str(error))
@@ -255,24 +284,85 @@ def halted(store: Store, run: str) -> HaltedRunError:
     return HaltedRunError(f"run {run} halted: {reason}; `{store.command('resume', run)}` goes on")
 
 
-def keep_answer(store: Store, run: Run, said: str) -> None:
-    """Keep a person's answer to what a waiting run asks, so that `go_on` plays on from it.
-
-    Raise LabError if the run could not be played on now, or if the question has been answered already.
-    """
+def check_it_goes_on(run: Run) -> None:
+    """Raise LabError if a run could not be played on now: by this version, or with these models."""
     run.check_versions()
     _check_the_models_can_be_reached(chats_of(run))
+
+
+def keep_answer(store: Store, run: Run, question: Question, said: str, clock: Clock = utc) -> Run:
+    """Keep a person's answer to a question of a waiting run; once all have answered, `go_on` plays on.
+
+    Return the run as it is then. Raise UsageError if a part of the answer would be rejected. Raise LabError
+    if the run could not be played on now, if the question has been answered already, or if it is too late.
+    """
+    check_it_goes_on(run)
+    now = clock()
+    if is_late(run, question, now):
+        raise LabError(f"run {run.id}: that answer comes too late: {_late_by(run)}")
+    reply = persons_reply(said, milliseconds=_took(question, now))
+    parsed = read(question.agent, reply)
+    if question.agent != OBSERVER:
+        _check_nothing_is_rejected(run, state_before(store, run, run.turns), question.agent, parsed)
+    address = Address(run.turns, question.agent, int(question.address.rpartition("/")[2]))
+    call = made_call(address, Prompt("", question.asked), TURN_QUESTION, reply, parsed)
     with store.playing(run.id):
-        present = store.find(run.id)
-        if run.question is None or present.question != run.question:
-            hint = f"`{store.command('answer', run.id)}` shows what it asks now"
-            now = hint if present.question else f"it is {present.status}"
-            raise LabError(f"run {run.id}: somebody else has answered that; {now}")
-        journal = RunJournal(store, present)
-        prompt = Prompt("", run.question["asked"])
-        reply = Reply(said, PlayerKind.HUMAN, tokens_in=0, tokens_out=0)
-        address = journal.free(run.turns, OBSERVER)
-        journal.keep_answer(made_call(address, prompt, TURN_QUESTION, reply, read(OBSERVER, reply)))
+        kept = RunJournal(store, run).keep_answer(call, question)
+    present = store.find(run.id)
+    if not kept:
+        hint = f"`{store.command('answer', run.id)}` shows what it asks now"
+        shown = hint if present.questions else f"it is {present.status}"
+        raise LabError(f"run {run.id}: somebody else has answered that; {shown}")
+    return present
+
+
+def _took(question: Question, now: datetime) -> int:
+    """Return how many milliseconds ago a question was asked; 0 if nobody knows, or a clock was put back."""
+    if not question.since:
+        return 0
+    return max(0, round((now - datetime.fromisoformat(question.since)).total_seconds() * 1000))
+
+
+def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedAnswer) -> None:  # noqa: ANN401  a world's own state
+    """Raise UsageError, which says in one line what would be rejected of an answer."""
+    if parsed.outcome not in DECISIONS:
+        raise UsageError("there is no JSON object in the answer; correct that and answer again")
+    drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
+    if drops:
+        said = [_in_words(run, drop) for drop in drops[:MOST_TOLD]]
+        more = f"; and {len(drops) - MOST_TOLD} more" if len(drops) > MOST_TOLD else ""
+        raise UsageError(f"{'; '.join(said)}{more}; correct that and answer again")
+
+
+def _in_words(run: Run, drop: Drop) -> str:
+    """Return a rejection in words: what was said, and why it is refused."""
+    said = json.dumps(drop.said, ensure_ascii=False)
+    detail = f" ({' '.join(drop.detail.split())})" if drop.detail else ""
+    return f"{said[:LONGEST_TOLD]}: {meanings(run.world)[drop.code]}{detail}"
+
+
+def is_late(run: Run, question: Question, now: datetime) -> bool:
+    """Return whether the time for an answer is over."""
+    seconds = run.setting.config.seconds_per_turn
+    if not seconds or not question.since:
+        return False
+    return datetime.fromisoformat(question.since) + timedelta(seconds=seconds) <= now
+
+
+def _late_by(run: Run) -> str:
+    """Return why the call of a person has failed who did not answer in time."""
+    return f"no answer within {run.setting.config.seconds_per_turn} seconds"
+
+
+def late_runs(store: Store, now: datetime) -> list[Run]:
+    """Return the waiting runs in which the time of somebody is over, so that they can be played on."""
+    found = []
+    for name in store.waiting_runs():
+        with suppress(LabError):  # the page of a damaged run says what is wrong
+            run = store.find(name)
+            if any(is_late(run, one, now) for one in run.questions):
+                found.append(run)
+    return found
 
 
 def _meter_of(store: Store, run: Run, budget: Budget | None) -> Meter:
@@ -285,7 +375,9 @@ def _meter_of(store: Store, run: Run, budget: Budget | None) -> Meter:
     return Meter(run.caps, store.spent(run, prices), usd_of, budget)
 
 
-async def _play_to_the_end(store: Store, run: Run, meter: Meter, gate: Gate | None, on_turn: OnTurn) -> None:
+async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with
+    store: Store, run: Run, meter: Meter, gate: Gate | None, on_turn: OnTurn, late: Mapping[str, str]
+) -> None:
     """Play from the last logged turn until the world is over."""
     players = RunPlayers(
         run.world,
@@ -294,6 +386,7 @@ async def _play_to_the_end(store: Store, run: Run, meter: Meter, gate: Gate | No
         meter,
         models=run.model_settings,
         answered=store.answered(run.id),
+        late=late,
         gate=gate,
     )
     journal = RunJournal(store, run)

@@ -275,7 +275,9 @@ class _Prompters:
 
     def named(self, spec: str) -> _Prompter:
         """Return the player of a spec."""
-        return _Prompter(self._system, self._prompts, follows_up=not is_policy(spec))
+        return _Prompter(
+            self._system, self._prompts, follows_up=not is_policy(spec) and spec != PlayerKind.HUMAN
+        )
 
     def stop_reason(self) -> str:
         """Return an empty text: nothing can stop calls that are not made."""

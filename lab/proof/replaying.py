@@ -146,7 +146,11 @@ def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
-    """Play a run again from its recorded answers, with the current prompts, reading and rules."""
+    """Play a run again from its recorded answers, with the current prompts, reading and rules.
+
+    Raise MissingError if they were not kept.
+    """
+    store.check_kept(run.id)
     journal = ReplayJournal(store, run, reread=reread)
     first = run.at(0)
     state = first_state(first.world, first.setting, first.models)

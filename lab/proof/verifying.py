@@ -23,7 +23,7 @@ from lab.store.database import STATUSES, LoggedTurn, MeasureRow, Run, Store
 from lab.store.history import first_of
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
-from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call
+from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind
 from nodes.reading import read
 
 EXPECTED: Mapping[Layer, str] = {
@@ -109,8 +109,8 @@ def _odd_status(run: Run) -> Iterator[str]:
     """Name a status that there is not, or that does not go with what a person is asked."""
     if run.status not in STATUSES:
         yield f"the column runs.status says {run.status!r}, which no run can be"
-    elif (run.question is not None) != (run.status == "waiting"):
-        holds = "holds a question" if run.question else "holds none"
+    elif bool(run.questions) != (run.status == "waiting"):
+        holds = "holds a question" if run.questions else "holds none"
         yield f"the run is {run.status}, but the column runs.question {holds}"
 
 
@@ -176,12 +176,30 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     if run.status != "waiting":
         return
-    answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
-    yield from (f"there is no call of {agent}" for agent in asked if agent not in attempts)
-    question = turns.question_of(run.world, at.state, turns.judge(run.world, at.state, answers).intents)
-    address = Address(at.turn, OBSERVER, len(attempts.get(OBSERVER, ())) + 1)
-    if run.question != {"address": str(address), "asked": canonical(question)}:
-        yield "the column runs.question is not what the agents ask for"
+    people = {agent for agent in asked if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
+    # A person who failed to answer is asked again only after a halt.
+    open_ones = {one.agent for one in run.questions}
+    due = {
+        agent: turns.view_of(run.world, at.state, at.memories, agent)
+        for agent in asked
+        if agent in people and (agent not in attempts or agent in open_ones - _decided(attempts))
+    }
+    yield from (f"there is no call of {agent}" for agent in asked if agent not in {*attempts, *due})
+    if not due:
+        answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+        intents = turns.judge(run.world, at.state, answers).intents
+        due = {OBSERVER: turns.question_of(run.world, at.state, intents) or {}}
+    expected = [
+        (str(Address(at.turn, agent, len(attempts.get(agent, ())) + 1)), canonical(asks))
+        for agent, asks in due.items()
+    ]
+    if [(one.address, one.asked) for one in run.questions] != expected:
+        yield "the column runs.question is not what people have to be asked"
+
+
+def _decided(attempts: Mapping[str, list[Call]]) -> set[str]:
+    """Return the agents whose last call is a decision."""
+    return {agent for agent, calls in attempts.items() if calls[-1].outcome in DECISIONS}
 
 
 def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:

@@ -6,12 +6,12 @@ has its colour and its mark (`lab.show.looks`). What does not fit is cut, or lef
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TypeAlias
 
-from engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place
+from engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, Sign
 from lab.show.looks import PALETTE, Look, looks_of
 from lab.show.strokes import (
     LETTER,
@@ -44,11 +44,11 @@ LINE = 11
 ROW = 15
 """How high a row of the figures and of the legend is."""
 
-MOST_ARROWS = 300
-"""How many arrows are drawn."""
+MOST_ARROWS = 40
+"""How many arrows are drawn at most: more could not be told apart. The rest are counted at their targets."""
 
-MOST_LABELS = 40
-"""How many arrows a board has at most on which labels stand. If there are more, arrows are thin."""
+COUNTED: Mapping[Sign, str] = {"harm": "!", "help": "+", "meet": "~"}
+"""What stands before the number of arrows that lead to a place and are not drawn."""
 
 MOST_BARS = 40
 """How many rows of figures are drawn."""
@@ -84,9 +84,13 @@ def svg(board: Board) -> str:
 
 def text(board: Board) -> list[str]:
     """Return a board in words: its title, and what was done to whom."""
-    told = [f"  {arrow.words}" for arrow in board.arrows[:MOST_LINES]]
-    rest = len(board.arrows) - len(told)
-    return [board.title, *told, *([f"  and {rest} more"] if rest else [])]
+    return [board.title, *(f"  {words}" for words in _few_words(board.arrows))]
+
+
+def _few_words(arrows: Sequence[Arrow]) -> list[str]:
+    """Return the words of the first arrows, and how many more there are."""
+    rest = len(arrows) - MOST_LINES
+    return [*(arrow.words for arrow in arrows[:MOST_LINES]), *([f"and {rest} more"] if rest > 0 else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +130,13 @@ class _Drawing:
         self.spots = {place.name: self._spot(place) for place in board.places}
         self.under_discs = {(place.x, place.y) for place in board.places if place.shape == "disc"}
         self.is_told = len(board.places) <= MOST_TOLD
-        self.is_full = len(board.arrows) > MOST_LABELS
+        self.arrows, self.counted = self._split_arrows()
+        self.is_full = bool(self.counted)
 
     def svg(self) -> str:
         """Return the whole document."""
         parts = [word(escaped(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(self.titles)]
-        parts += [*self._lines(), *self._places(), *self._arrows(), *self._names()]
+        parts += [*self._lines(), *self._places(), *self._arrows(), *self._names(), *self._counts()]
         figures, end = self._figures(self.top + self.board.height * self.scale + 12)
         legend, end = self._legend(end + 4)
         high = number(end + 4)
@@ -256,15 +261,23 @@ class _Drawing:
                 at = spot.at[0], spot.at[1] + spot.half + 10 + LINE * k
                 yield word(cut(line, spot.wide - 2, end=is_name), at, "m a w" if is_name else "m a")
 
+    def _split_arrows(self) -> tuple[list[Arrow], list[Arrow]]:
+        """Return the arrows that are drawn, and those that are counted: if there are many, what failed."""
+        there = [one for one in self.board.arrows if one.target in self.spots and one.source != one.target]
+        if len(there) <= MOST_ARROWS:
+            return there, []
+        succeeded = [arrow for arrow in there if arrow.succeeded]
+        if len(succeeded) > MOST_ARROWS:
+            return [], there
+        return succeeded, [arrow for arrow in there if not arrow.succeeded]
+
     def _arrows(self) -> Iterator[str]:
         """Yield the arrows, and over them their labels. Those of the same two places lie side by side."""
-        ways = {(arrow.source, arrow.target) for arrow in self.board.arrows}
+        ways = {(arrow.source, arrow.target) for arrow in self.arrows}
         before: Counter[tuple[str | None, str]] = Counter()
         labels = []
         taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
-        for arrow in self.board.arrows[:MOST_ARROWS]:
-            if arrow.target not in self.spots or arrow.source == arrow.target:
-                continue
+        for arrow in self.arrows:
             is_mutual = (arrow.target, arrow.source) in ways
             shaft = self._shaft(arrow, before[arrow.source, arrow.target], is_mutual=is_mutual)
             before[arrow.source, arrow.target] += 1
@@ -272,8 +285,20 @@ class _Drawing:
             labels.append(self._label(arrow, shaft, taken))
         if not self.is_full:
             yield "".join(labels)
-        if (rest := len(self.board.arrows) - MOST_ARROWS) > 0:
-            yield word(f"and {rest} more", (WIDTH - MARGIN, self.top - 4), "e q")
+
+    def _counts(self) -> Iterator[str]:
+        """Yield the numbers of arrows that are not drawn: at the lower edge of a square, beside a disc."""
+        found: dict[str, dict[Sign, list[Arrow]]] = {}
+        for arrow in self.counted:
+            found.setdefault(arrow.target, {}).setdefault(self.kinds[arrow.kind].sign, []).append(arrow)
+        for target, by_sign in found.items():
+            spot = self.spots[target]
+            said = " ".join(f"{COUNTED[sign]}{len(arrows)}" for sign, arrows in by_sign.items())
+            arrows = [arrow for of_sign in by_sign.values() for arrow in of_sign]
+            size = 10.0 if spot.is_disc else max(6.0, min(10.0, spot.half * 0.4))
+            x, y = spot.at
+            at = (x - spot.half * 0.8, y - spot.half * 0.6) if spot.is_disc else (x, y + spot.half * 0.66)
+            yield _told("; ".join(_few_words(arrows)), word(said, at, "m a w", size))
 
     def _shaft(self, arrow: Arrow, before: int, *, is_mutual: bool) -> Shaft:
         """Return where an arrow runs; `before` counts the arrows that run the same way already.
@@ -378,7 +403,7 @@ class _Drawing:
         """Return what each sign that occurs means, and where the legend ends."""
         badges = {badge.kind for spot in self.spots.values() for badge in spot.place.badges}
         on_discs = {b.kind for spot in self.spots.values() if spot.is_disc for b in spot.place.badges}
-        there = badges | {arrow.kind for arrow in self.board.arrows}
+        there = badges | {arrow.kind for arrow in self.arrows}
         rows: list[tuple[str, str]] = [
             (_key(kind, is_on_disc=kind.name in on_discs), kind.meaning)
             for kind in self.board.kinds
@@ -391,7 +416,12 @@ class _Drawing:
             rows.append(("".join(swatches), self.board.shading))
         if self.board.sizes:
             rows.append((circle("g", (14, 0), 6) + word("9", (14, 3), "m", 8), self.board.sizes))
-        if not all(arrow.succeeded for arrow in self.board.arrows):
+        for sign_ in dict.fromkeys(self.kinds[arrow.kind].sign for arrow in self.counted):
+            of_sign = {arrow.kind for arrow in self.counted if self.kinds[arrow.kind].sign == sign_}
+            meanings = "; ".join(kind.meaning for kind in self.board.kinds if kind.name in of_sign)
+            which = "that failed, not drawn" if self.arrows else "not drawn"
+            rows.append((word(f"{COUNTED[sign_]}3", (14, 3), "m w"), f"three of these, {which}: {meanings}"))
+        if not all(arrow.succeeded for arrow in self.arrows):
             rows.append((cross((14, 0), 4), "pale and crossed out: it failed"))
         parts = []
         for key, meaning in rows:

@@ -1,7 +1,7 @@
 """`/RUN/messages` of `hobbes view`: who wrote what to whom, and what they did to each other."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from lab.store.exchanges import Happened, events_until
 
 MOST_ENTRIES = 200
 """How many messages and deeds a page lists."""
+
+NUMBERED = {"first": "message", "turn": "turn"}
+"""What the numbers in an address count."""
 
 ALL = ""
 """Stands for the receiver of a message that goes to all."""
@@ -32,28 +35,79 @@ class Entry:
     event: Mapping[str, Any]
 
 
-def conversation(store: Store, run: Run, looks: Looks, at: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entry of a conversation stands: with the messages of two agents, on which page."""
+
+    between: str
+    first: int
+
+
+class Talk:
+    """All messages of a run, and all that agents did to each other, read once for several pages."""
+
+    def __init__(self, store: Store, run: Run, looks: Looks) -> None:
+        self.looks = looks
+        self.written: dict[str, Counter[str]] = {}
+        """Agent to receiver to the number of messages."""
+        self._messages: list[Entry] = []
+        self._of_two: dict[frozenset[str], list[tuple[int, Entry]]] = {}
+        self._to_all: dict[str, list[tuple[int, Entry]]] = {}
+        for number, entry in enumerate(_entries(events_until(store, run, run.turns), looks)):
+            if entry.text is not None:
+                self.written.setdefault(entry.agent, Counter())[entry.to] += 1
+                self._messages.append(entry)
+            if entry.to == ALL:
+                self._to_all.setdefault(entry.agent, []).append((number, entry))
+            else:
+                self._of_two.setdefault(frozenset((entry.agent, entry.to)), []).append((number, entry))
+
+    def entries(self, two: tuple[str, str] | None) -> list[Entry]:
+        """Return all messages, or whatever passed between two agents, in order."""
+        if two is None:
+            return self._messages
+        found = [
+            *self._of_two.get(frozenset(two), ()),
+            *(one for name in two for one in self._to_all.get(name, ())),
+        ]
+        return [entry for _, entry in sorted(found, key=lambda one: one[0])]
+
+    def place(self, one: str, other: str, turn: int) -> Place:
+        """Return on which page of their conversation two agents are in a turn."""
+        two = in_order(self.looks, one, other)
+        return Place(",".join(two), page_of(self.entries(two), turn))
+
+
+def in_order(looks: Looks, one: str, other: str) -> tuple[str, str]:
+    """Return two agents in the order in which all pages name them."""
+    return (one, other) if looks[one].place <= looks[other].place else (other, one)
+
+
+def page_of(entries: Sequence[Entry], turn: int) -> int:
+    """Return the number of the first entry of the page on which the entries of a turn begin."""
+    before = sum(entry.turn < turn for entry in entries)
+    return min(before, max(len(entries) - 1, 0)) // MOST_ENTRIES * MOST_ENTRIES
+
+
+def conversation(talk: Talk, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page shows: all messages, or what passed between two agents, in order.
 
-    `at` is its address: `between` names the two, `first` is the number of the first entry. Raise
-    UsageError if one of them is wrong.
+    `at` is its address: `between` names the two, `first` is the number of the first entry. In place of
+    `first`, `turn` may name a turn whose entries are to be on the page. Raise UsageError if one of them is
+    wrong.
     """
-    two = _two(looks, at.get("between"))
-    first = _first(at.get("first"))
-    written: dict[str, Counter[str]] = {}
-    entries: list[Entry] = []
-    for entry in _entries(events_until(store, run, run.turns), looks):
-        if entry.text is not None:
-            written.setdefault(entry.agent, Counter())[entry.to] += 1
-        if _belongs(entry, two):
-            entries.append(entry)
+    two = _two(talk.looks, at.get("between"))
+    entries = talk.entries(two)
+    first = _number("first", at["first"]) if "first" in at else 0
+    if "turn" in at:
+        first = page_of(entries, _number("turn", at["turn"]))
     shown = entries[first : first + MOST_ENTRIES]
     return {
         "between": two,
-        "agents": list(looks),
-        "to_all": any(ALL in of_one for of_one in written.values()),
-        "written": written,
-        "most": max((n for of_one in written.values() for n in of_one.values()), default=0),
+        "agents": list(talk.looks),
+        "to_all": any(ALL in of_one for of_one in talk.written.values()),
+        "written": talk.written,
+        "most": max((n for of_one in talk.written.values() for n in of_one.values()), default=0),
         "shade": shade,
         "turns": _by_turn(shown),
         "total": len(entries),
@@ -77,12 +131,10 @@ def _two(looks: Looks, between: str | None) -> tuple[str, str] | None:
     )
 
 
-def _first(told: str | None) -> int:
-    """Return the number of the first entry that an address asks for, from 0."""
-    if told is None:
-        return 0
+def _number(name: str, told: str) -> int:
+    """Return the number that an address has under a name."""
     if not told.isascii() or not told.isdigit() or len(told) > len("1000000000"):
-        raise UsageError("`first` in the address is not the number of a message")
+        raise UsageError(f"`{name}` in the address is not the number of a {NUMBERED[name]}")
     return int(told)
 
 
@@ -96,13 +148,6 @@ def _entries(happened: Iterable[Happened], looks: Looks) -> Iterable[Entry]:
         else:
             for _, other in named_by(event, looks):
                 yield Entry(turn, event.agent, other, None, told)
-
-
-def _belongs(entry: Entry, two: tuple[str, str] | None) -> bool:
-    """Return whether an entry is listed: a message, or whatever passed between the two who are asked for."""
-    if two is None:
-        return entry.text is not None
-    return entry.agent in two and (entry.to == ALL or (entry.to in two and entry.to != entry.agent))
 
 
 def _by_turn(entries: Iterable[Entry]) -> dict[int, list[Entry]]:

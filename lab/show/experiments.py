@@ -76,8 +76,8 @@ Values = Mapping[tuple[str, int], Mapping[str, float | None]]
 
 def _values(found: Report | None, measures: Sequence[str]) -> Values:
     return {
-        (cell.arm, cell.seed): {measure: cell.measures.get("run", {}).get(measure) for measure in measures}
-        for cell in (found.cells if found else ())
+        cell: {measure: of_cell.get(("run", measure)) for measure in measures}
+        for cell, of_cell in (found.values.items() if found else ())
     }
 
 

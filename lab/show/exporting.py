@@ -1,4 +1,4 @@
-"""`hobbes export`: a run as tables for other tools, or as pages for people.
+"""`hobbes export`: a run as tables or a log for other tools, or as pages for people.
 
 The tables are those of `lab.store.tables`.
 """
@@ -7,7 +7,8 @@ import csv
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -27,34 +28,45 @@ from lab.store.tables import TABLES, RunTable, table_of
 LOCK = "lock"
 """The file that is locked in the temporary folder of an export while it is written."""
 
+LOG = ".eval"
+"""How the name of an inspect log ends. inspect opens no others."""
+
 BATCH = 500
 """How many rows of a Parquet file are written, and later read, at a time."""
 
 
 def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
-    """Write a run into a new folder, and return the number of rows or pages of each file.
+    """Write a run into a new folder, or into a new file as `inspect`, and return the size of each file.
 
-    The folder appears only when it is complete. What an export that was killed has left there is removed.
-    Raise UsageError if the folder exists, LabError if it cannot be written.
+    The size is the number of rows, pages or samples. The folder or the file appears only when it is complete.
+    What an export that was killed has left there is removed. Raise UsageError if it exists, LabError if it
+    cannot be written, MissingError if the run's turns were not kept.
     """
+    store.check_kept(run.id)
+    what = "file" if form == "inspect" else "folder"
     if check_path(to, "--to").exists():
-        raise UsageError(f"{to} already exists; choose another folder with --to")
+        raise UsageError(f"{to} already exists; choose another {what} with --to")
+    if form == "inspect" and to.suffix != LOG:
+        raise UsageError(f"inspect opens only files that end in {LOG}: --to {to}{LOG}")
     begins = f".hobbes-{sha256(to.name)[:12]}-"  # a name of its own might be too long
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         for left in to.parent.glob(f"{begins}*"):
             _remove_if_left(left)
         with tempfile.TemporaryDirectory(dir=to.parent, prefix=begins) as made, FileLock(Path(made) / LOCK):
-            folder = Path(made) / "export"
-            folder.mkdir()
-            written = _write(store, run, form, folder)
-            folder.rename(to)
+            whole = Path(made) / "export"
+            if form == "inspect":
+                written = {to.name: _write_log(store, run, whole)}
+            else:
+                whole.mkdir()
+                written = _write(store, run, form, whole)
+            whole.rename(to)
     except (FileExistsError, NotADirectoryError) as error:
         raise UsageError(
             f"{to} lies in something that is not a folder; choose another one with --to"
         ) from error
     except OSError as error:
-        raise LabError(f"cannot write {to}: {error.strerror}; choose another folder with --to") from error
+        raise LabError(f"cannot write {to}: {error.strerror}; choose another {what} with --to") from error
     return written
 
 
@@ -79,6 +91,17 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
         path = folder / f"{table.name}.{form}"
         written[path.name] = WRITERS[form](path, table)
     return written
+
+
+def _write_log(store: Store, run: Run, path: Path) -> int:
+    """Write an inspect log, and return the number of its samples."""
+    try:
+        from lab.show.inspect_log import write  # noqa: PLC0415  slow to import, and its library is optional
+    except ImportError as error:
+        raise LabError(
+            "this format needs inspect-ai; install it in the checkout: pip install -e '.[inspect]'"
+        ) from error
+    return write(store, run, path)
 
 
 def _write_jsonl(path: Path, table: RunTable) -> int:
@@ -135,32 +158,59 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
     addresses += [(decision.turn, decision.agent) for decision in decisions]
     addresses.sort()  # so that the pages of a turn follow one another
-    kept = Kept()
+    kept, linked = Kept(), _Linked()
     (folder / MOMENTS).mkdir()
     (folder / "hobbes.js").write_text(SCRIPT, encoding="utf-8")
+
+    def write(path: str, show: Callable[[Pages], str]) -> None:
+        up = "../" * path.count("/")
+        pages = Pages(store, partial(linked.link, up), live=False, script=f"{up}hobbes.js", kept=kept)
+        to = folder / path
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_text(store.if_readable(partial(show, pages), "") or pages.damaged(), encoding="utf-8")
+
     for address in track(addresses, "exporting", console=ERR, transient=True):
-        up = "../" * len(address)
-        linked = partial(_link, up)
-        pages = Pages(store, linked, live=False, script=f"{up}hobbes.js", kept=kept)
-        show = (pages.run, pages.turn, pages.agent)[len(address)]
-        path = folder / _file(address)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            store.if_readable(partial(show, run, *address), "") or pages.damaged(), encoding="utf-8"
+        write(
+            _file(address),
+            lambda pages, at=address: (pages.run, pages.turn, pages.agent)[len(at)](run, *at),  # type: ignore[misc]
         )
         if len(address) == 1:
-            at_root = Pages(store, partial(_link, ""), live=False, kept=kept)
+            at_root = Pages(store, partial(linked.link, ""), live=False, kept=kept)
             moment = store.if_readable(partial(at_root.moment, run, *address), "")
             script = f"hobbes.moment({address[0]}, {json.dumps(moment)});\n"
             (folder / MOMENTS / f"{address[0]}.js").write_text(script, encoding="utf-8")
-    return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions)}
+    others = {
+        "judgements": lambda pages, asked: pages.judgements(run, asked.get("turn")),
+        "messages": lambda pages, asked: pages.messages(run, {name: str(one) for name, one in asked.items()}),
+    }
+    written = Counter[str]()
+    while linked.to_write:
+        what, asked = linked.to_write.pop()
+        write(_file((what,), asked), lambda pages, what=what, asked=asked: others[what](pages, asked))  # type: ignore[misc]
+        written[f"{what}/*.html"] += 1
+    return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions), **written}
 
 
-def _link(up: str, _: object, *address: Any) -> str:  # noqa: ANN401  a turn, or a turn and an agent
-    """Return the URL of a page from a page that is so far up."""
-    return quote(f"{up}{_file(address)}")
+class _Linked:
+    """The links of the pages that are written, and which of the linked pages are not written yet."""
+
+    OTHERS = ("judgements", "messages")
+    """Pages that are written if a page links to them; what they are asked for is part of their names."""
+
+    def __init__(self) -> None:
+        self.to_write: list[tuple[str, dict[str, Any]]] = []
+        self._seen: set[str] = set()
+
+    def link(self, up: str, _: object, *address: Any, **asked: Any) -> str:  # noqa: ANN401  what templates link to
+        """Return the URL of a page from a page that is so far up."""
+        path = _file(address, asked)
+        if address and address[0] in self.OTHERS and path not in self._seen:
+            self._seen.add(path)
+            self.to_write.append((address[0], asked))
+        return quote(f"{up}{path}")
 
 
-def _file(address: tuple[Any, ...]) -> str:
+def _file(address: tuple[Any, ...], asked: Mapping[str, Any] | None = None) -> str:
     """Return the path of a page's file; agents' names are quoted, so that none leads out of the folder."""
-    return "/".join([*(quote(str(part), safe="") for part in address), "index.html"])
+    name = "-".join(f"{name}={quote(str(value), safe='')}" for name, value in (asked or {}).items())
+    return "/".join([*(quote(str(part), safe="") for part in address), f"{name or 'index'}.html"])

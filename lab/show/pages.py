@@ -14,14 +14,26 @@ from typing import Any
 
 from markupsafe import Markup
 
-from engine.record import MESSAGE
+from engine.record import MESSAGE, Event
 from engine.turn import meanings
-from lab.errors import MissingError
-from lab.play.answering import asked_form, waiting
+from engine.world import OBSERVER
+from lab.errors import LabError, MissingError
+from lab.play.answering import form_for, requests
 from lab.proof.comparing import check_same_world, compare, whole_word_diff
 from lab.show.boards import svg
 from lab.show.comparison_table import settings_by_field
-from lab.show.conversations import conversation
+from lab.show.conversations import Talk, conversation, in_order
+from lab.show.doing import (
+    LANGS,
+    Fields,
+    fingerprint,
+    forking,
+    pin_fields,
+    prompts_of,
+    unchanged,
+    words_of_fork,
+    words_of_pin,
+)
 from lab.show.experiments import experiment, experiments
 from lab.show.judgements import judgements
 from lab.show.looks import Looks, looks_in, looks_now, looks_of, words_of
@@ -30,8 +42,9 @@ from lab.show.side_by_side import locked
 from lab.show.templating import environment
 from lab.show.terminal import Rows, painted
 from lab.show.text_search import search
-from lab.show.timelines import timeline
+from lab.show.timelines import sampled, timeline
 from lab.show.tracing import (
+    Card,
     FullTurn,
     Pieces,
     agent_card,
@@ -39,6 +52,7 @@ from lab.show.tracing import (
     board_in,
     full_turn,
     memory_diffs,
+    named_by,
     overview,
     prompt_diffs,
     strip,
@@ -85,6 +99,11 @@ def _change(found: Mapping[str, Any]) -> Pieces:
     return whole_word_diff(said, kept) if isinstance(said, str) and isinstance(kept, str) else []
 
 
+def _each(option: str, values: Iterable[str]) -> list[str]:
+    """Return the words of an option that is given once for each value."""
+    return [word for value in values for word in (option, value)]
+
+
 @dataclass(slots=True)
 class Kept:
     """What several pages of a run show, so that it is read once."""
@@ -93,13 +112,15 @@ class Kept:
     asked: dict[str, list[Decision]] | None = None
     noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, FullTurn | None] | None = None
+    talk: Talk | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
     """The pages of the runs in a home folder.
 
-    `link` returns the URL of a page from run, turn and agent; without arguments, that of the list of runs.
+    `link` returns the URL of a page from run, turn and agent, and from what the page is asked for by name;
+    without arguments, it returns that of the list of runs.
     `live` pages are served: they link to the list of runs, reload while their run is being played, and list
     only a part of its turns. `script` is the URL of the script. `kept` is of one run, which
     does not change meanwhile.
@@ -110,10 +131,16 @@ class Pages:
     live: bool
     script: str = "/static/hobbes.js"
     kept: Kept = field(default_factory=Kept)
+    form_token: str = ""
+    """What the forms of the pages send back, so that only they can change something."""
+    started: frozenset[str] = frozenset()
+    """The runs that are played behind the pages, or are about to be."""
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
         shown = {
+            "command": None,
+            "form_token": self.form_token,
             "reload": None,
             "link": self.link,
             "live": self.live,
@@ -126,7 +153,7 @@ class Pages:
 
     def runs(self) -> str:
         """Return the list of runs."""
-        return self._page("runs.html", runs=self.store.runs())
+        return self._page("runs.html", runs=self.store.runs(), command=self._command("runs"))
 
     def run(self, run: Run, first: int | None = None) -> str:
         """Return the page of a run: its last turn, the timeline through all turns, results, measures.
@@ -145,15 +172,18 @@ class Pages:
             most=None if first is None else MOST_TURNS,
         )
         looks = self._looks(run)
-        played = self.live and first is None and run.status not in AT_REST and self.store.is_played(run.id)
+        is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
         shown = run.turns - 1 if first is None else first
+        asked = next((one for one in run.questions if one.agent == OBSERVER), None)
         return self._page(
             "run.html",
             run=run,
             result=self.store.result(run),
             error=self.store.about(run.id)["error"],
-            requests=waiting(run) if run.question else [],
-            form=asked_form(run) if run.question else None,
+            observed=asked,
+            requests=requests(asked) if asked else [],
+            form=form_for(run, asked) if asked else None,
+            people=[one.agent for one in run.questions if one != asked],
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,
@@ -167,7 +197,9 @@ class Pages:
             slot=TURN,
             picture=painted(words_of(run, looks), self._picture(run, run.turns))[0],
             measures=self.store.measures_with_counts(run.id),
-            reload=reload_after(monotonic() - began) if played else None,
+            reload=reload_after(monotonic() - began) if self.live and first is None and is_played else None,
+            forks=self.store.forks(run.id) if self.live else (),
+            command=self._command("trace", run.id),
         )
 
     def moment(self, run: Run, number: int) -> str:
@@ -196,6 +228,7 @@ class Pages:
             said=said,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
+            command=self._command("trace", run.id, number),
         )
 
     def turn(self, run: Run, number: int) -> str:
@@ -213,6 +246,7 @@ class Pages:
             before=before,
             after=after,
             board=self._board(run, number),
+            command=self._command("trace", run.id, number),
         )
 
     def board(self, run: Run, number: int) -> str:
@@ -261,6 +295,64 @@ class Pages:
             memory=memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
             looks=self._looks(run),
+            with_whom=self._with_whom(run, card),
+            command=self._command("trace", run.id, number, agent),
+        )
+
+    def fork(
+        self, run: Run, turn: int, agent: str, filled_in: Fields | None = None, problem: str = ""
+    ) -> str:
+        """Return the form of a fork, with what it will cost, or with a problem that its fields have.
+
+        Without `filled_in`, the form is that of a fork that changes nothing. Raise MissingError if the run
+        has no such turn or agent.
+        """
+        fields = filled_in or unchanged(self.store, run, turn, agent)
+        cost = None
+        try:
+            cost = None if problem else forking(self.store, run, fields).cost
+        except LabError as error:
+            problem = str(error)
+        full = self._full_turn(self.store, run, turn) if turn < run.turns else None
+        return self._page(
+            "fork.html",
+            run=run,
+            turn=turn,
+            fields=fields,
+            cost=cost,
+            problem=problem,
+            is_changed=filled_in is not None,
+            fingerprint=fingerprint(fields) if cost else "",
+            variants=prompts_of(self.store, run),
+            langs=LANGS,
+            specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
+            agents=list(full.turn.record.intents) if full else [],
+            looks=self._looks(run),
+            command=words_of_fork(self.store, run, fields) if self.live else None,
+        )
+
+    def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
+        self,
+        run: Run,
+        turn: int,
+        agent: str,
+        filled_in: Fields | None = None,
+        problem: str = "",
+        files: Iterable[object] | None = None,
+    ) -> str:
+        """Return the form of a test of a turn, with the files that were written, if any."""
+        logged(self.store, run, turn)
+        fields = filled_in or pin_fields(run, turn, agent)
+        return self._page(
+            "pin.html",
+            run=run,
+            turn=turn,
+            fields=fields,
+            problem=problem,
+            files=[str(file) for file in files or ()],
+            agents=self._asked_in(run, turn),
+            looks=self._looks(run),
+            command=words_of_pin(self.store, run, fields),
         )
 
     def damaged(self) -> str:
@@ -283,6 +375,7 @@ class Pages:
             comparison=found,
             settings=settings_by_field(found["settings"]) if found else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
+            command=self._command("compare", a.id, b.id),
         )
 
     def search(self, at: Mapping[str, Any]) -> str:
@@ -292,25 +385,92 @@ class Pages:
     def judgements(self, run: Run, turn: int | None) -> str:
         """Return the page of the ratings after a turn, or after the last one, beside what was done."""
         looks = self._looks(run)
-        return self._page("judgements.html", run=run, looks=looks, **judgements(self.store, run, looks, turn))
+        found = judgements(self.store, run, looks, turn)
+        number = found["turn"]
+        turns = range(run.turns) if self.live else sampled(run.turns, MOST_TURNS)
+        return self._page(
+            "judgements.html",
+            run=run,
+            looks=looks,
+            **found,
+            before=max((one for one in turns if one < number), default=None),
+            after=min((one for one in turns if one > number), default=None),
+            talk_page=partial(self._talk_page, run),
+            command=self._command("trace", run.id, number),
+        )
 
     def messages(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of the messages of a run, or of all that passed between two agents."""
-        looks = self._looks(run)
-        found = conversation(self.store, run, looks, at)
-        return self._page("messages.html", run=run, looks=looks, **found)
+        found = conversation(self._talk(run), at)
+        talk = ["--event", MESSAGE] if MESSAGE in run.world.events else []
+        return self._page(
+            "messages.html",
+            run=run,
+            looks=self._looks(run),
+            **found,
+            talk_page=partial(self._talk_page, run),
+            command=self._command("trace", run.id, *talk, *_each("--agent", found["between"] or ())),
+        )
+
+    def _talk(self, run: Run) -> Talk:
+        """Return all that agents said, and did to each other."""
+        if self.kept.talk is None:
+            self.kept.talk = Talk(self.store, run, self._looks(run))
+        return self.kept.talk
+
+    def _talk_page(self, run: Run, two: tuple[str, str] | None, first: int = 0) -> str:
+        """Return the URL of a page of messages: of all, or of what passed between two agents."""
+        asked: dict[str, object] = {"between": ",".join(in_order(self._looks(run), *two))} if two else {}
+        return self.link(run.id, "messages", **asked, **({"first": first} if first else {}))
+
+    def _talk_at(self, run: Run, one: str, other: str, turn: int) -> str:
+        """Return the URL of what passed between two agents, at a turn."""
+        if self.live:  # the page itself finds the turn, so that a card needs not read all turns
+            asked: dict[str, object] = {
+                "between": ",".join(in_order(self._looks(run), one, other)),
+                "turn": turn,
+            }
+        else:
+            place = self._talk(run).place(one, other, turn)
+            asked = {"between": place.between, **({"first": place.first} if place.first else {})}
+        return f"{self.link(run.id, 'messages', **asked)}#turn-{turn}"
+
+    def _with_whom(self, run: Run, card: Card) -> dict[str, str]:
+        """Return with whom an agent had to do in a turn, and the URL of what passed between the two."""
+        looks, agent = self._looks(run), card["agent"]
+        events = [Event.from_json(event) for event in card.get("events", ())]
+        others = {
+            name
+            for event in events
+            for name in (event.agent, *(other for _, other in named_by(event, looks)))
+            if name != agent and name in looks
+        }
+        return (
+            {
+                other: self._talk_at(run, agent, other, card["turn"])
+                for other in sorted(others, key=lambda name: looks[name].place)
+            }
+            if agent in looks
+            else {}
+        )
 
     def experiments(self) -> str:
         """Return the list of experiments."""
         began = monotonic()
         found = experiments(self.store)
-        return self._page("experiments.html", **found, reload=_reload(found, began))
+        told = self._command("experiments")
+        return self._page("experiments.html", **found, reload=_reload(found, began), command=told)
 
     def experiment(self, name: str) -> str:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
         found = experiment(self.store, name)
-        return self._page("experiment.html", **found, reload=_reload(found, began))
+        told = self._command("report", name)
+        return self._page("experiment.html", **found, reload=_reload(found, began), command=told)
+
+    def _command(self, *words: object) -> str | None:
+        """Return the command that shows the same in a terminal; None on disk, where the home is not."""
+        return self.store.command(*words) if self.live else None
 
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""

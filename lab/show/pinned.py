@@ -30,11 +30,16 @@ def files_for(name: str, folder: Path) -> Files:
     """Return the files of a test with this name; raise UsageError if there cannot be such files."""
     if not NAME.fullmatch(name):
         raise UsageError(f"--name {name!r} cannot be part of a file's name; write letters, digits, - and _")
-    files = Files(folder / f"test_{name}.py", folder / f"{name}.json")
+    files = files_of(name, folder)
     for path in files:
         if check_path(path, "--to").exists():
             raise UsageError(f"{path} already exists; choose another --name or --to, or remove it")
     return files
+
+
+def files_of(name: str, folder: Path) -> Files:
+    """Return where the files of a test with this name lie."""
+    return Files(folder / f"test_{name}.py", folder / f"{name}.json")
 
 
 def write(pin: Pin, files: Files, agent: str | None) -> None:

@@ -1,31 +1,21 @@
 """The report of an experiment for people: in the terminal, as Markdown, and as one page of HTML."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lab.experiment.file import NULL
+from lab.experiment.invasion import in_words
 from lab.experiment.report import Compared, Report, conclusions, short, verdicts
 from lab.experiment.statistics import RESAMPLES, Mean
+from lab.show.findings import Picture, Section, interval, parts
 from lab.show.terminal import plain, table
 from lab.store.database import Store
 
 NUMBERS = ("n", "mean", "95% interval")
 TESTS = ("p", "p (Holm)", "effect")
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a report: texts, and a table if it has columns."""
-
-    title: str
-    texts: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    charts: bool = False
-    """Whether the charts stand here, in a form that has them."""
 
 
 def title_of(found: Report) -> str:
@@ -37,13 +27,18 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
     """Yield the parts of a report."""
     if found.hypotheses:
         yield Section("Hypotheses", list(verdicts(found)))
+    for one in found.invasions:
+        rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
+        yield Section("Invasion", list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
     yield Section("What was found", list(conclusions(found)))
     yield Section(
         f"Differences from {found.baseline}",
         columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * _has_null(found))),
         rows=[_difference(one) + _null(found, one) for one in found.differences],
+        pictures=list(_charts(found)),
         charts=True,
     )
+    yield from parts(found)
     yield Section(
         "Each arm",
         columns=("arm", "runs", "tainted", "measure", *NUMBERS),
@@ -69,6 +64,19 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
     else:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     yield Section("How it was computed", list(_rules(found)))
+    yield Section("Manifest", columns=("what", "value"), rows=list(_manifest(found)))
+
+
+def _manifest(found: Report) -> Iterator[tuple[str, str]]:
+    """Yield with what, and from which runs, the figures were made."""
+    for name, value in found.manifest.items():
+        for one in value if isinstance(value, list) and value and isinstance(value[0], dict) else [value]:
+            if isinstance(one, dict):
+                yield name, ", ".join(f"{key} {told}" for key, told in one.items())
+            elif isinstance(one, list):
+                yield name, ", ".join(map(str, one))
+            else:
+                yield name, "unknown" if one is None else str(one)
 
 
 def _has_null(found: Report) -> bool:
@@ -76,12 +84,7 @@ def _has_null(found: Report) -> bool:
 
 
 def _numbers(mean: Mean) -> tuple[str, ...]:
-    return (str(mean.n), short(mean.mean), _interval(mean))
-
-
-def _interval(mean: Mean) -> str:
-    """Return the ends of an interval, a hyphen if there is none."""
-    return "-" if mean.low is None else f"{short(mean.low)} to {short(mean.high)}"
+    return (str(mean.n), short(mean.mean), interval(mean))
 
 
 def _difference(one: Compared) -> tuple[str, ...]:
@@ -96,7 +99,7 @@ def _null(found: Report, one: Compared) -> tuple[str, ...]:
     if not _has_null(found):
         return ()
     null = found.null_difference(one.measure)
-    return (_interval(null.mean) if null and one.arm != NULL else "",)
+    return (interval(null.mean) if null and one.arm != NULL else "",)
 
 
 def _pairs(store: Store, found: Report) -> Iterator[tuple[str, ...]]:
@@ -158,13 +161,17 @@ def terminal(store: Store, found: Report) -> RenderableType:
     return Group(*parts)
 
 
-def markdown(store: Store, found: Report) -> str:
-    """Return a report as Markdown."""
+def markdown(store: Store, found: Report, name: str = "") -> str:
+    """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
     lines = [f"# {title_of(found)}", ""]
+    number = 0
     for section in sections(store, found):
         lines += [f"## {section.title}", ""]
         for text in section.texts:
             lines += [text, ""]
+        for picture in section.pictures if name else ():
+            number += 1
+            lines += [f"![{picture.label}]({_file(name, number)})", ""]
         if section.columns:
             rules = ["---"] * len(section.columns)
             lines += [f"| {' | '.join(row)} |" for row in (section.columns, rules, *section.rows)]
@@ -172,8 +179,19 @@ def markdown(store: Store, found: Report) -> str:
     return "\n".join(lines)
 
 
+def pictures(store: Store, found: Report, name: str) -> dict[str, str]:
+    """Return the pictures of a report as SVG images, by the names of their files."""
+    drawn = (picture for section in sections(store, found) for picture in section.pictures)
+    return {_file(name, number): picture.svg() for number, picture in enumerate(drawn, start=1)}
+
+
+def _file(name: str, number: int) -> str:
+    """Return the name of the file of a picture."""
+    return f"{name}-{number}.svg"
+
+
 def html(store: Store, found: Report) -> str:
-    """Return a report as one page of HTML with its charts, which loads nothing."""
+    """Return a report as one page of HTML with its pictures, which loads nothing."""
     from lab.show.templating import environment  # noqa: PLC0415  slow to import
 
     return (
@@ -182,7 +200,7 @@ def html(store: Store, found: Report) -> str:
         .render(
             title=title_of(found),
             sections=list(sections(store, found)),
-            charts=list(_charts(found)),
+            played=False,
             reload=None,
             script=None,
             live=False,
@@ -193,10 +211,8 @@ def html(store: Store, found: Report) -> str:
     )
 
 
-def _charts(found: Report) -> Iterator[tuple[str, str]]:
-    """Yield a chart of the differences by each measure, with its label."""
-    from lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
-
+def _charts(found: Report) -> Iterator[Picture]:
+    """Yield a chart of the differences by each measure."""
     for measure in found.measures:
         rows = [
             (one.arm, list(one.pairs.values()), one.difference.mean.low, one.difference.mean.high)
@@ -205,4 +221,11 @@ def _charts(found: Report) -> Iterator[tuple[str, str]]:
         ]
         if rows:
             label = f"{measure}: difference from {found.baseline}, each pair and the mean with its interval"
-            yield label, differences(label, rows)
+            yield Picture(label, partial(_drawn, label, rows))
+
+
+def _drawn(label: str, rows: Sequence[tuple[str, Sequence[float], float | None, float | None]]) -> str:
+    """Return a chart of differences as an SVG image."""
+    from lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
+
+    return differences(label, rows)

@@ -43,7 +43,7 @@ def _mixed(colour: str, share: float) -> str:
 STYLE = """
 .board{--i:#1b1b1b;--p:#fdfdfb;--q:#666;--l:#8888;max-width:36rem;width:100%;height:auto;display:block}
 .board{font:10px system-ui,sans-serif;fill:var(--i);color-scheme:light dark}
-@media(prefers-color-scheme:dark){.board{--i:#e6e6e6;--p:#161616;--q:#a0a0a0}}
+@media screen and (prefers-color-scheme:dark){.board{--i:#e6e6e6;--p:#161616;--q:#a0a0a0}}
 .board .m{text-anchor:middle}.board .e{text-anchor:end}.board .q{fill:var(--q)}.board .d{fill:#111}
 .board .h{font-size:13px;font-weight:600}.board .w{font-weight:700}
 .board .a{stroke:var(--p);stroke-width:2.5;paint-order:stroke;stroke-linejoin:round}

@@ -16,8 +16,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.answer import DECISIONS
-from lab.play.answering import columns_and_rows
-from lab.play.forms import Field, Kind, spelled
+from lab.play.answering import columns_and_rows, in_words, is_map, table_of
+from lab.play.forms import Field, Kind, hint, spelled
 from lab.proof.comparing import beside, moves
 from lab.show.cards import counts, details
 from lab.show.comparison_table import FAILED_CALLS_HINT, title_of
@@ -37,6 +37,9 @@ STYLE += "".join(  # a choice of the timeline shows what it names, without the s
     for what in ("graph", "map")
     for k in range(MOST_CHOICES)
 )
+STATIC = "/static/hobbes.js"
+"""The address of the script."""
+
 SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
 """The script of all pages, which is served or exported as a file."""
 
@@ -63,8 +66,14 @@ def _shown(value: object) -> object:
     return "" if value is None else spelled_out(str(value))
 
 
-INPUTS: Mapping[Kind, str] = {Kind.WHOLE: "number", Kind.NUMBER: "number", Kind.YES_NO: "checkbox"}
-"""The type of the input that a field is filled in with, if it is not text."""
+INPUTS: Mapping[Kind, str] = {
+    Kind.WHOLE: "number",
+    Kind.NUMBER: "number",
+    Kind.YES_NO: "checkbox",
+    Kind.PAIRS: "textarea",
+    Kind.NUMBERS: "textarea",
+}
+"""The type of the input that a field is filled in with, if it is not text; a text area has several lines."""
 
 ATTRIBUTES = {
     "minimum": "min",
@@ -75,9 +84,12 @@ ATTRIBUTES = {
 """The limits that a browser checks, too, and what it calls them."""
 
 
-def control(field: Field) -> tuple[dict[str, object], str, tuple[str, ...]]:
-    """Return what a field is filled in with: its attributes, what stands there, the choices if it has any."""
-    default = spelled(field, field.default)
+def control(field: Field, written: str | None = None) -> tuple[dict[str, object], str, tuple[str, ...]]:
+    """Return what a field is filled in with: its attributes, what stands there, the choices if it has any.
+
+    What somebody has `written` stands there in place of the default.
+    """
+    default = spelled(field, field.default) if written is None else written
     attributes: dict[str, object] = {"name": field.name}
     if field.is_box:
         ticked = {"checked": "checked"} if field.default else {}
@@ -97,6 +109,11 @@ def control(field: Field) -> tuple[dict[str, object], str, tuple[str, ...]]:
     may_be_empty = not field.required and (field.left_out or field.kind in {Kind.TEXT, Kind.TEXTS})
     may_be_empty |= field.nullable
     return {**attributes, **({} if may_be_empty else {"required": "required"})}, default, ()
+
+
+def hint_of(field: Field) -> str:
+    """Return what may be written for a field, where its control does not show it."""
+    return hint(field) if field.kind in {Kind.PAIRS, Kind.NUMBERS, Kind.JSON} else ""
 
 
 @cache
@@ -126,6 +143,10 @@ def environment() -> Environment:
         "moves": moves,
         "columns_and_rows": columns_and_rows,
         "control_of": control,
+        "in_words": in_words,
+        "is_map": is_map,
+        "table_of": table_of,
+        "hint_of": hint_of,
         "title_of": title_of,
         "failed_calls_hint": FAILED_CALLS_HINT,
     }

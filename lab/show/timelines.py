@@ -14,7 +14,7 @@ from engine.answer import DECISIONS, Outcome
 from lab.show.looks import PALETTE, Looks
 from lab.store.database import Decision, Run, Store, by_turn
 from lab.store.history import scores
-from lab.store.timelines import Place, landmarks, measures_by_turn, ratings, rejections
+from lab.store.timelines import Place, damaged_turns, landmarks, measures_by_turn, ratings, rejections
 
 MOST_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
@@ -114,6 +114,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
     if score_of:
         graphs.append(drawn.graph("scores", _by_agent(score_of), looks))
     lanes = [
+        drawn.lane("damaged turns", dict.fromkeys(damaged_turns(store, run), 1), "bad"),
         drawn.lane("failed calls", by_turn(decided)[1], "bad"),
         drawn.lane("rejections", _by_turn(dropped), "odd"),
         *(drawn.lane(name, _by_turn(found), "deed") for name, found in marked.items()),

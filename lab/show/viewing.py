@@ -6,13 +6,18 @@ another site's page asks for is refused, since it would be read there. A person 
 """
 
 import asyncio
+import re
 import secrets
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 from threading import enumerate as enumerate_threads
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote, urlencode
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,16 +27,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
-from lab.play.answering import as_posted, asked_form
-from lab.play.playing import go_on, keep_answer
+from lab.play.answering import as_posted, form_for, the_question
+from lab.play.playing import Clock, go_on, keep_answer, late_runs, utc
+from lab.play.seats import path_of, seats_of
+from lab.show import seats
 from lab.show.pages import Pages
-from lab.show.templating import POLICY, SCRIPT
+from lab.show.posting import Forms
+from lab.show.seats import ADDRESS
+from lab.show.templating import POLICY, SCRIPT, STATIC
 from lab.show.terminal import ERR, plain
-from lab.store.database import Run, Store, command, open_store
+from lab.store.database import Run, Store, command, is_writable, open_store
 from lab.wire.guarding import TOKEN, Guard, names_of
 from lab.wire.listening import is_open, listener, url
-from lab.wire.receiving import CLOSE, body_of, configured, disconnected
+from lab.wire.receiving import configured, disconnected, form_of
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -41,23 +51,21 @@ HEADERS = {
 }
 """The headers of every response, also of the errors of Starlette and uvicorn."""
 
-MOST_BYTES = 2**20
-"""How long a posted form may be."""
-
-MOST_FIELDS = 10_000
-"""How many fields a posted form may have; each takes far more memory than its few bytes in the form."""
+CLOCK_SECONDS = 1.0
+"""How often it is looked whether the time of people is over."""
 
 
-def link(*parts: object) -> str:
-    """Return the address of a page."""
-    return "/" + "/".join(quote(str(part), safe="") for part in parts)
+def link(*parts: object, **asked: object) -> str:
+    """Return the address of a page, with what it is asked for."""
+    path = "/" + "/".join(quote(str(part), safe="") for part in parts)
+    return f"{path}?{urlencode(asked)}" if asked else path
 
-
-ADDRESS = "address"
-"""The name in the form of the question that is answered; a field's own name begins with a slash."""
 
 PLAYING = "playing "
-"""The beginning of the name of a thread that continues a run behind the pages."""
+"""The beginning of the name of a thread that plays a run behind the pages, or waits for its process."""
+
+MOST_PLAYED = 8
+"""How many runs may be played behind the pages when a fork is added, which has a process of its own."""
 
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
@@ -73,6 +81,8 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
+    "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
+    "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
     "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
@@ -84,8 +94,8 @@ BOARD = "/{run}/{turn:int}.svg"
 MOMENT = "/{run}/{turn:int}.html"
 """The address of a turn at a glance, which the script puts into the page of its run."""
 
-STATIC = "/static/hobbes.js"
-"""The address of the script."""
+OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
+"""The paths that need no token of the whole site."""
 
 
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
@@ -111,8 +121,20 @@ def _number(at: At, name: str) -> int | None:
         raise UsageError(f"`{name}` in the address is not the number of a turn") from error
 
 
-def site(home: Path, host: str, token: str | None = None) -> Starlette:
-    """Return the web site of a home. With a token, it is shown only to those who know the token."""
+def _place(at: At) -> tuple[int, str]:
+    """Return the turn and the agent that an address asks for; turn 0 and nobody if it does not say."""
+    return _number(at, "turn") or 0, at.get("agent", "")
+
+
+def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) -> Starlette:
+    """Return the web site of a home. With a token, it is shown only to those who know the token.
+
+    A seat of a run has a token of its own, which shows nothing else.
+    """
+    form_token = secrets.token_urlsafe()
+
+    def pages(opened: Store) -> Pages:
+        return Pages(opened, link, live=True, form_token=form_token, started=_started())
 
     def page(
         show: Callable[[Pages, At], str], media_type: str = "text/html"
@@ -123,7 +145,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
             at = {**request.query_params, **request.path_params}
             try:
                 with open_store(home, writes=False) as opened, opened.as_of_now():
-                    return Response(show(Pages(opened, link, live=True), at), media_type=media_type)
+                    return Response(show(pages(opened), at), media_type=media_type)
             except LabError as error:
                 return _told(error, 404 if isinstance(error, UsageError) else 500)
 
@@ -131,26 +153,32 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
 
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
-        try:
-            with open_store(home) as opened:
-                run = _kept(opened, request.path_params["run"], body)
-        except LabError as error:
-            return _told(error, 400)
-        Thread(target=_play_on, args=(home, run), name=f"{PLAYING}{run.id}", daemon=True).start()
+        with open_store(home) as opened:
+            run = _kept(opened, request.path_params["run"], forms.ours(body))
+        play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
-    async def answered(request: Request) -> Response:
-        if request.headers.get("origin") != f"http://{request.headers.get('host')}":
-            return _told("another site's page may not answer", 403, CLOSE)
-        return await run_in_threadpool(answer, request, await body_of(request, MOST_BYTES))
+    def play(written: Callable[[], Run]) -> str:
+        """Play a run behind the pages as soon as it is written, and return the address of its page."""
+        if len(_started()) >= MOST_PLAYED:
+            raise LabError(f"{MOST_PLAYED} runs are being played behind the pages; wait for one to end")
+        run = written()
+        _start(_play_apart, home, run)
+        return link(run.id)
 
+    forms = Forms(home, form_token, pages, play)
     routes = [Route(path, page(show)) for path, show in PAGES.items()]
     routes.append(Route(BOARD, page(_board, "image/svg+xml")))
     routes.append(Route(MOMENT, page(_moment)))
     routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
+    routes += [
+        Route(f"/{{run}}/{what}", _posted(take), methods=["POST"])
+        for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
+    ]
     return Starlette(
-        routes=[*routes, Route("/{run}/answer", answered, methods=["POST"])],
-        middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],
+        routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
+        middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],
+        lifespan=partial(_watching_the_clock, home, clock),
         exception_handlers={ClientDisconnect: disconnected},
     )
 
@@ -160,31 +188,113 @@ def _told(why: object, status: int, headers: Mapping[str, str] | None = None) ->
     return PlainTextResponse(f"hobbes: {why}\n", status, headers)
 
 
-def _kept(opened: Store, name: str, body: bytes) -> Run:
-    """Keep an answer to what a run asks now. Raise LabError if it is too late, or the run cannot go on."""
-    try:
-        fields = parse_qsl(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    except ValueError as error:
-        raise UsageError(f"the form has more than {MOST_FIELDS} fields") from error
+def _posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a form, which takes nothing that another site's page posts."""
+
+    def taken(request: Request, body: bytes) -> Response:
+        try:
+            return take(request, body)
+        except LabError as error:
+            return _told(error, 400)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(taken, request, await form_of(request))
+
+    return endpoint
+
+
+def _started() -> frozenset[str]:
+    """Return the runs that are played behind the pages."""
+    names = (thread.name for thread in enumerate_threads())
+    return frozenset(name.removeprefix(PLAYING) for name in names if name.startswith(PLAYING))
+
+
+def _start(play: Callable[[Path, Run], None], home: Path, run: Run) -> None:
+    """Play a run behind the pages."""
+    Thread(target=play, args=(home, run), name=f"{PLAYING}{run.id}", daemon=True).start()
+
+
+def _kept(opened: Store, name: str, fields: Sequence[tuple[str, str]]) -> Run:
+    """Keep an observer's answer to what a run asks now.
+
+    Raise LabError if it is too late, or if the run cannot go on.
+    """
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     run = opened.find(name)
     run.check_versions()
-    asked = asked_form(run)
-    if run.question is None or addresses != [run.question["address"]]:
+    asked = the_question(run, OBSERVER) if OBSERVER in {one.agent for one in run.questions} else None
+    if asked is None or addresses != [asked.address]:
+        the_question(run)
         raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
-    keep_answer(opened, run, as_posted(asked, posted))
-    return opened.find(run.id)
+    return keep_answer(opened, run, asked, as_posted(form_for(run, asked), posted))
 
 
-def _play_on(home: Path, run: Run) -> None:
+def play_behind(clock: Clock, home: Path, run: Run) -> None:
+    """Continue a run behind the pages."""
+    _start(partial(_play_on, clock), home, run)
+
+
+@asynccontextmanager
+async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIterator[None]:
+    """Play on, while the site is served, each run in which the time of somebody is over."""
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(CLOCK_SECONDS)
+            try:
+                await run_in_threadpool(play_late, home, clock)
+            except LabError as error:
+                ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+
+
+def play_late(home: Path, clock: Clock) -> None:
+    """Play on each run in which the time of somebody is over."""
+    if not is_writable(home):
+        return
+    with open_store(home) as opened:
+        late = late_runs(opened, clock())
+    for run in late:
+        if run.id not in _started():
+            play_behind(clock, home, run)
+
+
+def _play_on(clock: Clock, home: Path, run: Run) -> None:
     """Continue a run from an answer. If it stops, the reason is printed here and shown on its page."""
     with open_store(home) as opened:
         try:
-            asyncio.run(go_on(opened, run, lambda _: None))
+            asyncio.run(go_on(opened, run, lambda _: None, clock=clock))
         except LabError as error:
             opened.update(run.id, error=str(error))
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+
+
+def _play_apart(home: Path, run: Run) -> None:
+    """Play a run in a process of its own, so that the pages stay quick, and wait for its end.
+
+    The process ends with this one, which alone hears Ctrl-C.
+    """
+    process = get_context("spawn").Process(target=_play_by_id, args=(home, run.id), daemon=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    process.join()
+
+
+def _play_by_id(home: Path, run: str) -> None:
+    with open_store(home) as opened:
+        found = opened.find(run)
+    _play_on(utc, home, found)
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
@@ -204,13 +314,30 @@ def view(home: Path, host: str, port: int) -> None:
         if token:
             hint = (
                 "other machines reach the pages by this machine's name or address; whoever has the token can "
-                "read all runs and answer for a person; nothing is encrypted"
+                "read all runs, answer for a person, play forks and write tests into this folder; "
+                "nothing is encrypted"
             )
             ERR.print(plain(hint), soft_wrap=True)
+        show_links(home, url(host, listening))
         try:
             uvicorn.Server(server(home, host, token)).run(sockets=[listening])
         finally:  # Ctrl-C comes out of it
             tell_what_was_played(home)
+
+
+def show_links(home: Path, base: str) -> None:
+    """Print the links of the people who play in runs that are not finished."""
+    if not is_writable(home):
+        return
+    with open_store(home) as opened:
+        for row in opened.runs():
+            if row["status"] == "finished":
+                continue
+            with suppress(LabError):  # the page of a damaged run says what is wrong
+                run = opened.find(row["id"])
+                for seat in seats_of(run):
+                    link_of = f"{base}{path_of(home, run, seat)}"
+                    ERR.print(plain(f"run {run.name or run.id}: {seat} answers at {link_of}"), soft_wrap=True)
 
 
 def tell_what_was_played(home: Path) -> None:

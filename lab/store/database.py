@@ -30,6 +30,7 @@ from engine.record import canonical, sha256
 from engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
 from engine.world import AnyWorld, Measure, Setting, settle
 from engine.worlds import world_named
+from lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
@@ -142,6 +143,23 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """A question to a person for whom a run waits."""
+
+    address: str
+    """The address of the call that will hold the answer."""
+    asked: str
+    """The view of the agent or, for an observer, the requests, as JSON."""
+    since: str = ""
+    """When it was asked, in UTC; empty in runs of earlier versions."""
+
+    @property
+    def agent(self) -> str:
+        """The agent, or the observer, for whom the person answers."""
+        return self.address.partition("/")[2].rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run as it is stored in the database; `Store.find` reads it.
 
@@ -161,8 +179,8 @@ class Run:
     digest: str
     seconds: float
     caps: Caps
-    question: dict[str, Any] | None
-    """The question to a person, while the run waits for the answer."""
+    questions: tuple[Question, ...]
+    """What people are asked, while the run waits for their answers."""
     versions: Versions
     damage: tuple[DamagedError, ...] = ()
     """What cannot be read of the run. It can be shown all the same, but not played, replayed or verified."""
@@ -506,7 +524,7 @@ class Store:
             row["digest"],
             rest["seconds"],
             rest.made("caps", CAPS.validate_python) or NO_CAPS,
-            rest["question"],
+            rest.made("question", _questions) or (),
             Versions(row["record_version"], row["rules_version"], row["hobbes"]),
             (),
             rest["parent"],
@@ -556,7 +574,23 @@ class Store:
     def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
         """Yield the rows of a run's turns in order."""
         sql = f"select {', '.join(TURN_COLUMNS)} from turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
-        return (self.stored_row("turns", row) for row in self.db.query(sql, [run, first]))
+        row = None
+        for row in self.db.query(sql, [run, first]):
+            yield self.stored_row("turns", row)
+        if row is None:
+            self.check_kept(run)
+
+    def check_kept(self, run: str) -> None:
+        """Raise MissingError if the turns of a run were not kept."""
+        sql = (
+            "select 1 from runs where id = ? and status = 'finished' and turns > 0"
+            " and not exists (select 1 from turns where run = runs.id)"
+        )
+        if self.db.conn.execute(sql, [run]).fetchone():
+            raise MissingError(
+                f"run {run} has no turns any more: its experiment was played with --keep, which kept the "
+                "figures of its report only"
+            )
 
     def calls(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Return the calls of a turn that count, one per agent, sorted by agent."""
@@ -635,6 +669,11 @@ class Store:
         """Return all runs, the newest first: id, name, world, prompts, lang and prompts_hash."""
         columns = "id, name, world, prompts, lang, prompts_hash"
         return list(self.db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
+
+    def forks(self, run: str) -> list[dict[str, Any]]:
+        """Return the forks of a run, the newest first: id, name and turn."""
+        sql = "select id, name, turn from runs where parent = ? order by rowid desc"
+        return list(self.db.query(sql, [run]))
 
     def about(self, run: str) -> dict[str, Any]:
         """Return the columns of a run, without its prompt texts, and its failed calls.
@@ -794,6 +833,14 @@ class Store:
         with self.db.conn as connection:
             update_run(connection, run, values)
 
+    def ask(self, run: str, questions: Iterable[Question]) -> None:
+        """Note that a run waits for people, and what they are asked."""
+        self.update(run, status="waiting", question=json.dumps([asdict(one) for one in questions]))
+
+    def waiting_runs(self) -> list[str]:
+        """Return the ids of the runs that wait for people."""
+        return [run for (run,) in self.db.execute("select id from runs where status = 'waiting'")]
+
     def end_run(self, run: str, ending: Ending) -> None:
         """Store the results of a run that has finished."""
         # Working out the measures reads the whole run. Meanwhile, other processes can write, because the rows
@@ -894,11 +941,11 @@ def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
     """
     if home.exists() and not home.is_dir():
         raise UsageError(f"{home} is not a folder; choose another folder with --home")
-    with nullcontext(home) if writes or _is_writable(home) else _copy_of(home) as folder:
+    with nullcontext(home) if writes or is_writable(home) else _copy_of(home) as folder:
         yield from _opened(home, folder)
 
 
-def _is_writable(home: Path) -> bool:
+def is_writable(home: Path) -> bool:
     """Return whether this process may write to the run database of a home."""
     effective = os.access in os.supports_effective_ids
     return all(os.access(path, os.W_OK, effective_ids=effective) for path in (home, home / "runs.db"))
@@ -1013,6 +1060,11 @@ def _settled(world: AnyWorld, row: StoredRow, config: Mapping[str, Any]) -> Sett
     return settle(world, row["agents"], row["seed"], known)
 
 
+def _questions(told: list[dict[str, str]] | dict[str, str]) -> tuple[Question, ...]:
+    """Return the questions to people from their JSON; in earlier versions it is a single question."""
+    return tuple(Question(**one) for one in ([told] if isinstance(told, dict) else told))
+
+
 def _model_settings(told: Mapping[str, Any]) -> dict[str, ModelSettings]:
     """Return the settings of models from their JSON."""
     return {name: ModelSettings.model_validate(settings) for name, settings in told.items()}
@@ -1020,7 +1072,8 @@ def _model_settings(told: Mapping[str, Any]) -> dict[str, ModelSettings]:
 
 def _as_turn(row: StoredRow) -> LoggedTurn:
     """Return the turn of a row."""
-    return LoggedTurn(row["turn"], record_of(row), row.stored("record"), row["digest"], row["ledgers"])
+    record = record_of(row)
+    return LoggedTurn(row["turn"], record, row.unchecked("record"), row["digest"], row["ledgers"])
 
 
 def _as_decision(row: StoredRow) -> Decision:

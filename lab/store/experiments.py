@@ -1,4 +1,4 @@
-"""The tables of experiments: which run played which arm with which seed, and the measures of these runs."""
+"""The tables of experiments: which run played which arm with which seed."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ class PlayedCell:
 
     arm: str
     seed: int
+    id: str
+    """The id of the run."""
     run: str
     """The name of the run, or its id if it has lost its name."""
     digest: str
     tainted: bool
-    measures: Mapping[str, Mapping[str, float | None]]
-    """Scope (`run`, `first-half`, `second-half`) to name to value."""
 
 
 def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]) -> None:
@@ -117,6 +117,14 @@ def cells_so_far(store: Store, experiment: str) -> dict[tuple[str, int], CellSoF
     return found
 
 
+def experiment_of(store: Store, run: str) -> str:
+    """Return the experiment that a run, by its id, is played for. Raise MissingError if there is none."""
+    found = store.db.conn.execute("select experiment from cells where run = ?", [run]).fetchone()
+    if found is None:
+        raise MissingError(f"run {run} is not played for an experiment")
+    return str(found[0])
+
+
 def turns_of_runs(store: Store, runs: Sequence[str]) -> dict[str, int]:
     """Return how many turns of these runs have been played, by their ids."""
     names = ", ".join("?" * len(runs))
@@ -137,16 +145,8 @@ def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
     )
     for run in list(runs):
         row = store.stored_row("runs", run, store.leave_out)
-        measures: dict[str, dict[str, float | None]] = {}
-        for values in store.db.query(
-            "select run, scope, name, value from measures where run = ?"
-            " and scope in ('run', 'first-half', 'second-half')",
-            [run["id"]],
-        ):
-            measure = store.stored_row("measures", values, store.leave_out)
-            measures.setdefault(values["scope"], {})[measure["name"]] = measure["value"]
         name = row["name"] or run["id"]
-        yield PlayedCell(run["arm"], run["seed"], name, row["digest"], bool(row["tainted"]), measures)
+        yield PlayedCell(run["arm"], run["seed"], run["id"], name, row["digest"], bool(row["tainted"]))
 
 
 def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float]]:

@@ -1,15 +1,17 @@
 """The journal of a run in the run database: what `graphs` writes while the run is played."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical
 from engine.turn import TurnRecord
-from lab.store.database import TURN_COLUMNS, Run, Store, update_run
+from lab.store.database import TURN_COLUMNS, Question, Run, Store, update_run
 from lab.store.seals import CALL_COLUMNS, seal_of
 from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
@@ -69,11 +71,20 @@ class RunJournal:
             raise
         self._arrived = []
 
-    def keep_answer(self, call: Call) -> None:
-        """Store the answer of a person for whom the run waited. With it the run stops waiting."""
+    def keep_answer(self, call: Call, asked: Question) -> bool:
+        """Store a person's answer; once all have answered, the run stops waiting.
+
+        Return whether the run still waited for this answer. If it did not, nothing is stored.
+        """
         with self._store.db.conn as connection:
+            questions = self._store.find(self._run).questions
+            if asked not in questions:
+                return False
             self._insert(connection, call)
-            update_run(connection, self._run, {"status": "unfinished", "question": None})
+            left = [asdict(one) for one in questions if one != asked]
+            open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
+            update_run(connection, self._run, open_ones)
+            return True
 
     def give(self, calls: Iterable[Call]) -> None:
         """Store answers that were given with a fork, in the transaction that stores the fork."""

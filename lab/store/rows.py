@@ -93,7 +93,7 @@ JSON: Mapping[tuple[str, str], TypeAdapter[Any]] = {
     ("runs", "outcomes"): TypeAdapter(dict[str, int]),
     ("runs", "scores"): TypeAdapter(dict[str, int]),
     ("runs", "caps"): _OBJECT,
-    ("runs", "question"): TypeAdapter(dict[str, str]),
+    ("runs", "question"): TypeAdapter(list[dict[str, str]] | dict[str, str]),
     ("runs", "earlier"): TypeAdapter(list[dict[str, Any]]),
     ("turns", "state"): _OBJECT,
     ("turns", "record"): _OBJECT,
@@ -164,6 +164,10 @@ class StoredRow:
         except DamagedError as error:
             self.leave_out(error)
             return None
+        return self._values[column]
+
+    def unchecked(self, column: str) -> Any:  # noqa: ANN401  a column's value
+        """Return a value as it is stored, JSON as text. It was read before, so that it is not damaged."""
         return self._values[column]
 
     def known(self, column: str) -> Any:  # noqa: ANN401  a column's value

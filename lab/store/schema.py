@@ -318,6 +318,12 @@ def m012_packed_texts(db: Database) -> None:
     db.conn.execute("drop index idx_calls_run_outcome")  # no query is quicker with it
 
 
+@migrations()
+def m013_shorter_seals(db: Database) -> None:
+    """Shorten the seals of calls to half their length."""
+    db.conn.execute("update calls set seal = substr(seal, 1, 32)")
+
+
 SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "FLOAT": float}
 """The types of SQL columns: `FLOAT` is what sqlite-utils calls `REAL` in columns that were added later."""
 

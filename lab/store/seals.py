@@ -63,6 +63,9 @@ LATER = ("model_settings", "player", "parent", "turn", "earlier", "prompts_hash"
 SEAL = 16
 """Characters of the seal of one column."""
 
+CALL_SEAL = 32
+"""Characters of the seal of a call: 128 bits, because every decision of a run has one."""
+
 
 def sealed(row: Mapping[str, Any]) -> str:
     """Return the seal of a row: a hash of its values when it was written.
@@ -75,7 +78,7 @@ def sealed(row: Mapping[str, Any]) -> str:
 
 def seal_of(call: Mapping[str, Any]) -> str:
     """Return the seal of the row of a call."""
-    return sealed(later_if_set({column: call[column] for column in CALL_COLUMNS}))
+    return sealed(later_if_set({column: call[column] for column in CALL_COLUMNS}))[:CALL_SEAL]
 
 
 def later_if_set(row: Mapping[str, Any]) -> dict[str, Any]:

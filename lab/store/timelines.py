@@ -60,6 +60,20 @@ def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:
     return dict(found)
 
 
+def damaged_turns(store: Store, run: Run) -> list[int]:
+    """Return the turns whose record, digest or ledgers are no longer what such a column holds.
+
+    This is what can be told without reading the records, which takes too long for all turns of a run.
+    """
+    sql = (
+        "select turn from turns where run = ? and typeof(turn) = 'integer' and not (typeof(digest) = 'text'"
+        " and typeof(ledgers) = 'text' and typeof(record) = 'text' and json_valid(record)) order by turn"
+    )
+    there = {turn for (turn,) in store.db.conn.execute("select turn from turns where run = ?", [run.id])}
+    missing = [turn for turn in range(run.turns) if turn not in there]
+    return sorted({*missing, *(turn for (turn,) in store.db.conn.execute(sql, [run.id]))})
+
+
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
     """Return the figures of single turns of these measures, where they are defined."""
     found: dict[str, dict[int, float]] = {}

@@ -4,6 +4,7 @@ A name in the header Host that is not ours is refused, since a page of another s
 here. If other machines can reach the pages, a secret token is needed as well.
 """
 
+import re
 import secrets
 import socket
 from urllib.parse import urlsplit
@@ -30,13 +31,17 @@ def names_of(host: str, *, open_to_others: bool) -> frozenset[str]:
 class Guard:
     """Refuses requests to other hosts, and requests without the token if there is one.
 
-    An address with the token sets a cookie, which is enough from then on.
+    An address with the token sets a cookie, which is enough from then on. Paths that match `open_paths` need
+    no token: the pages there tell nothing, or have tokens of their own.
     """
 
-    def __init__(self, app: ASGIApp, names: frozenset[str], token: str | None) -> None:
+    def __init__(
+        self, app: ASGIApp, names: frozenset[str], token: str | None, open_paths: re.Pattern[str]
+    ) -> None:
         self._app = app
         self._names = names
         self._token = token
+        self._open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on."""
@@ -48,7 +53,11 @@ class Guard:
         shown = request.query_params.get(TOKEN)
         if _host(request) not in {*self._names, scope["server"][0]}:
             await _refused(400, USE_ADDRESS)(scope, receive, send)
-        elif self._token is None or self._is_token(request.cookies.get(cookie)):
+        elif (
+            self._token is None
+            or self._is_token(request.cookies.get(cookie))
+            or self._open_paths.fullmatch(scope["path"])
+        ):
             await self._app(scope, receive, send)
         elif self._is_token(shown):
             await self._app(scope, receive, self._with_cookie(cookie, send))

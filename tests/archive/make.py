@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.turn import RECORD_VERSION
-from lab.play.answering import as_told, asked_form
+from lab.play.answering import as_told, form_for, the_question
 from lab.play.playing import RunOptions, begin
 from lab.store.database import Run, open_store
 from lab.wire.recording import environment, in_thread
@@ -78,7 +78,7 @@ def unpacked(archive: Path, home: Path) -> Path:
 
 def granting_one(run: Run) -> str:
     """Answer what a run asks: everybody gets one."""
-    return as_told(asked_form(run), [("grant", "1"), ("reason", "for you")])
+    return as_told(form_for(run, the_question(run)), [("grant", "1"), ("reason", "for you")])
 
 
 def record(home: Path, runs: tuple[RunOptions, ...]) -> None:

@@ -115,7 +115,7 @@ OTHER: Mapping[tuple[str, str], tuple[dict[str, Json], dict[str, Json]]] = {
 }
 """Two values of a setting, as settings, where its JSON schema does not lead to a second one."""
 
-CARRIED_OUT = {"on_failure", "reask", "taint_share"}
+CARRIED_OUT = {"on_failure", "reask", "seconds_per_turn", "taint_share"}
 """The settings of every world that say how a run is carried out. `observer` says who answers."""
 
 

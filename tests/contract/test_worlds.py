@@ -20,6 +20,7 @@ from engine.chance import Luck, chance
 from engine.memory import Memory
 from engine.policy import speak
 from engine.record import MESSAGE, Draw, Event, canonical
+from engine.reflection import HIGHEST, LOWEST
 from engine.turn import Judged, TurnRecord, first_digest
 from engine.world import (
     OBSERVER,
@@ -480,6 +481,24 @@ def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
 def test_the_headline_measures_are_figures_of_the_whole_run(world: AnyWorld) -> None:
     assert world.headline
     assert set(world.headline) <= {name for name in world.formulas if not name.endswith("/AGENT")}
+
+
+@each_case
+def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) -> None:
+    played = [moment.played.played for moment in game(case)]
+    of_turns = {one.name for one in case.world.measures(played) if one.scope.startswith("turn/")}
+    assert {*case.world.shares, *case.world.inequality} <= of_turns
+
+
+@each_case
+def test_spells_and_ratings_are_within_the_run(case: Case) -> None:
+    world, played = case.world, [moment.played.played for moment in game(case)]
+    for spell, count in (world.spells(played) if world.spells else {}).items():
+        assert 0 <= spell.turns <= len(played)
+        assert count > 0
+    for rated in world.ratings(played) if world.ratings else ():
+        assert LOWEST <= rated.rating <= HIGHEST
+        assert world.truths[rated.kind]
 
 
 # Nothing that is said raises.

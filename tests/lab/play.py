@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from lab.play.answering import the_question
 from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.proof.verifying import faults
 from lab.store.database import Run, Store
@@ -17,7 +18,7 @@ def mining(store: Store, **asked: Any) -> Run:
 def go(store: Store, run: Run, said: str | None = None) -> Run:
     """Go on with a run as a new process would; a person who was asked has `said` something before."""
     if said is not None:
-        keep_answer(store, run, said)
+        keep_answer(store, run, the_question(run), said)
     asyncio.run(go_on(store, store.find(run.id), lambda _: None))
     return store.find(run.id)
 

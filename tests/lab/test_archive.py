@@ -17,6 +17,7 @@ from lab.show.viewing import site
 from lab.store.database import open_store
 from tests.archive.make import HERE, HOMES, archive_of, unpacked
 from tests.conftest import Cli
+from tests.lab.test_view import hidden
 
 ARCHIVES = sorted(HERE.glob("record-*.tar.gz"))
 LOCAL = "http://127.0.0.1"
@@ -139,7 +140,8 @@ def test_a_page_refuses_an_answer_to_a_run_of_another_version(home: Path) -> Non
     (row,) = (row for row in runs_of(home) if row["name"] == "waits")
     question = json.loads(row["question"])
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        form = {"address": question["address"], "unit-b": "1", "reason": ""}
+        token = hidden(visitor.get(f"/{row['id']}/fork").text)["token"]
+        form = {"token": token, "address": question["address"], "unit-b": "1", "reason": ""}
         said = visitor.post(f"/{row['id']}/answer", data=form, headers={"origin": LOCAL})
     assert (said.status_code, "use that version" in said.text) == (400, True)
     (after,) = (row for row in runs_of(home) if row["name"] == "waits")

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -340,19 +340,42 @@ def test_a_square_below_a_disc_has_no_mark_of_its_own() -> None:
     assert not {mark[0] for mark in marks} & set(texts(svg(crowded(mutual=False))))
 
 
-def test_of_hundreds_of_arrows_and_bars_a_part_is_drawn_and_the_rest_counted() -> None:
+def many(arrows: Callable[[tuple[str, ...]], Iterable[Arrow]]) -> Board:
+    """Return a board of 500 agents with many arrows."""
     agents = tuple(f"agent-{k:03}" for k in range(500))
     ring = spread(len(agents))
     places = tuple(
         Place(name, x, y, ring.room, ring.room, name, owner=name, shape="disc", text="50", label=name)
         for name, (x, y) in zip(agents, ring.middles, strict=True)
     )
-    arrows = tuple(Arrow("raid", a, a, b, f"{a} raids {b}") for a, b in pairwise(agents))
     bars = tuple(Bar(name, name, 5, 0) for name in agents)
-    drawn = svg(Board("turn 1", agents, 100, ring.height, places, arrows, bars=bars, kinds=SMALL.kinds))
-    assert drawn.count(" raids ") == MOST_ARROWS
-    assert f"and {500 - MOST_BARS} more" in texts(drawn)
-    assert f"and {499 - MOST_ARROWS} more" in texts(drawn)
+    return Board(
+        "turn 1", agents, 100, ring.height, places, tuple(arrows(agents)), bars=bars, kinds=SMALL.kinds
+    )
+
+
+def test_of_hundreds_of_bars_a_part_is_drawn_and_the_rest_counted() -> None:
+    assert f"and {500 - MOST_BARS} more" in texts(svg(many(lambda _: ())))
+
+
+def test_more_arrows_than_can_be_told_apart_are_counted_at_their_targets() -> None:
+    """Two raids on each agent but the first and the last. If few succeed, these are drawn."""
+
+    def raids(agents: tuple[str, ...], succeed: int) -> Iterator[Arrow]:
+        for k, (a, b) in enumerate(pairwise(agents)):
+            yield Arrow("raid", a, a, b, f"{a} raids {b}", succeeded=k < succeed)
+            yield Arrow("raid", b, b, a, f"{b} raids {a}", succeeded=False)
+
+    all_counted = svg(many(lambda agents: raids(agents, MOST_ARROWS + 1)))
+    told = texts(all_counted)
+    assert (told.count("!2"), told.count("!1")) == (498, 2)
+    assert "<title>agent-000 raids agent-001; agent-002 raids agent-001</title>" in all_counted
+    assert "three of these, not drawn: a raid" in told
+    some_drawn = svg(many(lambda agents: raids(agents, MOST_ARROWS)))
+    told = texts(some_drawn)
+    assert (told.count("!2"), told.count("!1")) == (498 - MOST_ARROWS, 2 + MOST_ARROWS)
+    assert "<title>agent-000 raids agent-001</title>" in some_drawn
+    assert "three of these, that failed, not drawn: a raid" in told
 
 
 TAGS = {"svg", "style", "g", "title", "text", "rect", "circle", "path"}

@@ -11,11 +11,11 @@ from lab.play.playing import RunOptions
 from lab.show.viewing import server
 from lab.store.database import open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import chromium
 from tests.lab.play import go, played
 from tests.lab.test_fork import forked
 
-WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=400, height=800)
+WIDE = ViewportSize(width=1280, height=900)
 TURNS = 8
 PARTING = 3
 """The turn in which the fork differs from its parent."""
@@ -94,17 +94,6 @@ def test_where_two_runs_part_and_what_the_prompt_said_there(shown: Shown) -> Non
     expect(page.locator("#words ins", has_text='"mils": 2').first).to_be_visible()
     page.keyboard.press("d")
     expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
-
-
-def test_axe_finds_nothing_serious_and_a_telephone_suffices(shown: Shown) -> None:
-    both = f"compare?a={shown.parent}&b={shown.child}"
-    addresses = (f"{shown.child}/{PARTING}/AgentB", f"{shown.parent}/2/AgentA", both, f"{both}&turn=5")
-    for address, dark in zip(addresses, (False, True, False, True), strict=True):
-        page = shown.at(address, NARROW)
-        page.emulate_media(color_scheme="dark" if dark else "light")
-        assert serious_findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
-        page.close()
 
 
 def card_of(page: Page, agent: str, turn: int) -> None:

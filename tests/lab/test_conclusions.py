@@ -30,7 +30,13 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
         for seed, value in enumerate(of_arm, start=1):
             name = f"made.{arm}.{seed}"
             row = {"id": name, "name": name, "world": "mining", "seed": seed, "digest": name}
-            more = {"status": "finished", "tainted": name in tainted}
+            more = {
+                "status": "finished",
+                "tainted": name in tainted,
+                "models": "{}",
+                "prompts": "",
+                "lang": "",
+            }
             store.db.table("runs").insert(row | more)
             store.db.table("measures").insert({"run": name, "name": "output", "scope": "run", "value": value})
             with store.db.conn:

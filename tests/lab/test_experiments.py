@@ -156,6 +156,7 @@ def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(opened: Store, file
 def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> None:
     assert with_luck("policy:guided", "null") == "policy:guided?luck=null"
     assert with_luck("policy:guided?noise=0.1", "null") == "policy:guided?noise=0.1&luck=null"
+    assert with_luck("policy:guided?luck=a&noise=0.1", "null") == "policy:guided?noise=0.1&luck=null"
     assert with_luck("policy:guided?luck=a", "b") == "policy:guided?luck=b"
     stand_in = with_luck("openai:policy/guided?noise=0.1&temperature=0.5", "null")
     assert stand_in == "openai:policy/guided?noise=0.1&luck=null&temperature=0.5"
@@ -228,6 +229,55 @@ def test_one_at_a_time_changes_one_factor_of_the_baseline_in_each_arm(opened: St
         "rounds=2": (1, 2),
         "null": (1, 4),
     }
+
+
+def test_a_table_of_a_factor_names_its_values(opened: Store, tmp_path: Path) -> None:
+    text = '[factors.model]\ngreedy = "policy:greedy-mine"\ntwo = "policy:random*2,policy:guided*1"\n'
+    made = planned(opened, written(tmp_path, of_factors(text)))
+    models = {one.arm: list(one.new.models.values()) for one in made.cells if one.seed == 1}
+    assert models["model=greedy"] == ["policy:greedy-mine"] * 3
+    assert models["model=two"] == ["policy:random", "policy:random", "policy:guided"]
+
+
+def test_a_factor_or_else_a_parameter_stands_where_the_model_names_it_in_braces(
+    opened: Store, tmp_path: Path
+) -> None:
+    text = of_factors(
+        '[parameters]\nnoise = 0\nraiders = 1\n[factors]\ndesign = "one-at-a-time"\n'
+        "noise = [0.5]\nraiders = [0, 3]\nimmunity = [2]\n"
+    ).replace(
+        "policy:guided?noise=0.3*2,policy:random*1", "policy:raider*{raiders},policy:guided?noise={noise}"
+    )
+    made = planned(opened, written(tmp_path, text))
+    models = {one.arm: ",".join(one.new.models.values()) for one in made.cells if one.seed == 1}
+    calm = "policy:guided?noise=0"
+    assert models["baseline"] == models["immunity=2"] == f"policy:raider,{calm},{calm}"
+    assert models["noise=0.5"] == "policy:raider,policy:guided?noise=0.5,policy:guided?noise=0.5"
+    assert models["raiders=0"] == f"{calm},{calm},{calm}"
+    assert models["raiders=3"] == "policy:raider,policy:raider,policy:raider"
+
+
+def test_a_factor_may_be_a_field_of_a_setting(opened: Store, tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        'name = "small"\nworld = "nations"\nseeds = 1\nset = { constants = { c_mil_upkeep_price = 7 } }\n'
+        '[factors]\n"constants.c_trade_factor" = [1.0, 1.5]\n"constants.c_violence_penalty" = [3]\n',
+    )
+    cells = planned(opened, path).cells
+    assert [one.arm for one in cells[:2]] == [
+        "constants.c_trade_factor=1.0,constants.c_violence_penalty=3",
+        "constants.c_trade_factor=1.5,constants.c_violence_penalty=3",
+    ]
+    constants = [one.new.setting.config.constants for one in cells[:2]]
+    assert [one.c_trade_factor for one in constants] == [1.0, 1.5]
+    assert {(one.c_violence_penalty, one.c_mil_upkeep_price) for one in constants} == {(3, 7)}
+
+
+def test_pairs_are_each_value_with_itself_and_each_other_one(opened: Store, tmp_path: Path) -> None:
+    text = of_factors('[factors]\ndesign = "pairs"\na = ["x", "y", "z"]\nb = ["x", "y", "z"]\n')
+    text = text.replace("policy:guided?noise=0.3*2,policy:random*1", "policy:guided?luck={a}{b}")
+    arms = dict.fromkeys(one.arm for one in planned(opened, written(tmp_path, text)).cells)
+    assert [*arms][:-1] == ["a=x,b=x", "a=x,b=y", "a=x,b=z", "a=y,b=y", "a=y,b=z", "a=z,b=z"]
 
 
 def test_an_experiment_of_factors_is_played_and_reported(cli: Cli, tmp_path: Path) -> None:
@@ -313,12 +363,27 @@ WRONG = {
     "a factor that is no list": (
         ARMS,
         "[factors]\nimmunity = 3",
-        r"small.toml: \[factors\] immunity: write a list of values$",
+        r"small.toml: \[factors\] immunity: write a list of values, or a table of values with their names$",
+    ),
+    "pairs of different values": (
+        ARMS,
+        '[factors]\ndesign = "pairs"\nimmunity = [1, 2]\nrows = [1, 3]',
+        r"small.toml: \[factors\]: the design pairs needs two factors with the same values$",
+    ),
+    "parameters without factors": (
+        'baseline = "open"',
+        'baseline = "open"\n[parameters]\nnoise = 0',
+        r"small.toml: \[parameters\]: only an experiment with \[factors\] takes them$",
+    ),
+    "an unknown name in braces": (
+        ARMS,
+        '[factors]\nimmunity = [1, 2]\nmodel = ["policy:guided?noise={nois}"]',
+        r"small.toml: \[factors\] immunity=1,model=.*: 'policy:guided\?noise=\{nois\}' is not a model spec",
     ),
     "an unknown design": (
         ARMS,
         '[factors]\ndesign = "latin"\nimmunity = [1, 3]',
-        r"small.toml: \[factors\] design: .*'crossed' or 'one-at-a-time'$",
+        r"small.toml: \[factors\] design: .*'crossed', 'one-at-a-time' or 'pairs'$",
     ),
     "an impossible number of agents": (
         ARMS,

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from lab.cli import app
 from lab.errors import LabError, UsageError
 from lab.play.playing import RunOptions
-from lab.show import exporting
+from lab.show import conversations, exporting
 from lab.show.exporting import export
 from lab.store.database import Decision, Store
 from lab.store.tables import TABLES, table_of
@@ -127,7 +127,10 @@ def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, home: Pa
     assert "halted: turn 2" in (tmp_path / "html" / "index.html").read_text()
     pages = {page.resolve() for page in (tmp_path / "html").rglob("*.html")}
     assert {target for _, target in linked(tmp_path / "html")} == pages
-    assert len(pages) == 1 + 3 + 5
+    parts = Counter(page.relative_to(tmp_path / "html").parts[0] for page in pages)
+    assert [parts.pop(what) for what in ("index.html", "judgements")] == [1, 3]
+    assert parts.pop("messages") >= 1
+    assert sum(parts.values()) == 3 + 5
 
 
 def linked(folder: Path) -> Iterator[tuple[Path, Path]]:
@@ -142,10 +145,35 @@ def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Store, tm
     run = played(opened, RunOptions(world, 3, values={"rounds": 3}))
     files = export(opened, run, "html", tmp_path / "pages")
     pages = {page.resolve() for page in (tmp_path / "pages").rglob("*.html")}
-    assert len(pages) == sum(files.values()) == 1 + 3 + 9
-    links = list(linked(tmp_path / "pages"))
-    assert {target for _, target in links} == pages
+    assert len(pages) == sum(files.values())
+    assert [*files.values()][:3] == [1, 3, 9]
+    assert files["judgements/*.html"] == 1 + 3
+    assert {target for _, target in linked(tmp_path / "pages")} == pages
     assert all("compare" not in page.read_text() and "all runs" not in page.read_text() for page in pages)
+
+
+def test_links_into_a_page_lead_to_a_part_of_it(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Conversations have more than one page; an attack on a card leads to its turn among what was said."""
+    monkeypatch.setattr(conversations, "MOST_ENTRIES", 3)
+    run = played(opened, RunOptions("nations", 3, 3, "policy:militarist", values={"rounds": 6}))
+    to = tmp_path / "pages"
+    export(opened, run, "html", to)
+    checked = Counter[str]()
+    for page in [*to.rglob("*.html"), *(to / "moments").glob("*.js")]:
+        base = to if page.suffix == ".js" else page.parent
+        for address, part in re.findall(r'href=\\?"([^"#\\]*)#?([^"\\]*)', page.read_text()):
+            target = (base / unquote(address)).resolve()
+            there = target.read_text()
+            assert not part or part.isdigit() or f'id="{part}"' in there, (page, address, part)
+            checked[part.partition("-")[0]] += 1
+    assert checked["turn"]
+    parts = [page.name for page in (to / "messages").glob("*first=*")]
+    assert parts
+    card = (to / "5" / "AgentA" / "index.html").read_text()
+    (talk,) = re.findall(r'href="([^"]*)#turn-5"', card.partition("what was said before and after")[2])[:1]
+    assert 'id="turn-5"' in (to / "5" / "AgentA" / unquote(talk)).read_text()
 
 
 def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Store, tmp_path: Path) -> None:

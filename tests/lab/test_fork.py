@@ -297,7 +297,7 @@ def test_a_fork_is_resumed_after_a_halt_without_its_parent(opened: Store, home: 
 def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
     run = ended(opened, mining(opened), 2, values={"hide_horizon": False}, answers={"miner-01": PASSING})
     pages = Pages(opened, lambda *_: "", live=False)
-    assert f"{run.parent}, turn 2" in pages.run(run)
+    assert f"forked from {run.parent} at turn 2" in pages.run(run)
     assert "I was told to pass." in pages.agent(run, 2, "miner-01")
     views = [agent_card(opened, run, turn, "miner-02")["view"] for turn in (1, 2)]
     assert ["turns_left" in view for view in views] == [False, True], "as each turn was played"
@@ -390,7 +390,7 @@ def test_forks_of_a_waiting_run_say_what_is_asked(cli: Cli, opened: Store) -> No
     waits = on(opened, begin(opened, game("human")))
     asked = ("fork", waits.id, "--turn", str(waits.turns), "--times", "2", "--json")
     several = json.loads(cli(*asked).stdout)
-    assert [one["waiting"] for one in several] == [waits.question and several[0]["waiting"]] * 2
+    assert [one["waiting"] for one in several] == [waits.questions and several[0]["waiting"]] * 2
 
 
 def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli, opened: Store) -> None:

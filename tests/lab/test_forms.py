@@ -289,3 +289,68 @@ def test_requests_are_a_table_whatever_their_keys_are() -> None:
     )
     assert columns == ["boat", "wants", "gear", "new"]
     assert rows == [["Ann", 4, None, None], ["Bo", None, '["nets"]', "true"]]
+
+
+class Move(BaseModel):
+    """A ship's move."""
+
+    to: Annotated[list[int], Field(min_length=2, max_length=2)]
+    n: int = 1
+
+
+class Fleet(BaseModel):
+    """An answer of an agent: entries of numbers, and names with values."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    places: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
+    ships: list[Berth] = []
+    moves: list[Move] = []
+    marks: dict[str, Annotated[int, Field(ge=1, le=10)]] = Field(default_factory=dict)
+    words: dict[str, str] = Field(default_factory=dict)
+    crews: dict[str, list[str]] = Field(default_factory=dict)
+
+
+FLEET = form_of(Fleet, terse=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "written", "value"),
+    [
+        ("places", "1 2\n\n 3,4 ;5 , 6", [[1, 2], [3, 4], [5, 6]]),
+        ("places", " [[1, 2]]", [[1, 2]]),
+        ("moves", "1 2 3", [{"to": [1, 2], "n": 3}]),
+        ("marks", "Ann=3, Bo = 4\nCy=5", {"Ann": 3, "Bo": 4, "Cy": 5}),
+        ("marks", '{"Ann": 3}', {"Ann": 3}),
+        ("words", "Ann=yes, or no = maybe\nall=a; b", {"Ann": "yes, or no = maybe", "all": "a; b"}),
+        ("crews", "Ann=Bo, Cy", {"Ann": ["Bo", "Cy"]}),
+    ],
+)
+def test_entries_and_names_with_values_are_read(path: str, written: str, value: Any) -> None:
+    assert read(fields(FLEET)[path], written) == value
+    assert json.loads(filled_in(FLEET, {(path,): value})) == {path: value}
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [
+        *(("places", text) for text in ("1", "1 2 3", "1 x", "1.5 2", "[1", "1 2; 3")),
+        *(("marks", text) for text in ("Ann", "Ann=x", "=3", "Ann=1, Ann=2", "{")),
+        *(("words", text) for text in ("Ann", "Ann=\x1b[2J", "A\x1bn=x")),
+    ],
+)
+def test_other_entries_are_refused_with_what_may_be_written(path: str, written: str) -> None:
+    with pytest.raises(ValueError, match=r"^write (whole numbers, one entry|NAME=VALUE, one) per line"):
+        read(fields(FLEET)[path], written)
+
+
+def test_what_no_short_form_fits_is_json() -> None:
+    assert fields(FLEET)["ships"].kind is Kind.JSON
+    assert hint(fields(FLEET)["moves"]) == "whole numbers, one entry per line, such as 1 2 3 (2 for to, n)"
+
+
+def test_a_terse_form_says_only_what_differs_from_the_defaults() -> None:
+    assert filled_in(FLEET, {("moves",): [], ("words",): {"Ann": "né"}}) == '{"words": {"Ann": "né"}}'
+    assert filled_in(FLEET, {}) == "{}"
+    with pytest.raises(ValueError, match=r"marks.Ann: .* less than or equal to 10"):
+        filled_in(FLEET, {("marks",): {"Ann": 11}})

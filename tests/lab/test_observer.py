@@ -15,7 +15,7 @@ from langgraph.types import Command
 from engine.world import OBSERVER
 from graphs.trust import graph
 from lab.errors import LabError, UsageError
-from lab.play.answering import OWN_OPTIONS, as_json, as_told, asked_form, waiting
+from lab.play.answering import OWN_OPTIONS, as_json, as_told, form_for, the_question, waiting
 from lab.play.playing import RunOptions, begin
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import faults
@@ -47,7 +47,7 @@ def on(store: Store, run: Run, said: str | None = None) -> Run:
 def granting_all(run: Run) -> str:
     """Answer as the scripted observer `always` does."""
     grants = [("grant", f"{asked['unit']}={asked['amount']}") for asked in waiting(run)]
-    return as_told(asked_form(run), [*grants, ("reason", REASON)])
+    return as_told(form_for(run, the_question(run)), [*grants, ("reason", REASON)])
 
 
 def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
@@ -145,7 +145,7 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(cli: Cli) -> None:
 def test_wrong_answers_are_said_in_one_line(told: list[tuple[str, str]], wrong: str, opened: Store) -> None:
     run = on(opened, begin(opened, game("human")))
     with pytest.raises(UsageError, match=wrong) as said:
-        as_told(asked_form(run), told)
+        as_told(form_for(run, the_question(run)), told)
     assert "\n" not in str(said.value)
     assert len(str(said.value)) < 6000
 
@@ -160,7 +160,7 @@ def test_a_run_that_asks_nothing_waits_for_no_answer(opened: Store) -> None:
 def test_an_option_is_for_the_one_that_is_named_or_for_all(opened: Store) -> None:
     """Two units beg; what is said for one has precedence, and what is not said has its default."""
     run = on(opened, begin(opened, game("human", "policy:beggar")))
-    form = asked_form(run)
+    form = form_for(run, the_question(run))
     said = as_told(form, [("grant", "unit-b=4"), ("reason", "so be it"), ("reason", "unit-a=not you")])
     assert json.loads(said)["rulings"] == {
         "unit-a": {"grant": 0, "reason": "not you"},
@@ -218,7 +218,7 @@ def test_the_command_takes_an_answer_in_each_of_its_ways(cli: Cli, tmp_path: Pat
         (("--grant",), "--grant: write a value after it"),
         (("--gift", "3"), "there is no --gift; write --grant KEY=VALUE"),
         (("other", "--grant", "1"), "write one RUN, and each field as --FIELD VALUE"),
-        (("--grant", "1", "--answer", "{}"), "write single fields or --answer, not both"),
+        (("--grant", "1", "--answer", "{}"), "write single fields, --answer or --text, not several of them"),
         (("--answer", "{"), "--answer: Invalid JSON"),
         (("--answer", '{"gift": 1}'), "--answer: gift: Extra inputs are not permitted"),
         (
@@ -235,7 +235,7 @@ def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
     answered = cli("answer", run.id, *words)
     assert (type(answered.exception), answered.stdout) == (UsageError, "")
     assert str(answered.exception).startswith(wrong)
-    assert opened.find(run.id).question == run.question
+    assert opened.find(run.id).questions == run.questions
 
 
 def test_an_answer_without_a_run_is_wrong_usage(cli: Cli) -> None:
@@ -260,7 +260,7 @@ def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
     shown = on(opened, begin(opened, game("human")))
     slow = granting_all(shown)
     now = on(opened, shown, granting_all(shown))
-    assert now.question != shown.question
+    assert now.questions != shown.questions
     with pytest.raises(LabError, match=r"somebody else has answered that; `hobbes answer"):
         go(opened, shown, slow)
     assert opened.find(shown.id).turns == now.turns
@@ -271,7 +271,7 @@ def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
 
 def test_a_reason_alone_declines_all(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
-    said = json.loads(as_told(asked_form(run), [("reason", "nobody gets anything")]))
+    said = json.loads(as_told(form_for(run, the_question(run)), [("reason", "nobody gets anything")]))
     assert said["rulings"] == {"unit-b": {"grant": 0, "reason": "nobody gets anything"}}
 
 
@@ -293,7 +293,7 @@ def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
     (asked,) = waiting(run)
     with pytest.raises(UsageError, match=rf"from 0 to {asked['amount']}"):
-        as_told(asked_form(run), [("grant", f"{asked['unit']}=9999")])
+        as_told(form_for(run, the_question(run)), [("grant", f"{asked['unit']}=9999")])
     said = {"rulings": {asked["unit"]: {"grant": 9999, "reason": "all I have"}}}
     run = on(opened, run, json.dumps(said))
     assert opened.result(run)["mends"] == {"observer/cut-to-request": 1}

@@ -1,20 +1,26 @@
 """The report of an experiment: its figures, its words, and the pairs that it names."""
 
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from lab.errors import LabError, MissingError, UsageError
 from lab.experiment.report import report
 from lab.store.database import open_store
 from tests.conftest import Cli
+from tests.lab import report_by_hand as by_hand
 from tests.lab.report_by_hand import hypotheses, recomputed
 from tests.lab.test_experiments import FILE, play_all, written
 
 MEASURES = ["efficiency", "raid_rate", "share_claim"]
+
+CURVES = ("Shares over time", "Inequality over time", "Rounds for which plots stay with their owner")
 
 EIGHT = FILE.replace("seeds = 3", "seeds = 8").replace(
     'baseline = "open"', f'baseline = "open"\nmeasures = {json.dumps(MEASURES)}'
@@ -30,6 +36,7 @@ HYPOTHESES = [
         "direction": "higher",
         "test": "halves",
     },
+    {"text": "There are raids", "measure": "raid_rate", "arm": "open", "direction": "higher", "test": "zero"},
 ]
 EIGHT += "".join(
     "\n[[hypothesis]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in one.items())
@@ -71,8 +78,60 @@ def test_a_script_of_its_own_finds_the_same_figures_in_exported_parquet(cli: Cli
         assert row["baseline"] == "open"
     assert found["detectable"] == pytest.approx(again["detectable"], rel=1e-6)
     tested = hypotheses(tmp_path / "exports", HYPOTHESES, "open")
-    for row, by_hand in zip(found["hypotheses"], tested, strict=True):
-        assert_same(row, by_hand)
+    for row, row_again in zip(found["hypotheses"], tested, strict=True):
+        assert_same(row, row_again)
+
+
+def test_the_script_finds_the_same_curves_in_what_was_gathered(cli: Cli, home: Path) -> None:
+    found = told(cli, "report", "small")
+    gathered = home / "gathered" / "small"
+    assert {curve["arm"] for curve in found["over_time"]} == {"open", "immune", "null"}
+    for curve in found["over_time"]:
+        for point in curve["points"]:
+            where = (curve["arm"], curve["measure"], point["first"], point["last"])
+            assert point == pytest.approx(
+                by_hand.over_time(gathered, *where) | dict(zip(("first", "last"), where[2:], strict=True))
+            )
+    for curve in found["survival"]:
+        games = by_hand.spells(gathered, curve["arm"])
+        together = [spell for game in games.values() for spell in game]
+        assert curve["games"] == len(games) == 8
+        assert curve["spells"] == len(together)
+        assert curve["ended"] == sum(ended for _, ended in together)
+        assert curve["median"] == by_hand.half_life(together)
+        for point in curve["points"]:
+            assert point["share"] == pytest.approx(by_hand.surviving(together, point["turns"]))
+            ends = by_hand.band(list(games.values()), point["turns"])
+            assert (point["low"], point["high"]) == pytest.approx(ends, abs=0.05)
+    players = {one["player"] for one in found["payoffs"]}
+    assert players == {"policy:guided", "policy:random"}
+    for one in found["payoffs"]:
+        assert_same(one, by_hand.payoff(gathered, one["arm"], one["player"]))
+
+
+def test_the_script_finds_the_same_measures_in_spells_scores_and_owners(
+    cli: Cli, home: Path, tmp_path: Path
+) -> None:
+    gathered = home / "gathered" / "small"
+    told(cli, "report", "small")
+    measures = {
+        (row["arm"], row["seed"], row["name"]): row["value"]
+        for row in by_hand.table(gathered, "measures")
+        if row["scope"] == "run"
+    }
+    games = by_hand.spells(gathered, "open")
+    for seed, spells in games.items():
+        assert measures["open", seed, "turnover"] == pytest.approx(by_hand.turnover(spells))
+        assert measures["open", seed, "half_life"] == by_hand.half_life(spells)
+        gold = [
+            row["score"]
+            for row in by_hand.table(gathered, "scores")
+            if (row["arm"], row["seed"]) == ("open", seed)
+        ]
+        assert measures["open", seed, "gold_gini"] == pytest.approx(by_hand.gini(gold))
+    cli("export", "small.open.3", "--format", "parquet", "--to", str(tmp_path / "export"))
+    last = pq.read_table(tmp_path / "export" / "turns.parquet").to_pylist()[-1]
+    assert measures["open", 3, "plots_hhi"] == pytest.approx(by_hand.hhi(json.loads(last["state"])["owners"]))
 
 
 def assert_same(row: Any, again: Any) -> None:
@@ -89,10 +148,14 @@ def assert_same(row: Any, again: Any) -> None:
 
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
-    assert list(found) == ["experiment", "arms", "differences", "detectable", "cells", "hypotheses"]
+    keys = "experiment arms differences halves detectable cells hypotheses invasions"
+    assert " ".join(found) == f"{keys} doses over_time survival ratings payoffs manifest"
+    assert found["invasions"] == []
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == ["n", "mean", "low", "high"]
     assert " ".join(found["differences"][0]) == "arm baseline measure n mean low high p p_holm effect"
+    assert " ".join(found["halves"][0]) == "arm measure n mean low high p p_holm effect"
+    assert len(found["halves"]) == 3 * len(MEASURES)
     assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
     assert found["cells"][0]["run"] == "small.open.1"
     assert len(found["cells"]) == 24
@@ -121,6 +184,7 @@ def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
         "Supported: Immunity lowers raids. Expected: lower. immune, raid_rate, difference from open: -0."
     )
     assert "open, share_claim, second half of a run minus the first: " in lines[2]
+    assert "open, raid_rate, compared with 0: " in lines[3]
     assert "A hypothesis is supported if" in text
 
 
@@ -139,10 +203,32 @@ def test_a_page_has_its_charts_inside_and_loads_nothing(cli: Cli, tmp_path: Path
     to = tmp_path / "report.html"
     assert cli("report", "small", "--format", "html", "--to", str(to)).exit_code == 0
     page = to.read_text(encoding="utf-8")
-    assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES)
+    assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES) + len(CURVES)
     assert 'src="http' not in page
     assert "<script" not in page
     assert "immune, raid_rate: lower than open by " in page
+
+
+def test_markdown_in_a_file_has_its_pictures_beside_it(cli: Cli, tmp_path: Path) -> None:
+    to = tmp_path / "found.md"
+    assert cli("report", "small", "--format", "md", "--to", str(to)).exit_code == 0
+    text = to.read_text(encoding="utf-8")
+    linked = re.findall(r"^!\[(.*)\]\((.*)\)$", text, flags=re.MULTILINE)
+    assert [name for _, name in linked] == [f"found-{n}.svg" for n in range(1, len(linked) + 1)]
+    for label in (*MEASURES, *CURVES):
+        assert any(told.startswith(label) for told, _ in linked)
+    for _, name in linked:
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith("<?xml")
+    assert "![" not in cli("report", "small", "--format", "md").stdout
+
+
+def test_the_same_runs_give_the_same_bytes_from_gathered_files_or_without_them(cli: Cli, home: Path) -> None:
+    def printed() -> list[str]:
+        return [cli("report", "small", *form).stdout for form in (["--format", "html"], ["--json"])]
+
+    before = printed()
+    shutil.rmtree(home / "gathered")
+    assert printed() == before
 
 
 def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:

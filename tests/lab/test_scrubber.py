@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
-from engine.worlds import WORLDS
 from lab.play.playing import RunOptions
 from lab.show.exporting import export
 from lab.show.viewing import server
 from lab.store.database import Run, open_store
 from lab.wire.recording import running
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import chromium
 from tests.lab.play import played
 
 TURNS = 8
-WIDE, NARROW = ViewportSize(width=1280, height=900), ViewportSize(width=400, height=800)
+WIDE = ViewportSize(width=1280, height=900)
 MODELS = {
     "mining": "policy:guided*2,policy:random?noise=0.5*2",
     "nations": "policy:militarist*1,policy:reciprocal-trader?noise=0.5*3",
@@ -183,16 +182,43 @@ def test_the_map_and_the_graph_show_one_choice_at_a_time_also_without_the_script
     page.close()
 
 
-@pytest.mark.parametrize("world", [*WORLDS])
-def test_everybody_can_use_the_pages_and_they_fit_on_a_telephone(shown: Shown, world: str) -> None:
-    """No serious finding of axe, in light and in dark; nothing is wider than 400 pixels."""
-    run = shown.runs[world]
-    pages = {"light": run.id, "dark": f"{run.id}#3", "no-preference": f"{run.id}/3"}
-    for scheme, address in pages.items():
-        page = shown.at(address, viewport=NARROW, color_scheme=scheme)
-        assert serious_findings(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
-        page.close()
+def test_the_address_names_the_turn_the_graph_and_the_map(shown: Shown) -> None:
+    """Whoever gets the address sees the same; a link back to a turn shows the first graph and map again."""
+    page = shown.at(f"{shown.runs['mining'].id}#2")
+    is_at(page, 2)
+    page.locator("label", has_text="scores").click()
+    page.locator("label", has_text="rejections").click()
+    graph, chosen = (page.locator(f"[name={name}]:checked").input_value() for name in ("graph", "map"))
+    assert page.evaluate("location.hash") == f"#2&graph={graph}&map={chosen}"
+    page.keyboard.press("Escape")
+    page.locator("[data-go=first]").click()
+    is_at(page, 0)
+    address = page.url
+    page.close()
+    again = shown.at(address)
+    is_at(again, 0)
+    assert again.locator("[name=graph]:checked").input_value() == graph
+    assert again.locator("[name=map]:checked").input_value() == chosen
+    again.evaluate("location.hash = '#5'")
+    is_at(again, 5)
+    assert again.locator("[name=map]:checked").input_value() == "0"
+    again.close()
+
+
+def test_printed_pages_are_light_and_whole(shown: Shown) -> None:
+    """Also if the screen is dark, and a table is folded: nothing is cut off at the edge of the paper."""
+    page = shown.at(
+        shown.runs["nations"].id, viewport=ViewportSize(width=760, height=1000), color_scheme="dark"
+    )
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 27, 27)"
+    assert page.evaluate("getComputedStyle(document.querySelector('.board')).fill") == "rgb(27, 27, 27)"
+    folded = page.locator("details.long")
+    assert folded.count()
+    assert folded.first.locator("td").first.is_visible()
+    wide = "all => all.filter(one => one.scrollWidth > document.documentElement.clientWidth).length"
+    assert page.locator(".wide").evaluate_all(wide) == 0
+    page.close()
 
 
 def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:

@@ -20,10 +20,11 @@ from engine.world import settle
 from engine.worlds import WORLDS
 from lab.errors import LabError, UsageError
 from lab.show.pages import Pages
-from lab.show.viewing import HEADERS, MOST_BYTES, MOST_FIELDS, server, site
+from lab.show.viewing import HEADERS, server, site
 from lab.store.database import Store
 from lab.wire import receiving
 from lab.wire.listening import listener
+from lab.wire.receiving import MOST_FIELDS, MOST_FORM_BYTES
 from lab.wire.recording import in_thread, running
 from lab.wire.serving import stand_in
 from tests.conftest import Cli, missing
@@ -109,7 +110,7 @@ def test_a_form_of_many_fields_is_refused(opened: Store, home: Path) -> None:
     """Each field takes two bytes in the form, and a hundred in memory."""
     mining(opened)
     form = b"a&" * (MOST_FIELDS + 1)
-    assert len(form) < MOST_BYTES
+    assert len(form) < MOST_FORM_BYTES
     refused = TestClient(site(home, "127.0.0.1"), base_url=LOCAL).post(
         "/last/answer", content=form, headers={"origin": LOCAL}
     )

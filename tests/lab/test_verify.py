@@ -26,7 +26,7 @@ from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import Fault, faults
 from lab.store.database import TURN_COLUMNS, Run, Store, open_store
-from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, sealed, sealed_by_column
+from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
@@ -82,8 +82,7 @@ class Copy:
     def seal_again(self) -> None:
         """Let all seals be those of their rows."""
         for row in self.rows("select rowid, * from calls"):
-            seal = sealed({column: row[column] for column in CALL_COLUMNS})
-            self("update calls set seal = ? where rowid = ?", seal, row["rowid"])
+            self("update calls set seal = ? where rowid = ?", seal_of(dict(row)), row["rowid"])
         (run,) = self.rows("select * from runs")
         self("update runs set seal = ?", sealed_by_column({column: run[column] for column in RUN_COLUMNS}))
 
@@ -480,7 +479,7 @@ FOUND = (
     ),
     Tampering(
         "the question that a waiting run asks a person",
-        "turn 1: the column runs.question is not what the agents ask for",
+        "turn 1: the column runs.question is not what people have to be asked",
         "update runs set question = replace(question, 'unit-b', 'unit-a')",
         world="waiting",
     ),

@@ -28,6 +28,7 @@ from lab.play.answering import as_posted, waiting
 from lab.play.forms import form_of
 from lab.play.playing import RunOptions, begin
 from lab.show import viewing
+from lab.show.doing import FORK_FIELDS, PIN_FIELDS
 from lab.show.exporting import export
 from lab.show.pages import Pages, reload_after
 from lab.show.templating import POLICY
@@ -194,6 +195,15 @@ def test_a_long_run_is_listed_part_by_part(
     assert re.findall(r'href="(\d+)/index.html"', whole) == ["0", "1", "2", "3"]
 
 
+def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
+    """21 scores and events are folded, 20 are not."""
+    for agents, folded in ((20, False), (21, True)):
+        run = mining(opened, agents=agents, values={"rounds": 1, "rows": 6, "cols": 6})
+        page = pages.get(f"/{run.id}").text
+        assert (f"<summary>scores: {agents} rows</summary>" in page) == folded
+        assert page.count("<details") == page.count("</details>")
+
+
 def test_the_chart_of_a_long_run_has_its_first_and_last_turn_and_some_between() -> None:
     assert sampled(3) == [0, 1, 2]
     assert sampled(1) == [0]
@@ -222,10 +232,14 @@ def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
 # --- a person answers
 
 
+def hidden(page: str) -> dict[str, str]:
+    """Return what a form sends besides what a person writes."""
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
+
+
 def post(pages: TestClient, run: Run, fields: dict[str, Any], origin: str | None = LOCAL) -> Any:
     """Send the form of a run's page as it stands now, filled in."""
-    found = re.search(r'name="address" value="([^"]*)"', pages.get(f"/{run.id}").text)
-    sent = {"address": found[1] if found else "", **fields}
+    sent = {**hidden(pages.get(f"/{run.id}").text), **fields}
     headers = {"origin": origin} if origin else {}
     return pages.post(f"/{run.id}/answer", data=sent, headers=headers, follow_redirects=False)
 
@@ -266,6 +280,8 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
         ({GRANT: "1", WHY: "a\nb"}, LOCAL, 400, f"{WHY}: write text on one line"),
         ({GRANT: ["1", "2"]}, LOCAL, 400, f"{GRANT}: write each only once"),
         ({GRANT: "9" * 5000}, LOCAL, 400, "write a whole number from 0 to"),
+        ({GRANT: "1", "token": "another"}, LOCAL, 400, "load its page again"),
+        ({GRANT: "1", "token": ""}, LOCAL, 400, "load its page again"),
         ({GRANT: "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
     ],
 )
@@ -289,9 +305,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
     """A form that is sent twice, as by a double click, rules on one turn alone."""
     run = on(opened, begin(opened, game("human")))
     page = pages.get(f"/{run.id}").text
-    found = re.search(r'name="address" value="([^"]*)"', page)
-    assert found is not None
-    form = {"address": found[1], GRANT: "1", WHY: "for this turn only"}
+    form = {**hidden(page), GRANT: "1", WHY: "for this turn only"}
     sent = [
         pages.post(f"/{run.id}/answer", data=form, headers={"origin": LOCAL}, follow_redirects=False)
         for _ in range(3)
@@ -339,7 +353,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(opened: S
     ):
         assert viewing.stdout is not None
         base = viewing.stdout.readline().strip().rstrip("/")
-        form = {"address": run.question["address"] if run.question else "", GRANT: "1"}
+        form = {**hidden(httpx2.get(f"{base}/{run.id}", timeout=60).text), GRANT: "1"}
         sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
         assert sent.status_code == 303
         viewing.send_signal(signal.SIGINT)
@@ -399,13 +413,13 @@ def test_the_page_has_the_form_of_whatever_model_a_world_has(
     """As it comes, a form posts the default of each of its fields, as the browser itself reads the page."""
     run = on(opened, begin(opened, game("human")))
     form = form_of(Season)
-    monkeypatch.setattr("lab.show.pages.asked_form", lambda _: form)
+    monkeypatch.setattr("lab.show.pages.form_for", lambda *_: form)
     served_page = pages.get(f"/{run.id}").text
     (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
     for page in (served_page, browser(tmp_path / "page.html")):
         posted = Posted()
         posted.feed(page)
-        fields = [(name, value) for name, value in posted.fields if name != "address"]
+        fields = [(name, value) for name, value in posted.fields if name.startswith("/")]
         assert json.loads(as_posted(form, fields)) == Season().model_dump()
         assert [unescape(legend) for legend in re.findall("<legend>(.*?)</legend>", page)] == [
             "your answer",
@@ -444,7 +458,7 @@ def test_an_answer_is_kept_though_its_process_is_lost(
 def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_why(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def gone(*_: object) -> None:
+    async def gone(*_: object, **__: object) -> None:
         raise LabError("the provider is gone")
 
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
@@ -452,7 +466,7 @@ def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_wh
     refused = post(pages, run, {GRANT: "0"})
     assert refused.status_code == 400
     assert "OPENAI_API_KEY" in refused.text
-    assert opened.find(run.id).question == run.question
+    assert opened.find(run.id).questions == run.questions
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), monkeypatch.context() as offline:
         offline.setattr(viewing, "go_on", gone)
         assert post(pages, run, {GRANT: "0"}).status_code == 303
@@ -530,6 +544,14 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
             pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
+            pages |= {f"fork {agent}": shown.fork(run, 1, agent) for agent in run.setting.agents}
+            pages |= {f"pin {agent}": shown.pin(run, 1, agent) for agent in run.setting.agents}
+            pages["talk"] = shown.messages(run, {"between": "AgentA,AgentB"})
+            pages |= {"judgements": shown.judgements(run, 1), "messages": shown.messages(run, {})}
+            posted = dict.fromkeys(FORK_FIELDS, texts[0]) | {"turn": "1"}
+            pages["posted fork"] = shown.fork(run, 1, texts[0], posted, texts[0])
+            posted = dict.fromkeys(PIN_FIELDS, texts[0]) | {"turn": "1"}
+            pages["posted test"] = shown.pin(run, 1, texts[0], posted, texts[0], texts)
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
             pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))

@@ -179,7 +179,7 @@ def test_all_equally_large_landholders_are_named_and_without_any_nobody() -> Non
 def test_a_border_plot_has_a_4_neighbour_that_is_not_its_holders(
     picture: str, border: list[tuple[int, int]]
 ) -> None:
-    assert list(border_plots(board(picture), "A")) == border
+    assert list(border_plots(board(picture))["A"]) == border
 
 
 def test_a_core_plot_has_only_own_4_neighbours() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from engine.nations.metrics import agreement, calibration, rank_correlation, self_bias
+from engine.nations.metrics import agreement, calibration, rank_correlation, ratings, self_bias
 from engine.nations.state import State
 from engine.nations.world import NATIONS
+from engine.world import Rated
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
 
 
@@ -171,6 +172,22 @@ def test_a_report_that_still_stands_is_compared_with_what_had_happened_when_it_w
         assert figures["keeps_word_calibration/AgentA", scope] == pytest.approx(1.0)
     assert figures["aggressor_calibration/AgentB", "run"] == pytest.approx(1.0)
     assert figures["aggressor_calibration/AgentC", "run"] == pytest.approx(-1.0)
+
+
+def test_each_rating_of_another_agent_is_held_against_what_had_happened_until_then() -> None:
+    said = {A: {"aggressor_report": {A: 1, B: 9, C: 2}, "keeps_word_report": {B: 3, C: 8}}}
+    turns = (
+        {B: {"attacks": {A: 3}}, A: {"money_grants": {B: 4}, "aggressor_report": {B: 5}}},  # too early
+        {B: {"money_grants": {A: 1}}},
+        said,
+        {B: {"attacks": {A: 9}}},
+    )
+    found = list(ratings([done.played() for done in story(board(), *turns)]))
+    assert found == [
+        Rated("aggressor", 9, 3 / 2),  # B sent 3 mils in 2 turns
+        Rated("aggressor", 2, 0),
+        Rated("keeps_word", 3, 1 / 4),  # B gave back 1 of 4; C received nothing
+    ]
 
 
 def test_keeps_word_reports_are_compared_with_what_was_given_back() -> None:

@@ -29,7 +29,7 @@ const hobbes = (() => {
     document.addEventListener("keydown", (event) => {
       const at = event.target;
       const key = event.key === " " ? "Space" : event.key;
-      const types = at.matches("select, textarea, [type=text], [type=number], [type=search]");
+      const types = at.matches("select, textarea, input:not([type=radio], [type=checkbox], [type=range])");
       if (event.ctrlKey || event.altKey || event.metaKey || types) return;
       if (key.startsWith("Arrow") && at.matches("[type=radio]")) return;
       if (key === "Space" && at.matches("button, a, summary, input:not([type=range])")) return;
@@ -96,6 +96,7 @@ const hobbes = (() => {
     const kind = section.querySelector("select");
     const agents = all("a.label", section);
     const PACES = [1, 2, 5, 10];
+    const CHOICES = ["graph", "map"];
     const from = Number(section.dataset.shown);
     const address = (text, turn) => text.replace(section.dataset.slot, turn);
     let shown = from;
@@ -129,13 +130,23 @@ const hobbes = (() => {
         const next = wanted;
         const html = await get(next).catch((error) => said(error.message));
         moment.innerHTML = html;
+        const command = moment.querySelector("[data-command]");
+        if (command) document.querySelector(".command code").textContent = command.dataset.command;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
         shown = next;
         range.setAttribute("aria-valuetext", moment.querySelector("svg")?.getAttribute("aria-label") || `turn ${next}`);
       }
       busy = false;
-      const hash = shown === turns - 1 ? location.pathname + location.search : `#${shown}`;
-      if (!tick) history.replaceState(null, "", hash);
+      if (!tick) remember();
+    }
+
+    // The address names what is seen: the turn if it is not the last one, and a graph or a map if it is not the first.
+    function remember() {
+      const seen = CHOICES.map((name) => section.querySelector(`[name=${name}]:checked`))
+        .filter((one) => one && one.value !== "0")
+        .map((one) => `&${one.name}=${one.value}`);
+      const hash = `${wanted === turns - 1 ? "" : wanted}${seen.join("")}`;
+      history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
     }
 
     function stop() {
@@ -143,7 +154,7 @@ const hobbes = (() => {
       tick = 0;
       play.textContent = "▶ play";
       play.setAttribute("aria-pressed", "false");
-      history.replaceState(null, "", `#${wanted}`);
+      remember();
     }
 
     // Turns come at a steady pace; one that is late does not delay those after it. The next one is asked for early.
@@ -224,9 +235,16 @@ const hobbes = (() => {
         agents[Math.max(0, Math.min(agents.length - 1, at))]?.focus();
       });
     const named = () => {
-      const turn = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from;
-      if (turn !== wanted) go(turn);
+      const [turn, ...seen] = location.hash.slice(1).split("&");
+      for (const name of CHOICES) {
+        const value = seen.map((one) => one.split("=")).find((one) => one[0] === name)?.[1] || "0";
+        const choice = all(`[name=${name}]`, section).find((one) => one.value === value);
+        if (choice) choice.checked = true;
+      }
+      const at = /^\d+$/.test(turn) ? Number(turn) : from;
+      if (at !== wanted) go(at);
     };
+    for (const choice of all("[type=radio]", section)) choice.addEventListener("change", remember);
     window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
     section.classList.add("scripted");
@@ -234,6 +252,14 @@ const hobbes = (() => {
     mark();
     named();
     return () => wanted === turns - 1 && !tick;
+  }
+
+  // Where the clipboard may not be used, as on a page from another machine, the command is selected for the reader.
+  async function copy(button) {
+    const text = button.previousElementSibling;
+    getSelection().selectAllChildren(text);
+    const written = navigator.clipboard && navigator.clipboard.writeText(text.textContent).then(() => true, () => false);
+    button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
   }
 
   // What is wider than the page can be scrolled by keyboard, too.
@@ -246,6 +272,7 @@ const hobbes = (() => {
 
   document.addEventListener("DOMContentLoaded", () => {
     keys();
+    for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
     reachable();
     window.addEventListener("resize", reachable);
     const section = document.querySelector("#timeline");

@@ -1,0 +1,155 @@
+"""How fast an experiment of 1,000 runs is listed, resumed and reported, and the bytes that a run takes."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pyarrow as pa
+
+from benchmarks._runs import bytes_of
+from engine.mining.world import MINING
+from lab.experiment import gathering
+from lab.experiment.file import read_experiment_file
+from lab.experiment.keep import Keep
+from lab.experiment.plan import plan
+from lab.experiment.playing import play
+from lab.show.viewing import server
+from lab.store.database import Run, Store, open_store
+from lab.store.experiments import add_cell, keep_experiment, played_cells
+from lab.wire.recording import running
+
+ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
+
+FILE = """
+name = "many"
+world = "mining"
+rounds = {turns}
+agents = {agents}
+seeds = {seeds}
+[compare]
+null = false
+[factors]
+immunity = {immunity}
+"""
+
+Row = tuple[str, str, str]
+
+
+class _Silent:
+    """Is told about the cells, and says nothing."""
+
+    def on_cell(self, run: Run, /) -> None: ...
+
+    def on_turn(self, run: str, turns: int, /) -> None: ...
+
+    def on_ended(self, run: str, /) -> None: ...
+
+
+def measure() -> list[Row]:
+    """Return the rows of the table."""
+    what = f"{ARMS * SEEDS:,} runs of mining, {AGENTS} agents x {TURNS} turns, in {ARMS} arms"
+    rows: list[Row] = [(what, "", "")]
+    with tempfile.TemporaryDirectory() as folder:
+        home, file = Path(folder) / "home", Path(folder) / "many.toml"
+        whole = _played(home, file)
+        with open_store(home) as store:
+            _copied(store, file)
+        for words, command in (
+            ("to list experiments", ["experiments"]),
+            ("to resume it: nothing is missing", ["experiment", str(file), "--jobs", "1"]),
+            ("to report as JSON", ["report", "many", "--json"]),
+            ("to report as HTML", ["report", "many", "--format", "html"]),
+        ):
+            rows.append((f"  seconds {words}", f"{_seconds(home, command):.1f}", "<= 5"))
+        with running(server(home, "127.0.0.1")) as url, httpx2.Client(base_url=url, timeout=60) as client:
+            for words, address in (
+                ("of experiments", "/experiments"),
+                ("of the experiment", "/experiments/many"),
+            ):
+                began = time.perf_counter()
+                client.get(address).raise_for_status()
+                rows.append((f"  seconds for the page {words}", f"{time.perf_counter() - began:.1f}", "<= 5"))
+        gathered = bytes_of(home / gathering.FOLDER) / (ARMS * SEEDS)
+    rows.append(("  bytes per run with --keep all", f"{whole['all']:,.0f}", ""))
+    rows.append(("    with --keep summary, in the run database", f"{whole['summary']:,.0f}", ""))
+    rows.append(("    and gathered, with any --keep", f"{gathered:,.0f}", ""))
+    return rows
+
+
+def _played(home: Path, file: Path) -> dict[str, float]:
+    """Play one arm, and return what a run of it takes in the run database, with its traces and without."""
+    file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=SEEDS, immunity="[1, 2]"))
+    sizes = {}
+    with open_store(home) as store:
+        asked, content = read_experiment_file(file)
+        made = plan(store, file, asked)
+        play(store, made, content, _Silent(), jobs=os.cpu_count() or 1)
+        sizes["all"] = _used(store) / len(made.cells)
+        play(store, made, content, _Silent(), keep=Keep.summary)
+        sizes["summary"] = _used(store) / len(made.cells)
+    return sizes
+
+
+def _used(store: Store) -> int:
+    """Return the bytes of the run database that are in use."""
+    pages, free, size = (
+        store.db.execute(f"pragma {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _copied(store: Store, file: Path) -> None:
+    """Copy the runs of the first arm to all others, with other figures, as if they had been played."""
+    arms = [f"immunity={k}" for k in range(1, ARMS + 1)]
+    values = json.dumps(list(range(1, ARMS + 1)))
+    file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=SEEDS, immunity=values))
+    _, content = read_experiment_file(file)
+    keep_experiment(store, "many", "mining", content)
+    cells = [cell for cell in played_cells(store, "many") if cell.arm == arms[0]]
+    tables = gathering.gathered(store, "many", MINING, arms[0], cells)
+    luck = random.Random(1)  # noqa: S311  no secret
+    for immunity, arm in enumerate(arms[2:], start=3):
+        for cell in cells:
+            row = dict(store.db.table("runs").get(cell.id))
+            config = json.dumps(json.loads(row["config"]) | {"immunity": immunity})
+            new = {"id": f"{cell.id}-{immunity}", "name": f"many.{arm}.{cell.seed}", "config": config}
+            store.db.table("runs").insert(row | new)
+            with store.db.conn:
+                add_cell(store, "many", arm, cell.seed, new["id"])
+        gathering._write(  # noqa: SLF001  as if it had been gathered
+            store.home / gathering.FOLDER / "many", arm, _altered(tables, arm, immunity, luck)
+        )
+
+
+def _altered(tables: gathering.Tables, arm: str, immunity: int, luck: random.Random) -> dict[str, Any]:
+    """Return the tables of an arm as those of another one, with other figures."""
+    altered = dict(tables)
+    runs = tables["runs"].to_pylist()
+    for run in runs:
+        run |= {"run": f"{run['run']}-{immunity}", "name": f"many.{arm}.{run['seed']}"}
+    altered["runs"] = pa.Table.from_pylist(runs, tables["runs"].schema)
+    for name, column in (("measures", "value"), ("scores", "score")):
+        rows = tables[name].to_pylist()
+        for row in rows:
+            if row[column] is not None:
+                row[column] = type(row[column])(row[column] * luck.uniform(0.9, 1.1))
+        altered[name] = pa.Table.from_pylist(rows, tables[name].schema)
+    return altered
+
+
+def _seconds(home: Path, command: list[str]) -> float:
+    """Return how long a command takes."""
+    began = time.perf_counter()
+    environment = {**os.environ, "HOBBES_HOME": str(home)}
+    subprocess.run(
+        [sys.executable, "-m", "hobbes", *command], check=True, capture_output=True, env=environment
+    )
+    return time.perf_counter() - began

@@ -1,0 +1,362 @@
+"""What reports need of the runs of an experiment, gathered as Parquet files in the home.
+
+`gathered/EXPERIMENT/TABLE/arm=ARM/part.parquet` is one table of the runs of one arm. pandas, DuckDB and other
+tools read all arms of a table as one data set. A run is gathered once, usually when it has ended. A report
+gathers what is missing, so the files may be deleted, and a damaged one is made again.
+"""
+
+import hashlib
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+from filelock import FileLock
+
+from engine.answer import DECISIONS
+from engine.record import canonical, sha256
+from engine.world import AnyWorld
+from lab.errors import DamagedError
+from lab.store.database import HOBBES, Run, Store
+from lab.store.experiments import PlayedCell, experiment_of, played_cells
+from lab.store.history import StoredHistory
+from lab.store.prices import prices_of
+from lab.store.timelines import measures_by_turn
+from lab.store.traces import with_traces
+from nodes.caps import Spent
+
+FORMAT = 1
+"""Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""
+
+FOLDER = "gathered"
+
+LONGEST_NAME = 200
+"""Characters of an arm's name in the name of its folder; the file system takes 255."""
+
+SCOPES = ("run", "first-half", "second-half")
+"""The scopes of the table `measures`; single turns are in `turns`."""
+
+COLUMNS: Mapping[str, Mapping[str, type]] = {
+    "runs": {
+        "seed": int,
+        "run": str,
+        "name": str,
+        "digest": str,
+        "tainted": bool,
+        "turns": int,
+        "hobbes": str,
+        "record_version": int,
+        "rules_version": int,
+        "prompts": str,
+        "prompts_hash": str,
+        "lang": str,
+        "models": str,
+        "calls": int,
+        "failed": int,
+        "tokens_in": int,
+        "tokens_out": int,
+        "usd": float,
+    },
+    "measures": {"seed": int, "scope": str, "name": str, "value": float},
+    "turns": {"seed": int, "turn": int},
+    "scores": {"seed": int, "agent": str, "player": str, "score": int},
+    "spells": {"seed": int, "turns": int, "ended": bool, "count": int},
+    "ratings": {"seed": int, "kind": str, "rating": int, "count": int, "truth": float},
+}
+"""The columns of each table. `turns` has a further one for each measure that its world draws over time."""
+
+Rows: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The rows of each table."""
+
+Tables: TypeAlias = Mapping[str, Any]
+"""The tables of an arm by name, as pyarrow holds them, sorted by seed."""
+
+
+def gathered(store: Store, experiment: str, world: AnyWorld, arm: str, cells: Iterable[PlayedCell]) -> Tables:
+    """Return the tables of these runs of an arm; gather and keep what is missing.
+
+    What is damaged is noted and left out. Then nothing is kept, so that it is noted the next time as well.
+    """
+    wanted = {_key(cell.seed, cell.id, cell.digest, cell.tainted): cell for cell in cells}
+    path = store.home / FOLDER / experiment
+    kept = _read(path, world, arm) if wanted else None
+    if kept is None or not wanted.keys() <= _keys(kept):
+        if wanted and os.access(store.home, os.W_OK):
+            with FileLock(store.home / "locks" / f"{FOLDER}-{sha256(experiment + arm)[:16]}.lock"):
+                kept = _gather(store, world, wanted, _read(path, world, arm), partial(_write, path, arm))
+        else:
+            kept = _gather(store, world, wanted, kept, lambda _: None)
+    return of_seeds(kept, {cell.seed for cell in wanted.values()})
+
+
+def gather(store: Store, run: str) -> bool:
+    """Gather a run of an experiment that has finished. Return whether its figures are in the files now.
+
+    They are not if some are damaged, or if nothing can be written there.
+    """
+    experiment = experiment_of(store, run)
+    (cell,) = (cell for cell in played_cells(store, experiment) if cell.id == run)
+    world = store.find(run).world
+    gathered(store, experiment, world, cell.arm, [cell])
+    kept = _read(store.home / FOLDER / experiment, world, cell.arm)
+    return kept is not None and _key(cell.seed, cell.id, cell.digest, cell.tainted) in _keys(kept)
+
+
+def spent_by(store: Store, experiment: str, world: AnyWorld, runs: Collection[str]) -> Iterator[Spent]:
+    """Yield what each of these runs has cost, from what was gathered."""
+    cells = [cell for cell in played_cells(store, experiment) if cell.id in runs]
+    for arm in dict.fromkeys(cell.arm for cell in cells):
+        tables = gathered(store, experiment, world, arm, [cell for cell in cells if cell.arm == arm])
+        for row in tables["runs"].to_pylist():
+            known = None not in {row["tokens_in"], row["tokens_out"]}
+            yield Spent(row["calls"], row["tokens_in"] + row["tokens_out"] if known else None, row["usd"])
+
+
+_Key: TypeAlias = tuple[int, str, str, bool]
+"""Seed, run, digest and taint: a run with another key has to be gathered again."""
+
+
+def _key(seed: int, run: str, digest: str, tainted: bool) -> _Key:  # noqa: FBT001  the columns of a key
+    return seed, run, digest, tainted
+
+
+def _keys(tables: Tables) -> set[_Key]:
+    runs = tables["runs"].to_pydict()
+    return set(map(_key, runs["seed"], runs["run"], runs["digest"], runs["tainted"]))
+
+
+def _gather(
+    store: Store,
+    world: AnyWorld,
+    wanted: Mapping[_Key, PlayedCell],
+    kept: Tables | None,
+    write: Callable[[Tables], None],
+) -> Tables:
+    """Return what is kept together with what is missing, after writing it."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+
+    there = _keys(kept) if kept else set()
+    noted, store.damage = store.damage, {}
+    found = [_rows(store, world, cell) for key, cell in wanted.items() if key not in there]
+    merged = {}
+    for name, schema in _schemas(world).items():
+        rows = [row for of_run in found for row in of_run[name]]
+        parts = [pa.Table.from_pylist(rows, schema)]
+        if kept:
+            made_again = {key[0] for key in wanted.keys() - there}
+            parts.append(_without(kept[name], made_again))
+        merged[name] = pa.concat_tables(parts).sort_by("seed")
+    if not store.damage:
+        write(merged)
+    store.damage = noted | store.damage
+    return merged
+
+
+def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
+    """Return the rows of a run in all tables."""
+    seed = {"seed": cell.seed}
+    row = store.stored_row("runs", store.db.table("runs").get(cell.id), store.leave_out)
+    run = store.if_readable(partial(_with_traces, store, cell.id), None) if row["turns"] else None
+    outcomes, players = row["outcomes"] or {}, row["models"] or {}
+    spent = store.spent(run, prices_of(store.home)) if run else Spent(0, None, None)
+    tokens = store.tokens(run) if run else {}
+    counted = {} if spent.tokens is None else tokens
+    of_run = {column: row[column] for column in COLUMNS["runs"] if column in _STORED}
+    return {
+        "runs": [
+            {
+                **of_run,
+                **seed,
+                "run": cell.id,
+                "name": cell.run,
+                "tainted": cell.tainted,
+                "models": json.dumps(_told(store, cell.id), ensure_ascii=False),
+                "calls": spent.calls,
+                "failed": sum(n for outcome, n in outcomes.items() if outcome not in DECISIONS),
+                "tokens_in": counted.get("in"),
+                "tokens_out": counted.get("out"),
+                "usd": spent.usd,
+            }
+        ],
+        "measures": [
+            {**seed, "scope": values["scope"], "name": measure["name"], "value": measure["value"]}
+            for values in store.db.query(
+                f"select run, scope, name, value from measures where run = ? and scope in {SCOPES}"  # noqa: S608  our own
+                " order by scope, name",
+                [cell.id],
+            )
+            for measure in [store.stored_row("measures", values, store.leave_out)]
+        ],
+        "turns": [seed | of_turn for of_turn in _turns(store, world, run)] if run else [],
+        "scores": [
+            {**seed, "agent": agent, "player": players.get(agent, ""), "score": score}
+            for agent, score in sorted((row["scores"] or {}).items())
+        ],
+        "spells": [seed | spell for spell in _spells(store, world, run)] if run else [],
+        "ratings": [seed | rating for rating in _ratings(store, world, run)] if run else [],
+    }
+
+
+def _with_traces(store: Store, run: str) -> Run:
+    """Return a run; raise DamagedError if its turns were not kept, so that nothing is left to gather."""
+    found = store.find(run)
+    if not with_traces(store, [run]):
+        raise DamagedError(
+            f"run {run}: what was gathered of it is lost or damaged, and its turns were not kept; its curves "
+            "are left out; play it again in another experiment"
+        )
+    return found
+
+
+_STORED = {
+    "digest",
+    "turns",
+    "hobbes",
+    "record_version",
+    "rules_version",
+    "prompts",
+    "prompts_hash",
+    "lang",
+}
+"""The columns of the table that are columns of the run database, too."""
+
+
+def _told(store: Store, run: str) -> list[str]:
+    """Return the names of the models as they were told."""
+    rows = store.db.conn.execute("select distinct model from calls where run = ? order by 1", [run])
+    return [str(model) for (model,) in rows]
+
+
+def _turns(store: Store, world: AnyWorld, run: Run) -> list[dict[str, Any]]:
+    """Return the measures of each turn that are drawn over time."""
+    found = measures_by_turn(store, run, drawn(world))
+    turns: dict[int, dict[str, Any]] = defaultdict(dict)
+    for name, by_turn in found.items():
+        for turn, value in by_turn.items():
+            turns[turn][name] = value
+    return [{"turn": turn, **turns[turn]} for turn in sorted(turns)]
+
+
+def _spells(store: Store, world: AnyWorld, run: Run) -> list[dict[str, Any]]:
+    """Return how often each spell occurred."""
+    if world.spells is None:
+        return []
+    found = store.if_readable(partial(world.spells, StoredHistory(store, run)), {})
+    in_order = sorted(found.items(), key=lambda one: (one[0].turns, one[0].ended))
+    return [{"turns": spell.turns, "ended": spell.ended, "count": count} for spell, count in in_order]
+
+
+def _ratings(store: Store, world: AnyWorld, run: Run) -> list[dict[str, Any]]:
+    """Return how often each rating was given, and the mean of the truth about those whom it was given."""
+    if world.ratings is None:
+        return []
+    ratings = world.ratings
+    truths: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for one in store.if_readable(lambda: list(ratings(StoredHistory(store, run))), []):
+        truths[one.kind, one.rating].append(one.truth)
+    return [
+        {"kind": kind, "rating": rating, "count": len(of_rating), "truth": sum(of_rating) / len(of_rating)}
+        for (kind, rating), of_rating in sorted(truths.items())
+    ]
+
+
+def drawn(world: AnyWorld) -> tuple[str, ...]:
+    """Return the measures of single turns that reports draw over time."""
+    return (*world.shares, *world.inequality)
+
+
+def _schemas(world: AnyWorld) -> dict[str, Any]:
+    """Return the schema of each table."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    more = {"turns": dict.fromkeys(drawn(world), float)}
+    return {
+        name: pa.schema([(column, types[kind]) for column, kind in {**columns, **more.get(name, {})}.items()])
+        for name, columns in COLUMNS.items()
+    }
+
+
+def _file(path: Path, table: str, arm: str) -> Path:
+    """Return the file of a table of an arm."""
+    name = quote(arm, safe="")
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}-{sha256(arm)[:12]}"
+    return path / table / f"arm={name}" / "part.parquet"
+
+
+def _stamp(runs: Any) -> str:  # noqa: ANN401  a pyarrow table
+    """Return a hash of the table `runs`, and of what makes the tables."""
+    return sha256(canonical([FORMAT, HOBBES, runs.to_pylist()]))
+
+
+def _read(path: Path, world: AnyWorld, arm: str) -> Tables | None:
+    """Return the tables of an arm, None if one is missing or damaged, or was not written with the others."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    schemas = _schemas(world)
+    try:
+        contents = {name: _file(path, name, arm).read_bytes() for name in schemas}
+        runs = pq.read_table(pa.BufferReader(contents["runs"]))
+        known = json.loads(runs.schema.metadata[b"hobbes"])
+        if known != {"runs": _stamp(runs), **_hashes(contents)}:
+            return None
+        found = {name: pq.read_table(pa.BufferReader(content)) for name, content in contents.items()}
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # it is made again
+        return None
+    return found if all(found[name].schema.equals(schema) for name, schema in schemas.items()) else None
+
+
+def _hashes(contents: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the hash of each file but that of the table `runs`, which has the hashes of the others."""
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if name != "runs"}
+
+
+def _write(path: Path, arm: str, tables: Tables) -> None:
+    """Write the tables of an arm. Each file appears only when it is complete, and `runs` is the last one."""
+    contents = {name: _parquet(table) for name, table in tables.items() if name != "runs"}
+    known = json.dumps({"runs": _stamp(tables["runs"]), **_hashes(contents)}).encode()
+    contents["runs"] = _parquet(tables["runs"].replace_schema_metadata({b"hobbes": known}))
+    for name, content in contents.items():
+        file = _file(path, name, arm)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_suffix(".new")
+        new.write_bytes(content)
+        new.replace(file)
+
+
+def _parquet(table: Any) -> bytes:  # noqa: ANN401  a pyarrow table
+    """Return a table as the content of a Parquet file."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content, compression="zstd")
+    return bytes(content.getvalue())
+
+
+def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
+    """Return the rows of some seeds in each table."""
+    if {*tables["runs"]["seed"].to_pylist()} == seeds:
+        return tables
+    return {name: table.filter(_are_in(table, seeds)) for name, table in tables.items()}
+
+
+def _without(table: Any, seeds: set[int]) -> Any:  # noqa: ANN401  a pyarrow table
+    """Return the rows of the other seeds."""
+    import pyarrow.compute as pc  # noqa: PLC0415  slow to import
+
+    return table.filter(pc.invert(_are_in(table, seeds))).replace_schema_metadata(None)
+
+
+def _are_in(table: Any, seeds: set[int]) -> Any:  # noqa: ANN401  a pyarrow table and mask
+    """Return for each row of a table whether it is of one of these seeds."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    return pc.is_in(table["seed"], value_set=pa.array(sorted(seeds), pa.int64()))

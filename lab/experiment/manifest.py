@@ -1,0 +1,46 @@
+"""The manifest of a report: with what, and from which runs, its figures were made."""
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from engine.record import canonical, sha256
+from lab.experiment.file import ExperimentFile
+from lab.experiment.gathering import Tables
+from lab.store.database import HOBBES
+
+PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy", "statsmodels")
+"""The libraries on which the figures or the records depend."""
+
+
+def manifest(file: ExperimentFile, arms: Mapping[str, Tables]) -> dict[str, Any]:
+    """Return the manifest of the runs of these arms, as plain JSON. Sums of unknown numbers are None."""
+    runs = [run for tables in arms.values() for run in tables["runs"].to_pylist()]
+    return {
+        "hobbes": HOBBES,
+        "python": platform.python_version(),
+        "packages": {package: version(package) for package in PACKAGES},
+        "recorded_by": list(_counted(runs, "hobbes", "record_version", "rules_version")),
+        "prompts": list(_counted(runs, "prompts", "lang", "prompts_hash")),
+        "models": sorted({model for run in runs for model in json.loads(run["models"])}),
+        "seeds": sorted({run["seed"] for run in runs}),
+        "file": sha256(canonical(file.model_dump(mode="json", by_alias=True))),
+        "digests": sha256(canonical(sorted(run["digest"] for run in runs))),
+        **{column: _sum(runs, column) for column in ("calls", "failed", "tokens_in", "tokens_out", "usd")},
+    }
+
+
+def _counted(runs: list[dict[str, Any]], *columns: str) -> Iterator[dict[str, Any]]:
+    """Yield the values that these columns have together, each with its number of runs."""
+    found = Counter(tuple(run[column] for column in columns) for run in runs)
+    for values, count in sorted(found.items(), key=repr):
+        yield {**dict(zip(columns, values, strict=True)), "runs": count}
+
+
+def _sum(runs: list[dict[str, Any]], column: str) -> float | None:
+    """Return a sum over runs, None if it is unknown of one."""
+    values = [run[column] for run in runs]
+    return None if None in values else sum(values)

@@ -1,0 +1,74 @@
+"""The seats of people in a run: each has a link of its own, which shows nothing but what its agent may see.
+
+A link ends in a token, which follows from the run, the agent and a secret of the home. So links stay the same
+after a restart, and a copy of the run database does not hold them.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from engine.world import OBSERVER
+from lab.play.playing import observer_asked
+from lab.store.database import Question, Run, Store
+from lab.store.history import state_before
+from nodes.journal import PlayerKind
+
+KEY = "seats.key"
+"""The file of the secret in a home. Only its owner can read it."""
+
+DIGITS = 32
+"""How many hexadecimal digits a token has."""
+
+
+def seats_of(run: Run) -> list[str]:
+    """Return the agents for whom people answer, and the observer if it is a person."""
+    seats = [agent for agent, spec in run.models.items() if spec == PlayerKind.HUMAN]
+    observed = observer_asked(run.world, run.setting) == PlayerKind.HUMAN
+    return [*seats, *([OBSERVER] if observed else [])]
+
+
+def asked_at(store: Store, run: Run, seat: str) -> list[Question]:
+    """Return what the person at a seat is asked now: for its agent, and for those that the agent owns."""
+    if not run.questions or seat == OBSERVER:
+        return [one for one in run.questions if one.agent == seat]
+    state = state_before(store, run, run.turns)
+    agents = [one for one in run.questions if one.agent != OBSERVER]
+    return [one for one in agents if run.world.owner(state, one.agent) == seat]
+
+
+def path_of(home: Path, run: Run, seat: str) -> str:
+    """Return the path of a seat's page. The first call in a home makes the secret."""
+    parts = (run.id, seat, _token(_secret(home), run.id, seat))
+    return "/seat/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def is_token(home: Path, run: str, seat: str, token: str) -> bool:
+    """Return whether a token is that of a seat, in a time that tells nothing about the token."""
+    try:
+        secret = (home / KEY).read_bytes()
+    except FileNotFoundError:
+        return False
+    return secrets.compare_digest(token.encode(), _token(secret, run, seat).encode())
+
+
+def _token(secret: bytes, run: str, seat: str) -> str:
+    """Return the token of a seat."""
+    return hmac.new(secret, f"{run}/{seat}".encode(), hashlib.sha256).hexdigest()[:DIGITS]
+
+
+def _secret(home: Path) -> bytes:
+    """Return the secret of a home; make it if there is none."""
+    path = home / KEY
+    if not path.exists():
+        new = path.with_name(f"{KEY}.{os.getpid()}.{secrets.token_hex(4)}")
+        new.touch(mode=0o600)
+        new.write_bytes(secrets.token_bytes(32))
+        with suppress(FileExistsError):  # another process has just made one
+            os.link(new, path)
+        new.unlink()
+    return path.read_bytes()

@@ -1,0 +1,209 @@
+"""What a reader does from the pages of `hobbes view`: play a fork of a run, and pin turns as a test.
+
+The fields of a form come from whoever can post it, so each of them is checked here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from engine.record import canonical, sha256
+from engine.world import OBSERVER
+from lab.errors import LabError, UsageError
+from lab.experiment.estimate import Estimate, estimate_of_fork
+from lab.files import check_path
+from lab.play.forking import ForkOptions, fork, planned
+from lab.proof.pinning import pin
+from lab.show.pinned import NAME, Files, files_of, write
+from lab.show.terminal import spelled_out
+from lab.show.tracing import agent_card
+from lab.store.database import Run, Store
+from nodes.caps import Caps
+from nodes.prompting import is_path, variants
+
+Fields: TypeAlias = Mapping[str, str]
+"""What a form is filled in with, by the names of its fields."""
+
+CAPS = ("calls", "tokens", "usd", "seconds")
+
+FORK_FIELDS = ("turn", "agent", "prompts", "lang", "model", "answer", "name", *CAPS)
+"""The fields of the form of a fork."""
+
+PIN_FIELDS = ("turn", "turns", "agent", "name", "folder", "replace")
+"""The fields of the form of a test."""
+
+LANGS = ("en", "zh")
+"""The languages of prompts."""
+
+MOST_DIGITS = 15
+"""How many digits a cap has at most."""
+
+
+class Forking(NamedTuple):
+    """A fork that a form asks for."""
+
+    options: ForkOptions
+    caps: Caps
+    cost: Estimate
+
+
+# --- a fork
+
+
+def unchanged(store: Store, run: Run, turn: int, agent: str) -> Fields:
+    """Return the form of a fork that changes nothing; for an agent, it has the agent's recorded answer.
+
+    Raise MissingError if the agent did not act in the turn.
+    """
+    caps = {name: _spelled(cap) for name, cap in asdict(run.caps).items()}
+    answer = spelled_out(recorded(store, run, turn, agent)) if agent else ""
+    return {**dict.fromkeys(FORK_FIELDS, ""), "turn": str(turn), "agent": agent, "answer": answer, **caps}
+
+
+def recorded(store: Store, run: Run, turn: int, agent: str) -> str:
+    """Return the answer of an agent that counts, empty if there was none."""
+    if agent == OBSERVER:
+        raise UsageError("a fork cannot answer for the observer; choose an agent")
+    return agent_card(store, run, turn, agent)["answer"] or ""
+
+
+def forking(store: Store, run: Run, fields: Fields) -> Forking:
+    """Return the fork that a form asks for, and what it will cost. Raise UsageError if a field is wrong."""
+    turn, agent = whole_number("turn", fields["turn"]), fields["agent"]
+    answers = {}
+    if agent and (text := fields["answer"].replace("\r\n", "\n")).strip():  # as browsers post new lines
+        before = recorded(store, run, turn, agent)
+        answers[agent] = before if text == spelled_out(before) else text
+    if is_path(fields["prompts"]) and fields["prompts"] not in prompts_of(store, run):
+        _inside(fields["prompts"], "prompts")
+    options = ForkOptions(
+        turn,
+        fields["model"].strip() or None,
+        fields["prompts"].strip() or None,
+        fields["lang"] or None,
+        answers=answers,
+        name=fields["name"].strip() or None,
+    )
+    caps = Caps(
+        _cap(fields, "calls", int), _cap(fields, "tokens", int), _cap(fields, "usd"), _cap(fields, "seconds")
+    )
+    return Forking(options, caps, estimate_of_fork(store, planned(store, run, options, caps), turn))
+
+
+def written(store: Store, run: Run, asked: Forking) -> Run:
+    """Write a fork to the store, ready to be played."""
+    return fork(store, run, asked.options, asked.caps)
+
+
+def fingerprint(fields: Fields) -> str:
+    """Return what tells the form of a fork from one in which something was changed."""
+    told = {name: fields[name].replace("\r\n", "\n") for name in FORK_FIELDS}
+    return sha256(canonical(told))
+
+
+def prompts_of(store: Store, run: Run) -> list[str]:
+    """Return the prompts to choose from for a fork: those that are shipped, and those of other runs."""
+    played = {row["prompts"] for row in store.runs() if row["world"] == run.world.name}
+    return sorted({*variants(run.world), *played})
+
+
+def words_of_fork(store: Store, run: Run, fields: Fields) -> str:
+    """Return the command that plays the same fork. It takes an answer from a file, since it may be long."""
+    told: list[object] = ["fork", run.id, "--turn", fields["turn"]]
+    for name in ("prompts", "lang", "model", "name"):
+        told += [f"--{name}", fields[name]] if fields[name] else []
+    if fields["agent"] and fields["answer"].strip():
+        told += ["--answer", f"{fields['agent']}=@answer.json"]
+    for name in CAPS:
+        told += [f"--max-{name}", fields[name]] if fields[name] else []
+    return store.command(*told)
+
+
+def _spelled(cap: float | None) -> str:
+    """Return a cap as a form has it."""
+    if cap is None:
+        return ""
+    return f"{cap:.15f}".rstrip("0").rstrip(".") if isinstance(cap, float) else str(cap)
+
+
+def whole_number(name: str, text: str) -> int:
+    """Return a whole number of a form."""
+    if not re.fullmatch(rf"[0-9]{{1,{MOST_DIGITS}}}", text):
+        raise UsageError(f"{name}: write a whole number")
+    return int(text)
+
+
+def _cap(fields: Fields, name: str, kind: type = float) -> Any:  # noqa: ANN401  a number or None
+    """Return a cap of a form, None if it is left empty."""
+    text = fields[name].strip()
+    if not text:
+        return None
+    if kind is int:
+        return max(whole_number(name, text), 1)
+    if re.fullmatch(rf"[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{1,{MOST_DIGITS}}})?", text):
+        return float(text)
+    raise UsageError(f"{name}: write a number that is not negative, or leave it empty")
+
+
+# --- a test
+
+
+def pin_fields(run: Run, turn: int, agent: str) -> Fields:
+    """Return the form of a test of a turn as it is offered."""
+    name = re.sub(r"[^\w-]+", "_", f"{run.name or run.id}_{turn}")[-100:]
+    return {"turns": str(turn), "agent": agent, "name": name, "folder": "tests", "replace": ""}
+
+
+def pinned(store: Store, run: Run, fields: Fields) -> Files:
+    """Write the test that a form asks for, and return its files. Raise UsageError if a field is wrong."""
+    first, to, last = fields["turns"].partition("-")
+    turns = whole_number("turns", first.strip()), whole_number("turns", (last if to else first).strip())
+    if not NAME.fullmatch(fields["name"]):
+        raise UsageError("name: write letters, digits, - and _")
+    files = files_of(fields["name"], _inside(fields["folder"].strip() or ".", "folder"))
+    for path in files:
+        _inside(str(path), "folder")  # it may be a link that leads elsewhere
+        if check_path(path, "folder").exists() and not fields["replace"]:
+            raise UsageError(
+                f"{path} already exists; choose another name or folder, or tick that it may be replaced"
+            )
+    made = pin(store, run, turns, files.test.parent)
+    agent = fields["agent"] or None
+    if agent:
+        made.check_agent(agent)
+    write(made, files, agent)
+    return files
+
+
+def words_of_pin(store: Store, run: Run, fields: Fields) -> str:
+    """Return the command that writes the same test."""
+    only = ["--agent", fields["agent"]] if fields["agent"] else []
+    told = ["--turns", fields["turns"], "--name", fields["name"], "--to", fields["folder"] or "."]
+    return store.command("make-test", run.id, *told, *only)
+
+
+def _inside(path: str, what: str) -> Path:
+    """Return a path in the working directory. Raise UsageError if it leads out of it."""
+    here = Path.cwd().resolve()
+    found = check_path(Path(path), what)
+    try:
+        is_inside = (here / found).resolve().is_relative_to(here)
+    except (OSError, RuntimeError) as error:  # a loop of links
+        raise LabError(f"{what}: {path} cannot be used: {error}") from error
+    if not is_inside:
+        raise UsageError(f"{what}: {path} is not in the folder in which `hobbes view` runs; choose one in it")
+    return found
+
+
+def filled_in(fields: Iterable[tuple[str, str]], known: Iterable[str]) -> dict[str, str]:
+    """Return the fields that a form posted. Raise UsageError for one that it does not have, or has twice."""
+    names, said = list(known), dict[str, str]()
+    for name, text in fields:
+        if name not in names:
+            raise UsageError(f"the form has no field {name[:60]!r}; it has: {', '.join(names)}")
+        if name in said:
+            raise UsageError(f"{name}: write each only once")
+        said[name] = text
+    return {**dict.fromkeys(names, ""), **said}

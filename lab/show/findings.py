@@ -1,0 +1,312 @@
+"""The curves of a report for people: as tables, and as pictures that are drawn from panels and lines."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from engine.world import AnyWorld
+from engine.worlds import world_named
+from lab.experiment.file import NULL
+from lab.experiment.findings import RatingCurve, SurvivalCurve, TimeCurve
+from lab.experiment.report import Report, short
+from lab.experiment.statistics import Mean
+
+T = TypeVar("T")
+
+MOST_LINES = 8
+"""How many lines a picture has at most: as many as differ in colour, in marker and in dashes."""
+
+MOST_PANELS = 12
+"""How many panels a picture has at most, so that it fits on a sheet of paper."""
+
+AGES = (1, 2, 5, 10, 20, 50, 100, 200)
+"""The numbers of turns that the table of a survival curve tells of."""
+
+TOLD = 5
+"""How many points of a curve over time a table has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line by its points: x, y and the ends of its band, None where it has none."""
+
+    name: str
+    points: Sequence[tuple[float, float, float | None, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines over the same axes. `null` has the ends of the null arm's band, if there is one."""
+
+    title: str
+    x: str
+    y: str
+    lines: Sequence[Line]
+    null: tuple[float, float] | None = None
+    steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture, and what it shows in words."""
+
+    label: str
+    draw: Callable[[], str]
+
+    def svg(self) -> str:
+        """Return the picture as an SVG image."""
+        return self.draw()
+
+    def url(self) -> str:
+        """Return the picture as a data URL."""
+        from lab.show.charts import data_url  # noqa: PLC0415  slow to import
+
+        return data_url(self.svg())
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report: texts, a table if it has columns, and pictures."""
+
+    title: str
+    texts: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    pictures: Sequence[Picture] = ()
+    charts: bool = False
+    """Whether the page of an experiment has charts of its own in place of the pictures."""
+
+
+def _picture(label: str, panels: Sequence[Panel]) -> Picture:
+    def draw() -> str:
+        from lab.show.charts import curves  # noqa: PLC0415  slow to import, because of matplotlib
+
+        return curves(panels)
+
+    return Picture(label, draw)
+
+
+def parts(found: Report) -> Iterator[Section]:
+    """Yield the parts of a report that its curves fill."""
+    world = world_named(found.world)
+    if found.findings.doses:
+        yield _doses(found)
+    if found.findings.payoffs:
+        yield _payoffs(found)
+    if found.findings.over_time:
+        yield from _over_time(found, world)
+    if found.findings.survival:
+        yield _survival(found, world)
+    if found.findings.ratings:
+        yield _ratings(found, world)
+
+
+def interval(mean: Mean) -> str:
+    """Return the ends of an interval, a hyphen if there is none."""
+    return "-" if mean.low is None else f"{short(mean.low)} to {short(mean.high)}"
+
+
+def _doses(found: Report) -> Section:
+    """Return the measures by the values of the factors."""
+    curves = found.findings.doses
+    pictures = []
+    for factor in dict.fromkeys(one.factor for one in curves):
+        of_factor = [one for one in curves if one.factor == factor]
+        for names in _chunks(list(dict.fromkeys(_fixed(one.fixed) for one in of_factor)), MOST_LINES):
+            panels = [
+                Panel(
+                    measure,
+                    factor,
+                    measure,
+                    [
+                        Line(_fixed(one.fixed), [p for d in one.points if (p := _point(d.value, d.mean))])
+                        for one in of_factor
+                        if one.measure == measure and _fixed(one.fixed) in names
+                    ],
+                    _null(found, measure),
+                )
+                for measure in dict.fromkeys(one.measure for one in of_factor)
+            ]
+            pictures.append(_picture(f"Measures by {factor}, with 95% intervals", panels))
+    rows = [
+        (one.factor, f"{dose.value:g}", _fixed(one.fixed), one.measure, *_numbers(dose.mean))
+        for one in curves
+        for dose in one.points
+    ]
+    columns = ("factor", "value", "other factors", "measure", "n", "mean", "95% interval")
+    return Section("Factors", ["Means of an arm by the value of a factor."], columns, rows, pictures)
+
+
+def _fixed(fixed: Mapping[str, Any]) -> str:
+    """Return the values of the other factors in words."""
+    told = (
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in fixed.items()
+    )
+    return ", ".join(told)
+
+
+def _null(found: Report, measure: str) -> tuple[float, float] | None:
+    """Return the ends of the null arm's interval."""
+    arm = found.arms.get(NULL)
+    mean = arm.measures[measure] if arm else None
+    return (mean.low, mean.high) if mean and mean.low is not None and mean.high is not None else None
+
+
+def _point(x: float, mean: Mean) -> tuple[float, float, float | None, float | None] | None:
+    """Return a point of a line, None where nothing is defined."""
+    return None if mean.mean is None else (x, mean.mean, mean.low, mean.high)
+
+
+def _numbers(mean: Mean) -> tuple[str, ...]:
+    return (str(mean.n), short(mean.mean), interval(mean))
+
+
+def _payoffs(found: Report) -> Section:
+    """Return the scores of the players as a matrix of arms and players."""
+    payoffs = {(one.arm, one.player): one for one in found.findings.payoffs}
+    players = sorted({player for _, player in payoffs})
+
+    def cell(arm: str, player: str) -> str:
+        one = payoffs.get((arm, player))
+        return "" if one is None else f"{short(one.mean.mean)} ({interval(one.mean)}) x {one.agents:g}"
+
+    rows = [
+        (arm, *(cell(arm, player) for player in players))
+        for arm in found.arms
+        if any((arm, player) in payoffs for player in players)
+    ]
+    words = "Mean score of the agents of each player, with its 95% interval x their number in a game."
+    return Section("Payoffs", [words], ("arm", *players), rows)
+
+
+def _over_time(found: Report, world: AnyWorld) -> Iterator[Section]:
+    """Yield the measures over time: the shares, a panel for each arm, and the inequality of all arms."""
+    curves = found.findings.over_time
+    if shares := [one for one in curves if one.measure in world.shares]:
+        arms = list(dict.fromkeys(one.arm for one in shares))
+        pictures = [
+            _picture(
+                "Shares over time, with 95% bands",
+                [
+                    Panel(
+                        arm, "turn", "share", [_in_time(one, one.measure) for one in shares if one.arm == arm]
+                    )
+                    for arm in of_picture
+                ],
+            )
+            for of_picture in _chunks(arms, MOST_PANELS)
+        ]
+        yield _told_in_time("Shares over time", shares, pictures)
+    if unequal := [one for one in curves if one.measure in world.inequality]:
+        pictures = [
+            _picture(
+                "Inequality over time, with 95% bands",
+                [
+                    Panel(
+                        measure,
+                        "turn",
+                        measure,
+                        [
+                            _in_time(one, one.arm)
+                            for one in unequal
+                            if one.measure == measure and one.arm in arms
+                        ],
+                    )
+                    for measure in world.inequality
+                ],
+            )
+            for arms in _chunks(list(dict.fromkeys(one.arm for one in unequal)), MOST_LINES)
+        ]
+        yield _told_in_time("Inequality over time", unequal, pictures)
+
+
+def _in_time(curve: TimeCurve, name: str) -> Line:
+    """Return a curve over time as a line; a stretch of turns stands at its middle."""
+    points = (_point((one.first + one.last) / 2, one.mean) for one in curve.points)
+    return Line(name, [point for point in points if point])
+
+
+def _told_in_time(title: str, curves: Sequence[TimeCurve], pictures: Sequence[Picture]) -> Section:
+    """Return curves over time as a table of some of their points."""
+    rows = []
+    for curve in curves:
+        points = [curve.points[k * (len(curve.points) - 1) // (TOLD - 1)] for k in range(TOLD)]
+        rows.append((curve.arm, curve.measure, *(short(point.mean.mean) for point in points)))
+    words = "Means over games: of the first turns, at a quarter, a half and three quarters, and of the last."
+    columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
+    return Section(title, [words], columns, rows, pictures)
+
+
+def _survival(found: Report, world: AnyWorld) -> Section:
+    """Return how long something lasts."""
+    curves = found.findings.survival
+    what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
+    pictures = [
+        _picture(
+            f"{what}: the share that lasts longer, with 95% bands",
+            [Panel(what, "turns", "share that lasts longer", [_surviving(one) for one in arms], steps=True)],
+        )
+        for arms in _chunks(curves, MOST_LINES)
+    ]
+    rows = [
+        (
+            one.arm,
+            str(one.games),
+            f"{one.spells:,}",
+            f"{one.ended:,}",
+            "-" if one.median is None else str(one.median),
+            _shares(one),
+        )
+        for one in curves
+    ]
+    columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
+    words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
+    return Section("How long it lasts", [words], columns, rows, pictures)
+
+
+def _surviving(curve: SurvivalCurve) -> Line:
+    return Line(curve.arm, [(one.turns, one.share, one.low, one.high) for one in curve.points])
+
+
+def _shares(curve: SurvivalCurve) -> str:
+    """Return some points of a survival curve in words."""
+    return "; ".join(f"{one.turns}: {short(one.share)}" for one in curve.points if one.turns in AGES)
+
+
+def _ratings(found: Report, world: AnyWorld) -> Section:
+    """Return what is true of those who were given a rating."""
+    curves = found.findings.ratings
+    kinds = list(dict.fromkeys(one.kind for one in curves))
+    pictures = [
+        _picture(
+            "What is true of agents by the rating that others give them, with 95% intervals",
+            [
+                Panel(
+                    kind.replace("_", " "),
+                    "rating",
+                    world.truths[kind],
+                    [_rated(one) for one in curves if one.kind == kind and one.arm in arms],
+                )
+                for kind in kinds
+            ],
+        )
+        for arms in _chunks(list(dict.fromkeys(one.arm for one in curves)), MOST_LINES)
+    ]
+    rows = [
+        (one.arm, one.kind.replace("_", " "), str(point.rating), f"{point.count:,}", *_numbers(point.mean))
+        for one in curves
+        for point in one.points
+    ]
+    words = [f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds]
+    columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
+    return Section("Ratings beside the truth", words, columns, rows, pictures)
+
+
+def _rated(curve: RatingCurve) -> Line:
+    points = (_point(one.rating, one.mean) for one in curve.points)
+    return Line(curve.arm, [point for point in points if point])
+
+
+def _chunks(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[first : first + size] for first in range(0, len(items), size)]

@@ -1,0 +1,80 @@
+"""What the forms of `hobbes view` post: a fork to be played, and a test to be written.
+
+Every form, also that of an observer, carries the token of the pages that are served now. So only somebody who
+can read them can post it.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from lab.errors import LabError
+from lab.show.doing import (
+    FORK_FIELDS,
+    PIN_FIELDS,
+    filled_in,
+    fingerprint,
+    forking,
+    pinned,
+    whole_number,
+    written,
+)
+from lab.show.pages import Pages
+from lab.store.database import Run, Store, open_store
+from lab.wire.receiving import posted_fields
+
+TOKEN, SHOWN = "token", "shown"
+"""The names of two fields: the token of the pages, and the fingerprint of a form whose cost was shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The forms of the pages of a home. `play` plays a run that it writes, and returns its address."""
+
+    home: Path
+    token: str
+    pages: Callable[[Store], Pages]
+    play: Callable[[Callable[[], Run]], str]
+
+    def fork(self, request: Request, body: bytes) -> Response:
+        """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
+        fields = filled_in(self.ours(body), (SHOWN, *FORK_FIELDS))
+        turn = whole_number("turn", fields["turn"])
+        with open_store(self.home) as opened:
+            run = opened.find(request.path_params["run"])
+            problem = ""
+            try:
+                asked = forking(opened, run, fields)
+                if not asked.cost.calls or fields[SHOWN] == fingerprint(fields):
+                    return RedirectResponse(self.play(partial(written, opened, run, asked)), 303)
+            except LabError as error:
+                problem = str(error)
+            page = self.pages(opened).fork(run, turn, fields["agent"], fields, problem)
+            return HTMLResponse(page, 400 if problem else 200)
+
+    def pin(self, request: Request, body: bytes) -> Response:
+        """Write a test, and say where it is."""
+        fields = filled_in(self.ours(body), PIN_FIELDS)
+        turn = whole_number("turn", fields["turn"])
+        with open_store(self.home, writes=False) as opened, opened.as_of_now():
+            run, files, problem = opened.find(request.path_params["run"]), None, ""
+            try:
+                files = pinned(opened, run, fields)
+            except LabError as error:
+                problem = str(error)
+            page = self.pages(opened).pin(run, turn, fields["agent"], fields, problem, files)
+            return HTMLResponse(page, 400 if problem else 200)
+
+    def ours(self, body: bytes) -> list[tuple[str, str]]:
+        """Return the fields of a form without the token of the pages. Raise LabError for another token."""
+        posted = posted_fields(body)
+        (token,) = [value for name, value in posted if name == TOKEN][:1] or [""]
+        if not secrets.compare_digest(token.encode(), self.token.encode()):
+            raise LabError("this form is not from a page that is served now; load its page again")
+        posted.remove((TOKEN, token))
+        return posted

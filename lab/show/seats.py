@@ -1,0 +1,185 @@
+"""The page of a seat: what a person who plays an agent may see, and the form of the answer; nothing else.
+
+It is made from the question alone, which holds the agent's view, so nothing that another agent wrote can be
+on it unless the view shows it. The address ends in the seat's token (`lab.play.seats`). Whoever has it needs
+no other, and can open no other page with it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from engine.board import of_picture
+from engine.record import Json, canonical
+from engine.turn import view_of
+from engine.world import OBSERVER
+from lab.errors import LabError
+from lab.play.answering import as_posted, form_for, is_map, requests
+from lab.play.playing import Clock, check_it_goes_on, keep_answer
+from lab.play.seats import asked_at, is_token
+from lab.show.boards import svg
+from lab.show.looks import looks_of
+from lab.show.templating import STATIC, environment
+from lab.show.terminal import ERR, plain
+from lab.store.database import Question, Run, Store, open_store
+from lab.store.history import memories_before, state_before
+from lab.wire.receiving import form_of, posted_fields
+from nodes.prompting import system_text
+
+PATH = "/seat/{run}/{seat}/{token}"
+"""The address of a seat's page."""
+
+OWN = re.compile(r"/seat/[^/]+/[^/]+/[^/]+")
+"""What such an address looks like. No other page has so many parts."""
+
+ADDRESS = "address"
+"""The name in the form of the question that is answered; a field's own name begins with a slash."""
+
+TEXT = "text"
+"""The name in the form of a raw answer."""
+
+RELOAD = 2
+"""After how many seconds the page of a person who waits for the others looks again."""
+
+STUCK = "The run cannot go on now. Tell whoever runs it, and send your answer again later."
+"""What a person is told if the reason is none of their business."""
+
+PlayOn = Callable[[Path, Run], None]
+"""Continues a run behind the pages."""
+
+
+def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
+    """Return the pages of seats, and where their forms are posted to."""
+
+    def shown(request: Request) -> Response:
+        with open_store(home, writes=False) as opened, opened.as_of_now():
+            run, seat = _seat(home, opened, request)
+            return HTMLResponse(page(opened, run, seat))
+
+    def answer(request: Request, body: bytes) -> Response:
+        posted = posted_fields(body)
+        with open_store(home) as opened:
+            run, seat = _seat(home, opened, request)
+            try:
+                check_it_goes_on(run)
+            except LabError as error:  # it may tell who else plays
+                ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+                return HTMLResponse(page(opened, run, seat, STUCK, dict(posted)), 503)
+            try:
+                run = _kept(opened, run, seat, posted, clock)
+            except LabError as error:
+                run = opened.find(run.id)
+                return HTMLResponse(page(opened, run, seat, str(error), dict(posted)), 400)
+        if not run.questions:
+            play_on(home, run)
+        return RedirectResponse(request.url.path, 303)
+
+    async def answered(request: Request) -> Response:
+        return await run_in_threadpool(answer, request, await form_of(request))
+
+    return [Route(PATH, shown), Route(PATH, answered, methods=["POST"])]
+
+
+def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
+    """Return the run and the seat that an address names; raise HTTPException if its token is another's."""
+    at = request.path_params
+    if not is_token(home, at["run"], at["seat"], at["token"]):
+        raise HTTPException(403, "hobbes: this is not the link of a seat; use the one that you were given\n")
+    try:
+        return opened.find(at["run"]), at["seat"]
+    except LabError as error:
+        raise HTTPException(404, "hobbes: this run is no longer there\n") from error
+
+
+def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]], clock: Clock) -> Run:
+    """Keep what a person at a seat has posted, and return the run as it is then.
+
+    Raise LabError if it is too late, if the answer is wrong, or if the run cannot go on.
+    """
+    addresses = [value for name, value in posted if name == ADDRESS]
+    questions = [one for one in asked_at(opened, run, seat) if [one.address] == addresses]
+    if not questions:
+        raise LabError("this has been answered, or is too late; below is what you are asked now")
+    texts = [value for name, value in posted if name == TEXT]
+    fields = [(name, value) for name, value in posted if name not in {ADDRESS, TEXT}]
+    said = texts[0] if texts else as_posted(form_for(run, questions[0]), fields)
+    return keep_answer(opened, run, questions[0], said, clock)
+
+
+def page(
+    opened: Store, run: Run, seat: str, error: str = "", written: Mapping[str, str] | None = None
+) -> str:
+    """Return the page of a seat.
+
+    `error` says what is wrong with an answer, and `written` has the fields that were filled in for it.
+    """
+    asked = asked_at(opened, run, seat)
+    over = run.status in {"finished", "halted"}
+    values: dict[str, object] = {
+        "script": STATIC,
+        "live": False,
+        "damage": (),
+        "looks": {},
+        "reload": None if asked or over else RELOAD,
+        "run": run,
+        "seat": seat,
+        "error": error,
+        "written": written or {},
+        "question": None,
+    }
+    if asked:
+        values |= _asked(opened, run, asked[0])
+    return environment().get_template("seat.html").render(values)
+
+
+def _asked(opened: Store, run: Run, question: Question) -> dict[str, object]:
+    """Return what a page shows of a question."""
+    view = _view(opened, run, question)
+    board, drawn = _board(run, view)
+    seconds = run.setting.config.seconds_per_turn
+    until = datetime.fromisoformat(question.since) + timedelta(seconds=seconds) if seconds else None
+    return {
+        "question": question,
+        "view": {name: value for name, value in view.items() if name != drawn},
+        "board": board,
+        "form": form_for(run, question),
+        "until": until.strftime("%H:%M:%S UTC") if until else None,
+        "looks": looks_of(_named(run, view)),
+        "rules": system_text(run.prompts, run.setting) if question.agent != OBSERVER else "",
+    }
+
+
+def _view(opened: Store, run: Run, question: Question) -> dict[str, Json]:
+    """Return the view that a question holds, in the order in which the world tells it."""
+    asked: dict[str, Json] = json.loads(question.asked)
+    if question.agent == OBSERVER:
+        return {"requests": requests(question)}
+    before = state_before(opened, run, run.turns), memories_before(opened, run, run.turns)
+    told = view_of(run.world, *before, question.agent)
+    return dict(told) if canonical(told) == question.asked else asked
+
+
+def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the agents whom a view names."""
+    text = json.dumps(view)
+    return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)
+
+
+def _board(run: Run, view: Mapping[str, Json]) -> tuple[str, str]:
+    """Return the map that a view holds in text as an SVG, with its name in the view; nothing without one."""
+    for name, value in view.items():
+        if isinstance(value, list) and is_map(value):
+            rows = [str(line).split() for line in value]
+            agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
+            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words)
+            return Markup(svg(board)), name  # noqa: S704  it escapes all texts
+    return "", ""

@@ -1,0 +1,394 @@
+"""What a reader does from the pages: a fork whose cost is shown before, a test of a turn, a command."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.testclient import TestClient
+
+from lab.errors import LabError
+from lab.play.playing import RunOptions
+from lab.show import viewing
+from lab.show.viewing import MOST_PLAYED, site
+from lab.store.database import Run, Store, open_store
+from tests.conftest import Cli
+from tests.lab.play import go, mining, played
+from tests.lab.test_caps import model
+from tests.lab.test_fork import PASSING
+from tests.lab.test_view import LOCAL, played_on
+
+TURN = 2
+AGENT = "miner-02"
+
+
+def played_here(home: Path, run: Run) -> None:
+    """Play a fork in this process."""
+    with open_store(home) as opened, suppress(LabError):
+        go(opened, run)
+
+
+@pytest.fixture
+def pages(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A visitor of a home's pages. Forks are played in a thread, which starts sooner than a process."""
+    monkeypatch.setattr(viewing, "_play_apart", played_here)
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield visitor
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the pages are served."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return here
+
+
+class Form(HTMLParser):
+    """What a browser posts of a form that nobody has changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: dict[str, str] = {}
+        self._at = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        if tag == "input" and found.get("type") != "checkbox":
+            self.fields[found["name"]] = found["value"]
+        elif tag in {"select", "textarea"}:
+            self._at = found["name"]
+            self.fields[self._at] = ""
+        elif tag == "option" and "selected" in found:
+            self.fields[self._at] = found["value"]
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag == "textarea" and self._at:
+            self.fields[self._at] = data.removeprefix("\n").replace("\n", "\r\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._at = "" if tag in {"select", "textarea"} else self._at
+
+
+def form_of(page: str) -> dict[str, str]:
+    """Return the fields of the form of a page as nobody has changed them."""
+    found = Form()
+    found.feed(page.partition('<form method="post"')[2])
+    return found.fields
+
+
+def opened_form(pages: TestClient, address: str) -> dict[str, str]:
+    page = pages.get(address)
+    assert page.status_code == 200, page.text
+    return form_of(page.text)
+
+
+def post(
+    pages: TestClient, address: str, fields: dict[str, Any], origin: str | None = LOCAL
+) -> httpx2.Response:
+    """Post a form as a browser does."""
+    headers = {"origin": origin} if origin else {}
+    return pages.post(address, data=fields, headers=headers, follow_redirects=False)
+
+
+def forks(opened: Store, run: Run) -> list[Run]:
+    return [opened.find(one["id"]) for one in opened.forks(run.id)]
+
+
+# --- a fork
+
+
+def test_a_turn_leads_to_its_form_and_the_form_to_a_fork_that_is_the_same(
+    opened: Store, pages: TestClient
+) -> None:
+    """From the moment, the turn and the card; unchanged, the fork ends as its parent did."""
+    run = mining(opened)
+    for address in (f"/{run.id}/{TURN}.html", f"/{run.id}/{TURN}"):
+        assert f'href="/{run.id}/fork?turn={TURN}"' in pages.get(address).text
+    card = unescape(pages.get(f"/{run.id}/{TURN}/{AGENT}").text)
+    assert f'href="/{run.id}/fork?turn={TURN}&agent={AGENT}"' in card
+    answered = post(pages, f"/{run.id}/fork", opened_form(pages, f"/{run.id}/fork?turn={TURN}"))
+    assert answered.status_code == 303
+    played_on()
+    (fork,) = forks(opened, run)
+    assert answered.headers["location"] == f"/{fork.id}"
+    assert (fork.status, fork.digest, fork.forked_at) == ("finished", run.digest, TURN)
+    assert f'href="/{run.id}#{TURN}"' in pages.get(f"/{fork.id}").text
+    assert f'href="/{fork.id}"' in pages.get(f"/{run.id}").text
+
+
+def test_an_answer_is_given_as_it_is_written_and_as_it_was_recorded_if_nobody_changed_it(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    address = f"/{run.id}/fork"
+    fields = opened_form(pages, f"{address}?turn={TURN}&agent={AGENT}")
+    before = opened.attempts(run.id, TURN, AGENT)[AGENT][-1].reply.text
+    assert json.loads(fields["answer"]) == json.loads(before)
+    for answer in (fields["answer"], PASSING, "  \r\n"):
+        assert post(pages, address, {**fields, "answer": answer}).status_code == 303
+        played_on()
+    emptied, passing, same = forks(opened, run)
+    assert opened.attempts(same.id, TURN, AGENT)[AGENT][-1].reply.text == before
+    assert opened.attempts(passing.id, TURN, AGENT)[AGENT][-1].reply.text == PASSING
+    assert emptied.digest == same.digest == run.digest != passing.digest
+    assert opened.attempts(emptied.id, TURN, AGENT)[AGENT][-1].reply.player != "given"
+
+
+def test_prompts_language_models_name_and_caps_are_those_of_the_form(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    fields = opened_form(pages, f"/{run.id}/fork?turn=1")
+    changed = {"prompts": "unguided", "lang": "zh", "model": "policy:greedy-mine", "name": "other"}
+    caps = {"calls": "9", "tokens": "1000", "usd": "0.5", "seconds": "60"}
+    assert post(pages, f"/{run.id}/fork", {**fields, **changed, **caps}).status_code == 303
+    played_on()
+    fork = opened.find("other")
+    assert (fork.prompts.variant, fork.prompts.lang) == ("unguided", "zh")
+    assert {*fork.models.values()} == {"policy:greedy-mine"}
+    assert (fork.caps.calls, fork.caps.tokens, fork.caps.usd, fork.caps.seconds) == (9, 1000, 0.5, 60)
+    again = opened_form(pages, "/other/fork?turn=1")
+    assert {name: again[name] for name in caps} == caps
+
+
+def test_the_cost_of_a_fork_is_shown_before_it_is_spent(opened: Store, pages: TestClient) -> None:
+    """3 agents in turns 2 and 3 are 6 calls of 110 tokens each; a given answer is free."""
+    with model(prompt_tokens=100, completion_tokens=10, total_tokens=110) as calls:
+        run = mining(opened, models="openai:gpt-5-mini")
+        calls.clear()
+        address = f"/{run.id}/fork"
+        page = pages.get(f"{address}?turn={TURN}").text
+        assert "<dt>calls to models</dt><dd>about 6</dd>" in page
+        assert "<dd>about 600 in, 60 out</dd>" in page
+        assert re.search(r"<dt>dollars</dt><dd>about 0\.\d\d<", page)
+        given = pages.get(f"{address}?turn={TURN}&agent={AGENT}").text
+        assert "<dt>calls to models</dt><dd>about 5</dd>" in given
+        changed = {**form_of(page), "lang": "zh"}
+        asked = post(pages, address, changed)
+        assert asked.status_code == 200
+        assert "Nothing has been played yet" in asked.text
+        assert not calls
+        assert not forks(opened, run)
+        assert form_of(asked.text)["lang"] == "zh"
+        assert post(pages, address, {**form_of(asked.text), "shown": "0" * 64}).status_code == 200
+        assert post(pages, address, form_of(asked.text)).status_code == 303
+        played_on()
+        assert len(calls) == 6
+        (fork,) = forks(opened, run)
+        assert fork.prompts.lang == "zh"
+
+
+def test_a_cap_of_the_form_holds(opened: Store, pages: TestClient) -> None:
+    with model(prompt_tokens=100, completion_tokens=10, total_tokens=110) as calls:
+        run = mining(opened, models="openai:gpt-5-mini")
+        calls.clear()
+        fields = {**opened_form(pages, f"/{run.id}/fork?turn=0"), "calls": "4"}
+        asked = post(pages, f"/{run.id}/fork", fields)
+        assert post(pages, f"/{run.id}/fork", form_of(asked.text)).status_code == 303
+        played_on()
+    assert len(calls) == 4
+    (fork,) = forks(opened, run)
+    assert "--max-calls 4 is reached" in unescape(pages.get(f"/{fork.id}").text)
+
+
+WRONG_FORKS: list[tuple[dict[str, str], str]] = [
+    ({"model": "openai"}, "is not a model spec"),
+    ({"model": "policy:guided*2"}, "2"),
+    ({"prompts": "no-such"}, "no-such"),
+    ({"prompts": "../.."}, "is not in the folder in which `hobbes view` runs"),
+    ({"prompts": "/etc/"}, "is not in the folder in which `hobbes view` runs"),
+    ({"lang": "xx"}, "xx"),
+    ({"calls": "many"}, "calls: write a whole number"),
+    ({"usd": "-1"}, "usd: write a number"),
+    ({"usd": "nan"}, "usd: write a number"),
+    ({"answer": "I pass"}, "there is no JSON object in"),
+    ({"turn": "99"}, "no turn 99"),
+    ({"name": "last"}, "last"),
+]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_form_that_is_wrong_says_so_above_its_fields_and_plays_nothing(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    form = opened_form(pages, f"/{run.id}/fork?turn={TURN}&agent={AGENT}")
+    for changed, told in WRONG_FORKS:
+        refused = post(pages, f"/{run.id}/fork", {**form, **changed})
+        assert refused.status_code == 400, changed
+        assert told in unescape(refused.text).partition('role="alert">')[2].partition("</p>")[0], changed
+        (name,) = changed
+        assert form_of(refused.text)[name] == changed[name] or name == "lang"
+    assert not forks(opened, run)
+
+
+def test_only_the_pages_themselves_can_fork_and_pin(
+    opened: Store, home: Path, pages: TestClient, folder: Path
+) -> None:
+    """Another site, another host, no token or that of other pages, fields that the form does not have."""
+    run = mining(opened)
+    other = TestClient(site(home, "127.0.0.1"), base_url=LOCAL)
+    with_token = TestClient(site(home, "127.0.0.1", "secret"), base_url=LOCAL)
+    for what in ("fork", "pin"):
+        address = f"/{run.id}/{what}"
+        fields = opened_form(pages, f"{address}?turn={TURN}")
+        wrong = [
+            (403, post(pages, address, fields, "http://evil.example")),
+            (403, post(pages, address, fields, None)),
+            (403, post(pages, address, fields, "null")),
+            (
+                400,
+                pages.post(
+                    address, data=fields, headers={"host": "evil.example", "origin": "http://evil.example"}
+                ),
+            ),
+            (400, post(pages, address, {**fields, "token": ""})),
+            (400, post(pages, address, {**fields, "token": "é" * 43})),
+            (400, post(other, address, fields)),
+            (403, post(with_token, address, fields)),
+            (400, post(pages, address, {**fields, "command": "rm"})),
+            (400, post(pages, address, {**fields, "turn": ["1", "2"]})),
+            (400, post(pages, address, {**fields, "turn": "9" * 400})),
+            (400, post(pages, f"/nobody/{what}", fields)),
+            (405, pages.put(address, data=fields)),
+        ]
+        assert [status for status, _ in wrong] == [answer.status_code for _, answer in wrong]
+    assert not forks(opened, run)
+    assert not [*folder.iterdir()]
+    with_token.get("/?token=secret")
+    fields = opened_form(with_token, f"/{run.id}/fork?turn={TURN}")
+    assert post(with_token, f"/{run.id}/fork", fields).status_code == 303
+    played_on()
+    assert len(forks(opened, run)) == 1
+
+
+def test_no_more_forks_are_played_at_once_than_a_machine_bears(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened)
+    fields = opened_form(pages, f"/{run.id}/fork?turn={TURN}")
+    monkeypatch.setattr(viewing, "_started", lambda: frozenset(map(str, range(MOST_PLAYED))))
+    refused = post(pages, f"/{run.id}/fork", fields)
+    assert (refused.status_code, "wait for one to end" in refused.text) == (400, True)
+    assert not forks(opened, run)
+
+
+def test_a_fork_is_played_in_a_process_of_its_own_and_its_page_reloads_at_once(
+    opened: Store, home: Path
+) -> None:
+    run = mining(opened)
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as pages:
+        fields = opened_form(pages, f"/{run.id}/fork?turn={TURN}")
+        to = post(pages, f"/{run.id}/fork", fields).headers["location"]
+        page = pages.get(to).text
+        assert "data-reload" in page or "finished" in page
+        played_on()
+        assert opened.find(to[1:]).digest == run.digest
+        assert "data-reload" not in pages.get(to).text
+
+
+# --- a test
+
+
+def test_a_turn_is_pinned_as_the_command_does(
+    opened: Store, pages: TestClient, folder: Path, cli: Cli
+) -> None:
+    run = mining(opened, name="my story")
+    address = f"/{run.id}/pin"
+    fields = opened_form(pages, f"{address}?turn={TURN}&agent={AGENT}")
+    assert (fields["name"], fields["folder"], fields["agent"]) == ("my_story_2", "tests", AGENT)
+    written = post(pages, address, fields)
+    assert written.status_code == 200, written.text
+    assert "tests/test_my_story_2.py" in written.text
+    told = re.search(r'<footer class="command">.*?<code>(.*?)</code>', written.text)
+    assert told is not None
+    words = shlex.split(unescape(told[1]))[1:]
+    assert (
+        cli(*words[: words.index("--to")], "--to", "again", *words[words.index("--to") + 2 :]).exit_code == 0
+    )
+    for name in ("test_my_story_2.py", "my_story_2.json"):
+        assert (folder / "tests" / name).read_text() == (folder / "again" / name).read_text()
+    refused = post(pages, address, fields)
+    assert (refused.status_code, "already exists" in refused.text) == (400, True)
+    (folder / "tests" / "test_my_story_2.py").write_text("mine")
+    assert post(pages, address, {**fields, "replace": "yes"}).status_code == 200
+    assert "hobbes_replay" in (folder / "tests" / "test_my_story_2.py").read_text()
+
+
+WRONG_TESTS: list[tuple[dict[str, str], str]] = [
+    ({"folder": "../elsewhere"}, "is not in the folder"),
+    ({"folder": "/"}, "is not in the folder"),
+    ({"folder": "link"}, "is not in the folder"),
+    ({"folder": "link/../.."}, "is not in the folder"),
+    ({"folder": "a\0b"}, "null"),
+    ({"folder": "x" * 300}, "too long"),
+    ({"folder": "loop"}, "loop"),
+    ({"name": "../x"}, "name: write letters"),
+    ({"name": ""}, "name: write letters"),
+    ({"name": "linked", "replace": "yes"}, "is not in the folder"),
+    ({"turns": "2-9"}, "has turns 0 to 3"),
+    ({"turns": "2-"}, "turns: write a whole number"),
+    ({"agent": "nobody"}, "nobody"),
+]
+
+
+def test_a_test_is_written_nowhere_else(opened: Store, pages: TestClient, folder: Path) -> None:
+    run = mining(opened)
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (folder / "tests").mkdir()
+    (folder / "link").symlink_to(outside)
+    (folder / "loop").symlink_to("loop")
+    (folder / "tests" / "linked.json").symlink_to(outside / "linked.json")
+    form = opened_form(pages, f"/{run.id}/pin?turn={TURN}")
+    for changed, told in WRONG_TESTS:
+        refused = post(pages, f"/{run.id}/pin", {**form, **changed})
+        assert refused.status_code == 400, changed
+        assert told in unescape(refused.text).partition('role="alert">')[2].partition("</p>")[0].lower(), (
+            changed
+        )
+    assert not [*outside.iterdir()]
+    assert not [*folder.rglob("test_*")]
+
+
+# --- the command
+
+
+def test_each_page_says_the_command_that_shows_the_same(
+    opened: Store, home: Path, pages: TestClient, cli: Cli
+) -> None:
+    """Each is played as it stands, in the home of the pages."""
+    run = played(opened, RunOptions("nations", 3, values={"rounds": 3}, name="war"))
+    other = mining(opened)
+    also = mining(opened)
+    commands = {
+        "/": "runs",
+        f"/{run.id}": f"trace {run.id}",
+        f"/{run.id}/1.html": f"trace {run.id} 1",
+        f"/{run.id}/1": f"trace {run.id} 1",
+        f"/{run.id}/1/AgentA": f"trace {run.id} 1 AgentA",
+        f"/{run.id}/judgements?turn=1": f"trace {run.id} 1",
+        f"/{run.id}/messages": f"trace {run.id} --event message",
+        f"/{run.id}/messages?between=AgentA,AgentB": (
+            f"trace {run.id} --event message --agent AgentA --agent AgentB"
+        ),
+        f"/{other.id}/messages": f"trace {other.id} --event message",
+        f"/compare?a={other.id}&b={also.id}": f"compare {other.id} {also.id}",
+        f"/{other.id}/fork?turn=1": f"fork {other.id} --turn 1",
+        "/experiments": "experiments",
+    }
+    for address, command in commands.items():
+        page = pages.get(address).text
+        (told,) = re.findall(r'class="command">.*?<code>(.*?)</code>|data-command="(.*?)"', page)[-1:]
+        told = "".join(told)
+        assert unescape(told) == f"hobbes {command} --home {home}", address
+        assert cli(*shlex.split(unescape(told))[1:]).exit_code == 0, told

@@ -1,0 +1,103 @@
+"""Every page of every world in Chromium: axe, a telephone, a dark screen, and the keyboard.
+
+The pages of people who play are in test_seats_in_browser.py.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, ViewportSize
+
+from engine.worlds import WORLDS
+from lab.play.playing import RunOptions
+from lab.show.viewing import PAGES, server
+from lab.store.database import open_store
+from lab.wire.recording import running
+from tests.lab.browsing import chromium, serious_findings
+from tests.lab.play import played
+from tests.lab.test_experiments import play_all, written
+
+NARROW = ViewportSize(width=400, height=800)
+MODELS = {
+    "mining": "policy:guided*2,policy:random?noise=0.5*2",
+    "nations": "policy:militarist*1,policy:reciprocal-trader?noise=0.5*3",
+    "trust": "policy:copykitten*2,policy:grudger*2",
+}
+
+OF_A_HOME = {
+    "/": ("/",),
+    "/experiments": ("/experiments",),
+    "/experiments/{name}": ("/experiments/small",),
+    "/search": ("/search", "/search?q=attack"),
+}
+OF_A_RUN = {
+    "/compare": ("/compare?a=RUN&b=other-RUN", "/compare?a=RUN&b=other-RUN&turn=5"),
+    "/{run}": ("/RUN#3",),
+    "/{run}/judgements": ("/RUN/judgements?turn=4",),
+    "/{run}/messages": ("/RUN/messages", "/RUN/messages?between=AGENT,OTHER&turn=3"),
+    "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
+    "/{run}/pin": ("/RUN/pin?turn=3",),
+    "/{run}/{turn:int}": ("/RUN/3",),
+    "/{run}/{turn:int}/{agent}": ("/RUN/3/AGENT",),
+}
+"""The addresses that are opened, by those that the site has."""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A narrow page of a home with two runs of each world and an experiment."""
+    folder = tmp_path_factory.mktemp("every")
+    with open_store(folder / "home") as store:
+        for world, models in MODELS.items():
+            for seed, name in ((1, world), (2, f"other-{world}")):
+                played(store, RunOptions(world, 4, seed, models, values={"rounds": 6}, name=name))
+        play_all(store, written(folder))
+    with running(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
+        page = browser.new_page(viewport=NARROW, base_url=base)
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.on("console", lambda told: pytest.fail(told.text) if told.type == "error" else None)
+        yield page
+
+
+def test_no_page_of_the_site_is_left_out() -> None:
+    assert PAGES.keys() == {*OF_A_HOME, *OF_A_RUN}
+
+
+REACHED = """() => {
+    const within = (one) => one.closest("details:not([open]) > :not(summary), [hidden], dialog:not([open])");
+    const what = "a[href], button, input:not([type=hidden]), select, textarea, summary";
+    const missed = (one) => !within(one) && one.tabIndex < 0;
+    return [...document.querySelectorAll(what)].filter(missed).map((one) => one.outerHTML);
+}"""
+"""The links and controls that Tab does not reach."""
+
+
+def check(page: Page, address: str, *, dark: bool) -> None:
+    """Check a page as it is loaded, and its list of keys."""
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.goto("about:blank")  # or else another part of the same page would not be loaded
+    page.goto(address)
+    assert serious_findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"], address
+    assert page.evaluate(REACHED) == []
+    keys = page.locator("[data-key]").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert len(keys) == len({*keys}), address
+    assert page.locator("[data-key]").evaluate_all("all => all.every(one => one.checkVisibility())"), address
+    page.evaluate("document.activeElement.blur()")  # a search begins with its words
+    page.keyboard.press("Shift+?")
+    assert page.locator("dialog[open] dt").count() == len(keys)
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog[open]").count()
+
+
+def test_pages_of_a_home_can_be_used_by_everybody(page: Page) -> None:
+    for place, address in enumerate(one for of_one in OF_A_HOME.values() for one in of_one):
+        check(page, address, dark=bool(place % 2))
+
+
+@pytest.mark.parametrize("world", [*WORLDS])
+def test_pages_of_a_run_can_be_used_by_everybody(page: Page, world: str) -> None:
+    one, other = WORLDS[world].names(2)
+    for place, address in enumerate(one for of_one in OF_A_RUN.values() for one in of_one):
+        filled_in = address.replace("RUN", world).replace("AGENT", one).replace("OTHER", other)
+        check(page, filled_in, dark=bool(place % 2))

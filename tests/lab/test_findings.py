@@ -1,0 +1,163 @@
+"""The curves of a report, from small tables that are written by hand."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from engine.mining.world import MINING
+from engine.nations.world import NATIONS
+from lab.experiment.file import parse
+from lab.experiment.findings import MOST_POINTS, doses, over_time, payoffs, ratings, survival
+from lab.experiment.gathering import COLUMNS
+from lab.experiment.statistics import Mean
+
+ONE = Mean(1, 0.5, None, None)
+
+
+def tables(**rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the tables of an arm with these rows."""
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    return {
+        name: pa.Table.from_pylist(
+            rows.get(name, []),
+            schema=None if rows.get(name) else pa.schema([(c, types[kind]) for c, kind in columns.items()]),
+        )
+        for name, columns in COLUMNS.items()
+    }
+
+
+def file(**more: Any) -> Any:
+    """Return an experiment file of mining."""
+    return parse({"name": "x", "world": "mining", "seeds": 2} | more)
+
+
+def points(curves: Any) -> list[tuple[str, Any, list[tuple[float, str]]]]:
+    return [
+        (one.factor, dict(one.fixed), [(point.value, point.arm) for point in one.points]) for one in curves
+    ]
+
+
+def means(asked: Any) -> dict[str, dict[str, Mean]]:
+    return {arm: {"output": ONE} for arm in (*asked.arms, "null")}
+
+
+def test_crossed_factors_have_a_curve_for_each_combination_of_the_others() -> None:
+    asked = file(factors={"immunity": [5, 1], "rows": [4, 6]})
+    assert points(doses(asked, MINING, means(asked))) == [
+        ("immunity", {"rows": 4}, [(1, "immunity=1,rows=4"), (5, "immunity=5,rows=4")]),
+        ("immunity", {"rows": 6}, [(1, "immunity=1,rows=6"), (5, "immunity=5,rows=6")]),
+        ("rows", {"immunity": 5}, [(4, "immunity=5,rows=4"), (6, "immunity=5,rows=6")]),
+        ("rows", {"immunity": 1}, [(4, "immunity=1,rows=4"), (6, "immunity=1,rows=6")]),
+    ]
+
+
+def test_factors_changed_one_at_a_time_have_the_baselines_value_as_well() -> None:
+    factors = {"design": "one-at-a-time", "immunity": [5], "rows": [4], "rounds": [9], "agents": [3]}
+    asked = file(rounds=7, set={"rows": 6}, factors=factors)
+    assert points(doses(asked, MINING, means(asked))) == [
+        ("immunity", {}, [(1, "baseline"), (5, "immunity=5")]),  # the default of the world
+        ("rows", {}, [(4, "rows=4"), (6, "baseline")]),
+        ("rounds", {}, [(7, "baseline"), (9, "rounds=9")]),
+        ("agents", {}, [(3, "agents=3"), (10, "baseline")]),
+    ]
+
+
+def test_parameters_of_the_model_named_values_and_fields_of_settings_have_curves() -> None:
+    factors = {
+        "design": "one-at-a-time",
+        "noise": {"none": 0.0, "some": 0.3},
+        "constants.c_trade_factor": [3],
+    }
+    asked = parse(
+        {
+            "name": "x",
+            "world": "nations",
+            "seeds": 2,
+            "model": "policy:random?noise={noise}",
+            "parameters": {"noise": 0.1},
+            "factors": factors,
+        }
+    )
+    assert points(doses(asked, NATIONS, means(asked))) == [
+        ("noise", {}, [(0, "noise=none"), (0.1, "baseline"), (0.3, "noise=some")]),
+        ("constants.c_trade_factor", {}, [(2, "baseline"), (3, "constants.c_trade_factor=3")]),
+    ]
+
+
+def test_values_that_are_no_numbers_and_arms_without_factors_have_no_curve() -> None:
+    asked = file(factors={"guidance": [True, False], "defense": ["block_all", "per_point"]})
+    assert points(doses(asked, MINING, means(asked))) == []
+    asked = file(arms={"a": {}, "b": {"set": {"immunity": 3}}})
+    assert points(doses(asked, MINING, means(asked))) == []
+
+
+def test_survival_is_the_kaplan_meier_curve_of_scipy() -> None:
+    spells = [(1, True, 4), (2, False, 3), (3, True, 2), (5, False, 1), (5, True, 1), (0, False, 2)]
+    rows = [
+        {"seed": seed, "turns": turns, "ended": ended, "count": count}
+        for seed in (1, 2, 3)
+        for turns, ended, count in spells
+    ]
+    (curve,) = survival({"a": tables(runs=[{"seed": seed} for seed in (1, 2, 3)], spells=rows)})
+    ended = [turns for turns, has_ended, count in spells * 3 for _ in range(count) if has_ended]
+    cut_off = [turns for turns, has_ended, count in spells * 3 for _ in range(count) if not has_ended]
+    expected = stats.ecdf(stats.CensoredData(uncensored=ended, right=cut_off)).sf
+    assert [point.turns for point in curve.points] == [0, 1, 2, 3, 4, 5]
+    assert [p.share for p in curve.points] == pytest.approx(expected.evaluate(range(6)))
+    assert (curve.spells, curve.ended, curve.games, curve.median) == (39, 21, 3, 3)
+    assert all((point.low, point.high) == (point.share, point.share) for point in curve.points)  # equal games
+
+
+def test_two_games_have_a_survival_curve_without_a_band() -> None:
+    rows = [{"seed": seed, "turns": 1, "ended": True, "count": 1} for seed in (1, 2)]
+    (curve,) = survival({"a": tables(runs=[{"seed": 1}, {"seed": 2}], spells=rows)})
+    assert [(p.turns, p.share, p.low) for p in curve.points] == [(0, 1, None), (1, 0, None)]
+
+
+def test_curves_over_time_are_means_of_stretches_and_leave_out_what_is_undefined() -> None:
+    blank = dict.fromkeys((*MINING.shares, *MINING.inequality), 0.0)
+    last = 2 * MOST_POINTS
+    rows = [
+        {"seed": seed, "turn": turn, **blank, "share_raid": None if turn == 1 else float(turn + seed)}
+        for seed in (1, 2, 3)
+        for turn in range(last + 1)
+    ]
+    curves = {one.measure: one for one in over_time(MINING, {"a": tables(turns=rows)})}
+    first, second, *_, end = curves["share_raid"].points
+    assert (first.first, first.last, first.mean.mean) == (0, 2, (0 + 2) / 2 + 2)
+    assert (second.first, second.last, second.mean.mean) == (3, 5, 4 + 2)
+    assert end.last == last
+    assert first.mean.low == pytest.approx(3 - stats.t.ppf(0.975, 2) / 3**0.5)
+    assert len(curves["share_raid"].points) <= MOST_POINTS
+
+
+def test_ratings_stand_beside_the_mean_truth_of_the_games() -> None:
+    rows = [
+        {"seed": 1, "kind": "aggressor", "rating": 9, "count": 30, "truth": 2.0},
+        {"seed": 2, "kind": "aggressor", "rating": 9, "count": 1, "truth": 4.0},
+        {"seed": 2, "kind": "aggressor", "rating": 2, "count": 5, "truth": 0.0},
+    ]
+    (curve,) = ratings({"a": tables(ratings=rows)})
+    assert [(p.rating, p.count, p.mean.n, p.mean.mean) for p in curve.points] == [(2, 5, 1, 0), (9, 31, 2, 3)]
+    assert NATIONS.truths[curve.kind]
+
+
+def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() -> None:
+    def scores(*specs: str) -> dict[str, Any]:
+        rows = [{"seed": 1, "agent": str(n), "player": spec, "score": 10 * n} for n, spec in enumerate(specs)]
+        return tables(scores=rows)
+
+    arms = {
+        "a": scores("policy:raider?greed=0.1", "policy:raider?greed=0.9", "policy:guided?noise=0.1"),
+        "null": scores("policy:raider?greed=0.1&luck=null", "policy:raider?luck=null&greed=0.9"),
+    }
+    found = {(one.arm, one.player): (one.agents, one.mean.mean) for one in payoffs(arms)}
+    assert found == {
+        ("a", "policy:raider?greed=0.1"): (1, 0),
+        ("a", "policy:raider?greed=0.9"): (1, 10),
+        ("a", "policy:guided"): (1, 20),
+        ("null", "policy:raider?greed=0.1"): (1, 0),
+        ("null", "policy:raider?greed=0.9"): (1, 10),
+    }

@@ -1,0 +1,224 @@
+"""What reports need of an experiment is gathered once, is never stale, and is enough without the traces."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from starlette.testclient import TestClient
+
+from lab.errors import HaltedRunError
+from lab.experiment import gathering
+from lab.experiment.file import read_experiment_file
+from lab.experiment.keep import Keep
+from lab.experiment.playing import play
+from lab.experiment.report import report
+from lab.play.playing import RunOptions
+from lab.show.viewing import site
+from lab.store.database import Store, open_store
+from lab.store.experiments import played_cells
+from lab.store.traces import drop_traces, with_traces
+from tests.conftest import Cli
+from tests.lab.play import played
+from tests.lab.test_experiments import FILE, Quiet, planned, play_all, written
+from tests.lab.test_reports import told
+from tests.lab.test_view import LOCAL
+
+TABLES = ("runs", "measures", "turns", "scores", "spells", "ratings")
+
+SMALL = FILE.replace("seeds = 3", "seeds = 2")
+
+
+def play_keeping(store: Store, path: Path, keep: Keep) -> None:
+    """Play an experiment, and keep the traces of some runs."""
+    _, content = read_experiment_file(path)
+    play(store, planned(store, path), content, Quiet(), keep=keep)
+
+
+def files(store: Store) -> dict[str, bytes]:
+    """Return the gathered files by their paths."""
+    folder = store.home / "gathered"
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def tables(store: Store) -> dict[str, Any]:
+    """Return the rows of the gathered files by their paths."""
+    folder = store.home / "gathered"
+    return {
+        str(path): pq.read_table(path, partitioning=None).to_pylist() for path in folder.rglob("*.parquet")
+    }
+
+
+def not_read(*_: Any) -> Any:
+    raise AssertionError("a run was read")
+
+
+def test_runs_are_gathered_when_they_end_and_a_report_reads_no_run(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_all(opened, written(tmp_path, SMALL))
+    arms = ("open", "immune", "null")
+    assert files(opened).keys() == {f"small/{t}/arm={a}/part.parquet" for t in TABLES for a in arms}
+    monkeypatch.setattr(gathering, "_rows", not_read)
+    report(opened, "small")
+
+
+def test_processes_gather_the_same_bytes_as_one_process(opened: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, SMALL)
+    play_all(opened, path)
+    with open_store(tmp_path / "other") as other:
+        _, content = read_experiment_file(path)
+        play(other, planned(other, path), content, Quiet(), jobs=2)
+        assert report(other, "small").to_json() == report(opened, "small").to_json()
+        assert [row["digest"] for row in runs(other)] == [row["digest"] for row in runs(opened)]
+
+
+def runs(store: Store) -> list[dict[str, Any]]:
+    """Return the gathered rows of the runs of the arm `open`."""
+    rows: list[dict[str, Any]] = pq.read_table(
+        store.home / "gathered/small/runs/arm=open/part.parquet"
+    ).to_pylist()
+    return rows
+
+
+def test_a_file_that_is_damaged_or_does_not_fit_is_made_again(opened: Store, tmp_path: Path) -> None:
+    play_all(opened, written(tmp_path, SMALL.replace("seeds = 2", "seeds = 1")))
+    before = tables(opened)
+    (cell,) = (cell for cell in played_cells(opened, "small") if cell.arm == "open")
+    for table in TABLES:
+        path = opened.home / "gathered" / "small" / table / "arm=open" / "part.parquet"
+        content = path.read_bytes()
+        another = path.with_name("another")
+        pq.write_table(pq.read_table(path, partitioning=None).slice(0, 0), another)
+        damaged = [b"", content[:-20], another.read_bytes()]
+        damaged += [
+            content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+            for at in range(4, len(content) - 4, len(content) // 7)
+        ]
+        another.unlink()
+        for bad in (None, *damaged):
+            path.unlink() if bad is None else path.write_bytes(bad)
+            assert gathering.gather(opened, cell.id)
+            assert tables(opened) == before
+
+
+def test_a_run_with_another_digest_is_gathered_again(opened: Store, tmp_path: Path) -> None:
+    play_all(opened, written(tmp_path, SMALL))
+    with opened.db.conn:
+        opened.db.conn.execute("update measures set value = 7 where scope = 'run' and name = 'output'")
+    assert report(opened, "small").to_json()["arms"]["open"]["runs"] == 2
+    assert {row["digest"] for row in runs(opened)} != {"another"}
+    with opened.db.conn:
+        opened.db.conn.execute("update runs set digest = 'another' where name = 'small.open.2'")
+    report(opened, "small")
+    rows = pq.read_table(opened.home / "gathered/small/measures/arm=open/part.parquet").to_pylist()
+    outputs = [row["value"] for row in rows if (row["scope"], row["name"]) == ("run", "output")]
+    assert outputs[1] == 7
+    assert outputs[0] != 7
+    assert [row["digest"] for row in runs(opened)][1] == "another"
+
+
+def test_seeds_that_are_added_are_gathered_beside_the_others(opened: Store, tmp_path: Path) -> None:
+    play_all(opened, written(tmp_path, SMALL))
+    before = runs(opened)
+    play_all(opened, written(tmp_path, FILE))
+    assert [row["seed"] for row in runs(opened)] == [1, 2, 3]
+    assert runs(opened)[:2] == before
+
+
+def test_a_summary_is_enough_for_the_report_and_for_going_on(opened: Store, tmp_path: Path, cli: Cli) -> None:
+    path = written(tmp_path, SMALL)
+    with open_store(tmp_path / "whole") as whole:
+        play_all(whole, path)
+        expected = report(whole, "small").to_json()
+    play_keeping(opened, path, Keep.summary)
+    ids = [cell.id for cell in played_cells(opened, "small")]
+    assert with_traces(opened, ids) == set()
+    assert told(cli, "report", "small") == json.loads(json.dumps(expected))
+    assert play_all(opened, path) == []
+    assert play_all(opened, written(tmp_path, FILE)) == [
+        f"small.{arm}.3" for arm in ("open", "immune", "null")
+    ]
+    for command in ("replay", "trace", "export"):
+        assert "has no turns any more" in str(cli(command, "small.open.1").exception), command
+    assert "has no turns any more" in cli("verify", "small.open.1").stdout
+    with TestClient(site(opened.home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        page = visitor.get("/small.open.1")
+    assert page.status_code == 404
+    assert "has no turns any more" in page.text
+
+
+def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store, tmp_path: Path) -> None:
+    alone = played(opened, RunOptions("mining", 3, models="policy:guided", values={"rounds": 3}))
+    before = {row["hash"] for row in opened.db.query("select hash from packed_texts")}
+    play_keeping(opened, written(tmp_path, SMALL), Keep.summary)
+    assert opened.db.execute("select count(distinct run) from calls").fetchone() == (1,)
+    assert opened.db.execute("pragma foreign_key_check").fetchall() == []
+    after = {row["hash"] for row in opened.db.query("select hash from packed_texts")}
+    templates = {
+        row[column]
+        for row in opened.db.query("select * from runs")
+        for column in ("system_template", "turn_template", "answer_schema")
+    }
+    assert before <= after <= before | templates
+    assert opened.changed(alone) is None
+
+
+def test_with_failures_tainted_runs_keep_their_traces(opened: Store, tmp_path: Path) -> None:
+    text = SMALL.replace("noise=0.3", "noise=0.5").replace("set = { rows", "set = { taint_share = 0, rows")
+    play_keeping(opened, written(tmp_path, text), Keep.failures)
+    cells = list(played_cells(opened, "small"))
+    tainted = {cell.id for cell in cells if cell.tainted}
+    assert 0 < len(tainted) < len(cells)
+    assert with_traces(opened, [cell.id for cell in cells]) == tainted
+
+
+def test_traces_that_a_killed_call_left_are_dropped_by_the_next_one(opened: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, SMALL)
+    play_all(opened, path)
+    play_keeping(opened, path, Keep.summary)
+    assert opened.db.execute("select count(*) from turns").fetchone() == (0,)
+
+
+def test_caps_count_what_runs_without_traces_have_cost(opened: Store, tmp_path: Path, cli: Cli) -> None:
+    path = str(written(tmp_path, SMALL))
+    calls = 2 * 3 * 3 * 4
+    options = ("--jobs", "1", "--keep", "summary")
+    stopped = cli("experiment", path, *options, "--max-calls", str(calls - 1)).exception
+    assert isinstance(stopped, HaltedRunError)
+    left = opened.db.execute("select count(*) from calls").fetchone()[0]
+    assert left < 3 * 4
+    assert isinstance(
+        cli("experiment", path, *options, "--max-calls", str(calls - 1)).exception, HaltedRunError
+    )
+    assert cli("experiment", path, *options, "--max-calls", str(calls)).exit_code in {0, 1}
+    assert told(cli, "report", "small")["manifest"]["calls"] == calls
+
+
+def test_a_lost_summary_of_a_run_without_traces_is_named_and_its_measures_stay(
+    opened: Store, tmp_path: Path, cli: Cli
+) -> None:
+    play_keeping(opened, written(tmp_path, SMALL), Keep.summary)
+    before = told(cli, "report", "small")
+    (opened.home / "gathered/small/turns/arm=open/part.parquet").unlink()
+    for _ in range(2):  # it is named each time
+        result = cli("report", "small", "--json")
+        after = json.loads(result.stdout)
+        assert "its turns were not kept" in result.stderr
+        assert after["differences"] == before["differences"]
+        assert {curve["arm"] for curve in after["over_time"]} == {"immune", "null"}
+
+
+def test_damaged_figures_are_gathered_again_each_time(opened: Store, tmp_path: Path) -> None:
+    play_all(opened, written(tmp_path, SMALL))
+    before = files(opened)
+    for file in (opened.home / "gathered").rglob("arm=open/*"):
+        file.unlink()
+    (run,) = [cell.id for cell in played_cells(opened, "small") if (cell.arm, cell.seed) == ("open", 1)]
+    with opened.db.conn:
+        opened.db.conn.execute("update turns set record = '{}' where run = ? and turn = 2", [run])
+    assert not gathering.gather(opened, run)
+    assert f"run {run}, turn 2" in "".join(opened.damage_lines())
+    assert len(files(opened)) < len(before)
+    drop_traces(opened, run)

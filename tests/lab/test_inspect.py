@@ -1,0 +1,227 @@
+"""A run as a log for inspect: its own reader finds in it what was recorded."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
+from inspect_ai.model import ContentReasoning
+
+from lab.errors import LabError, UsageError
+from lab.play.playing import RunOptions, begin, go_on
+from lab.show.exporting import export
+from lab.show.tracing import agent_card
+from lab.store.database import Run, Store
+from nodes.state import TurnState
+from tests.conftest import Cli
+from tests.corpus import BIDI
+from tests.lab.play import mining, played
+from tests.lab.test_counted import faulty_run
+from tests.lab.test_faults import served
+from tests.lab.test_second_question import FIRST, SECOND, answering, by_attempt
+
+HOSTILE = (
+    BIDI,
+    "<script>alert(1)</script>![](http://127.0.0.1/x)",
+    "attachment://0123456789abcdef0123456789abcdef " * 20,
+    "data:image/png;base64," + "A" * 400,
+    '{"claim": [], "notes": "' + "[bold]x[/bold] \U0001f4a3" * 40 + '"}',
+    "<think>Shall I?</think>{",
+)
+
+
+def logged(store: Store, run: Run, to: Path) -> EvalLog:
+    """Export a run, and read the log back as inspect does."""
+    export(store, run, "inspect", to / "run.eval")
+    return read_eval_log(str(to / "run.eval"), resolve_attachments=True)
+
+
+def samples_of(log: EvalLog) -> dict[Any, EvalSample]:
+    return {sample.id: sample for sample in log.samples or []}
+
+
+@pytest.mark.parametrize("world", ["mining", "nations", "trust"])
+def test_each_turn_of_an_agent_is_a_sample(world: str, opened: Store, tmp_path: Path) -> None:
+    run = played(opened, RunOptions(world, 3, models="policy:random?noise=0.4", values={"rounds": 3}))
+    log = logged(opened, run, tmp_path)
+    samples = samples_of(log)
+    decisions = list(opened.decisions(run.id))
+    assert samples.keys() == {f"{d.turn}/{d.agent}" for d in decisions}
+    for decision in decisions:
+        sample = samples[f"{decision.turn}/{decision.agent}"]
+        (call,) = opened.calls(run.id, decision.turn, decision.agent)
+        card = agent_card(opened, run, decision.turn, decision.agent)
+        assert [(asked.role, asked.text) for asked in sample.messages[:1]] == [("user", call.prompt.turn)]
+        assert sample.input == sample.messages[:1]
+        assert sample.output.completion == call.reply.text
+        assert sample.output.model == "policy/random"
+        scores = {name: score.value for name, score in (sample.scores or {}).items()}
+        assert (scores["outcome"], scores["drops"], scores["mends"]) == (
+            decision.outcome,
+            len(card["drops"]),
+            len(card["mends"]),
+        )
+        decided = "default_intent" if decision.failed else "intent"
+        for name, value in {**card, decided: card["intent"]}.items():
+            if name in sample.metadata:
+                assert json.dumps(sample.metadata[name]) == json.dumps(value), name
+        assert decided in sample.metadata
+        assert (sample.error is not None) == decision.failed
+    last = {d.agent for d in decisions if d.turn == 2}
+    final = opened.result(run)["scores"]
+    assert {a: (samples[f"2/{a}"].scores or {})["score"].value for a in last} == {a: final[a] for a in last}
+    assert (log.status, log.eval.task, log.eval.model) == ("success", world, "policy:random?noise=0.4*3")
+    assert (log.eval.metadata or {})["digest"] == run.digest
+    assert log.eval.task_args["seed"] == 1
+    assert log.eval.task_args["rounds"] == 3
+
+
+def test_a_failed_call_is_an_error_and_not_a_decision(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logged(opened, faulty_run(opened, monkeypatch), tmp_path)
+    failed = {id_: sample.error.message for id_, sample in samples_of(log).items() if sample.error}
+    assert failed == {
+        "0/miner-01": "unreadable: the answer holds no JSON object that can be read",
+        "1/miner-01": "refused: I'm sorry, but I can't help with a game in which others are raided.",
+        "1/miner-02": "unreadable: the answer holds no JSON object that can be read",
+    }
+    refused = samples_of(log)["1/miner-01"]
+    assert "intent" not in refused.metadata
+    assert "default_intent" in refused.metadata
+    assert log.results is not None
+    assert (log.results.total_samples, log.results.completed_samples) == (6, 3)
+    figures = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    assert figures == {"failed": 0.5, "unreadable": 2, "refused": 1, "answered": 3}
+
+
+def test_reasoning_and_tokens_of_a_model_are_in_the_log(opened: Store, tmp_path: Path) -> None:
+    with served({}):
+        run = played(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 2}))
+    log = logged(opened, run, tmp_path)
+    sample = samples_of(log)["1/miner-02"]
+    (call,) = opened.calls(run.id, 1, "miner-02")
+    assert [(message.role, message.text) for message in sample.messages[:2]] == [
+        ("system", call.prompt.system),
+        ("user", call.prompt.turn),
+    ]
+    thought = sample.output.message.content[0]
+    assert isinstance(thought, ContentReasoning)
+    assert thought.reasoning == call.reply.reasoning
+    assert sample.output.usage is not None
+    assert sample.output.usage.input_tokens == call.reply.tokens_in
+    used = log.stats.model_usage["policy/guided"]
+    tokens = opened.tokens(run)
+    assert (used.input_tokens, used.output_tokens) == (tokens["in"], tokens["out"])
+
+
+def test_the_follow_up_question_and_its_answer_are_further_messages(opened: Store, tmp_path: Path) -> None:
+    request = RunOptions("mining", 1, models="openai:m", values={"rounds": 1, "reask": 1})
+    with answering(by_attempt(FIRST, SECOND)):
+        run = played(opened, request)
+    (sample,) = samples_of(logged(opened, run, tmp_path)).values()
+    assert [message.role for message in sample.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    assert [message.text for message in sample.messages if message.role == "assistant"] == [FIRST, SECOND]
+    assert sample.output.completion == SECOND
+    assert sample.metadata["attempt"] == 2
+
+
+def test_hostile_texts_come_back_as_they_were_written(opened: Store, tmp_path: Path) -> None:
+    request = RunOptions("mining", len(HOSTILE), models="openai:m", values={"rounds": 1, "taint_share": 1.0})
+    with answering(lambda address: HOSTILE[int(address.split("/")[1][-2:]) - 1]):
+        run = played(opened, request)
+    samples = samples_of(logged(opened, run, tmp_path))
+    for number, text in enumerate(HOSTILE, start=1):
+        (call,) = opened.calls(run.id, 0, f"miner-{number:02}")
+        sample = samples[f"0/miner-{number:02}"]
+        assert sample.output.completion == sample.messages[-1].text == call.reply.text == text
+
+
+def test_an_observer_and_units_that_are_born_have_samples(opened: Store, tmp_path: Path) -> None:
+    values: dict[str, Any] = {"rounds": 30, "victory": "team", "observer": "openai:policy/all", "start": 60}
+    with served({}):
+        run = played(opened, RunOptions("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
+    samples = samples_of(logged(opened, run, tmp_path))
+    assert samples.keys() == {f"{d.turn}/{d.agent}" for d in opened.decisions(run.id)}
+    ruled = [sample for sample in samples.values() if sample.metadata["agent"] == "observer"]
+    assert ruled
+    assert all("rulings" in sample.metadata for sample in ruled)
+    born = {d.agent for d in opened.decisions(run.id)} - {*run.setting.agents, "observer"}
+    assert born
+    assert all("score" in (s.scores or {}) for s in samples.values() if s.metadata["agent"] in born)
+
+
+def test_a_run_that_is_halted_is_logged_as_far_as_it_went(opened: Store, cli: Cli, home: Path) -> None:
+    halted = cli("run", "trust", "--agents", "2", "--max-calls", "5")
+    assert isinstance(halted.exception, LabError)
+    shown = cli("export", "last", "--format", "inspect", "--json")
+    document = json.loads(shown.stdout)
+    run = opened.find("last")
+    path = home / "exports" / f"{run.id}.eval"
+    assert document == {"run": run.id, "folder": str(path), "files": {path.name: 5}}
+    log = read_eval_log(str(path))
+    assert log.status == "error"
+    assert log.error is not None
+    assert log.error.message.startswith("turn 2")
+    (unfinished,) = (sample for id_, sample in samples_of(log).items() if str(id_).startswith("2/"))
+    assert (unfinished.scores or {}).keys() == {"outcome"}
+    assert unfinished.metadata.keys() == {"turn", "agent", "attempt"}
+
+
+class StoppedError(Exception):
+    """The run is stopped here."""
+
+
+def test_a_run_that_is_being_played_has_the_status_started(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    def stop(state: TurnState) -> None:
+        if state["turn"] == 2:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        asyncio.run(go_on(opened, begin(opened, RunOptions("mining", 2, values={"rounds": 4})), stop))
+    path = str(tmp_path / "run.eval")
+    with opened.playing(opened.find("last").id):
+        assert cli("export", "last", "--format", "inspect", "--to", path).exit_code == 0
+    log = read_eval_log(path)
+    assert log.status == "started"
+    assert len(log.samples or []) == 4
+
+
+def test_a_damaged_turn_has_its_calls_and_is_named(opened: Store, tmp_path: Path) -> None:
+    run = mining(opened)
+    opened.db.execute("update turns set record = '{' where turn = 1")
+    samples = samples_of(logged(opened, run, tmp_path))
+    assert len(samples) == 12
+    assert "view" not in samples["1/miner-01"].metadata
+    assert samples["1/miner-01"].output.completion
+    assert any("turn 1" in line for line in opened.damage_lines())
+
+
+def test_the_file_must_be_new_and_end_as_inspect_expects(opened: Store, tmp_path: Path) -> None:
+    run = mining(opened)
+    with pytest.raises(UsageError, match=r"inspect opens only files that end in \.eval: --to .*/run\.eval"):
+        export(opened, run, "inspect", tmp_path / "run")
+    (tmp_path / "run.eval").touch()
+    with pytest.raises(UsageError, match="already exists; choose another file with --to"):
+        export(opened, run, "inspect", tmp_path / "run.eval")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "home"] == ["run.eval"]
+
+
+def test_without_inspect_one_line_says_what_to_install(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+    monkeypatch.delitem(sys.modules, "lab.show.inspect_log", raising=False)
+    with pytest.raises(
+        LabError, match=r"needs inspect-ai; install it in the checkout: pip install -e '\.\[inspect\]'"
+    ):
+        export(opened, mining(opened), "inspect", tmp_path / "run.eval")

@@ -1,0 +1,345 @@
+"""People play agents: all at once, each with as much time as there is, and by what their agents may see."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from engine.chance import Luck
+from engine.policy import speak
+from engine.worlds import WORLDS
+from graphs.mining import graph
+from lab.commands import playing as commands
+from lab.errors import HaltedRunError, LabError, UsageError
+from lab.experiment.file import parse
+from lab.experiment.plan import plan
+from lab.play import forms
+from lab.play.answering import form_for, the_question
+from lab.play.forking import ForkOptions, fork
+from lab.play.playing import RunOptions, begin, go_on, keep_answer, late_runs
+from lab.proof.replaying import replay_run
+from lab.proof.verifying import faults
+from lab.store.database import Question, Run, Store
+from lab.store.journal import RunJournal
+from lab.wire.recording import environment, in_thread
+from lab.wire.serving import stand_in
+from nodes.caps import NO_CAPS
+from tests.conftest import Cli
+from tests.fishery.world import FISHERY
+from tests.lab.play import go, played
+
+ROUNDS = 4
+
+
+@pytest.fixture(autouse=True)
+def _with_fishery(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(WORLDS, FISHERY.name, FISHERY)
+
+
+def game(world: str, models: str, **values: Any) -> RunOptions:
+    return RunOptions(world, 3, models=models, values={"rounds": ROUNDS, **values})
+
+
+def begun(store: Store, world: str, people: int = 1, **values: Any) -> Run:
+    """Begin a run of three agents, and play until the first of them, who are people, are asked."""
+    rest = f"policy:{WORLDS[world].policies.default}"
+    return on(store, begin(store, game(world, f"human*{people},{rest}", **values)))
+
+
+def on(store: Store, run: Run) -> Run:
+    """Go on with a run as a new process would; it verifies wherever it stops."""
+    run = go(store, run)
+    assert list(faults(store, run)) == []
+    return run
+
+
+def as_policy(run: Run, question: Question, policy: str = "") -> str:
+    """Return what a policy would answer."""
+    policies = run.world.policies
+    luck = Luck(run.setting.seed, run.turns, question.agent)
+    return speak(policies, policy or policies.default, 0, json.loads(question.asked), luck)
+
+
+def in_the_form(run: Run, question: Question, text: str) -> str:
+    """Return an answer as the form gives it in which its fields were filled in."""
+    said: dict[forms.Path, Any] = {(name,): value for name, value in json.loads(text).items()}
+    return forms.filled_in(form_for(run, question), said)
+
+
+def to_the_end(store: Store, run: Run) -> Run:
+    """Answer for all people as the policy would, by the text or by the form, the last one asked first."""
+    run = on(store, run)
+    while run.status == "waiting":
+        for k, question in enumerate(reversed(run.questions)):
+            text = as_policy(run, question)
+            keep_answer(store, run, question, in_the_form(run, question, text) if k else text)
+        run = on(store, store.find(run.id))
+    return run
+
+
+@pytest.mark.parametrize("world", ["mining", "nations", "trust", "fishery"])
+def test_people_who_answer_as_a_policy_does_lead_to_the_policys_digest(world: str, opened: Store) -> None:
+    policy = f"policy:{WORLDS[world].policies.default}"
+    scripted = played(opened, game(world, policy))
+    person = to_the_end(opened, begin(opened, game(world, f"human*2,{policy}")))
+    assert (person.status, person.digest) == ("finished", scripted.digest)
+    replayed = asyncio.run(replay_run(opened, person, reread=False))
+    assert (replayed.digest, replayed.divergence) == (person.digest, None)
+    forked = fork(opened, person, ForkOptions(2), NO_CAPS)
+    assert to_the_end(opened, forked).digest == scripted.digest
+
+
+def test_an_answer_is_recorded_as_a_persons_with_the_time_it_took(opened: Store) -> None:
+    asked_at = datetime(2030, 1, 1, tzinfo=UTC)
+    run = begin(opened, game("mining", "human*1,policy:guided"))
+    asyncio.run(go_on(opened, run, lambda _: None, clock=lambda: asked_at))
+    run = opened.find(run.id)
+    question = the_question(run)
+    keep_answer(opened, run, question, as_policy(run, question), lambda: asked_at + timedelta(seconds=90))
+    (call,) = opened.calls(run.id, 0, "miner-01")
+    assert (call.reply.model, call.reply.player, call.outcome) == ("human", "human", "answered")
+    assert call.reply.milliseconds == 90_000
+    assert opened.spent(run, {}).calls == 2, "a person costs nothing"
+
+
+def test_the_turn_goes_on_once_all_have_answered_in_any_order(opened: Store) -> None:
+    run = begun(opened, "trust", people=2)
+    first, second = run.questions
+    assert (first.agent, second.agent) == ("unit-a", "unit-b")
+    left = keep_answer(opened, run, second, as_policy(run, second))
+    assert (left.status, left.questions) == ("waiting", (first,))
+    again = on(opened, left)  # as after a reboot
+    assert (again.turns, again.questions) == (0, (first,))
+    assert keep_answer(opened, again, first, as_policy(run, first)).questions == ()
+    assert on(opened, again).turns == 1
+
+
+def test_an_answer_is_taken_once(opened: Store) -> None:
+    run = begun(opened, "trust", people=2)
+    first, _ = run.questions
+    keep_answer(opened, run, first, as_policy(run, first))
+    with pytest.raises(LabError, match="somebody else has answered that; `hobbes answer"):
+        keep_answer(opened, run, first, as_policy(run, first))
+    assert len(opened.calls(run.id, 0, "unit-a")) == 1
+
+
+def test_no_model_is_called_twice_because_people_take_their_time(opened: Store) -> None:
+    models = "human*2,openai:policy/guided"
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = to_the_end(opened, begin(opened, game("mining", models)))
+        asked = httpx2.get(f"{base.removesuffix('/v1')}/stats").json()["addresses"]
+    assert (run.status, len(asked), set(asked.values())) == ("finished", ROUNDS, {1})
+
+
+def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun(opened, "mining")
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(RunJournal, "turn", crash)
+        with pytest.raises(KeyboardInterrupt):
+            go(opened, run, as_policy(run, the_question(run)))
+    assert opened.find(run.id).turns == 0
+    assert on(opened, run).turns == 1
+
+
+@pytest.mark.parametrize(
+    ("world", "said", "wrong"),
+    [
+        ("mining", "I pass.", "there is no JSON object in the answer; correct that and answer again"),
+        ("mining", '{"claim": [[99, 0]]}', r"\[99, 0\]}: .*; correct that and answer again"),
+        ("mining", '{"clam": [[1, 0]]}', r'{"clam": \[\[1, 0\]\]}: .*; correct that and answer again'),
+        ("nations", '{"attacks": {"AgentZ": 1}}', '"AgentZ": 1}.*; correct that and answer again'),
+        ("trust", '{"action": "high_five", "target": "unit-z"}', "unit-z.*; correct that and answer again"),
+        ("fishery", '{"catch": -1}', "-1.*; correct that and answer again"),
+    ],
+)
+def test_what_would_be_rejected_is_said_in_one_line_before_it_is_taken(
+    world: str, said: str, wrong: str, opened: Store
+) -> None:
+    run = begun(opened, world)
+    with pytest.raises(UsageError, match=wrong) as told:
+        keep_answer(opened, run, the_question(run), said)
+    assert "\n" not in str(told.value)
+    assert opened.find(run.id).questions == run.questions
+
+
+# --- time
+
+
+class Clock:
+    """A clock that is put forward."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2030, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+def on_at(store: Store, run: Run, clock: Clock) -> Run:
+    """Go on with a run by this clock."""
+    asyncio.run(go_on(store, store.find(run.id), lambda _: None, clock=clock))
+    run = store.find(run.id)
+    assert list(faults(store, run)) == []
+    return run
+
+
+def test_who_does_not_answer_in_time_takes_the_default_action_and_the_call_has_failed(opened: Store) -> None:
+    clock = Clock()
+    run = on_at(opened, begin(opened, game("mining", "human*2,policy:guided", seconds_per_turn=60)), clock)
+    first, second = run.questions
+    clock.forward(59)
+    keep_answer(opened, run, second, as_policy(run, second), clock)
+    assert late_runs(opened, clock()) == []
+    assert on_at(opened, run, clock).questions == (first,), "a resume gives no more time"
+    clock.forward(1)
+    assert [late.id for late in late_runs(opened, clock())] == [run.id]
+    with pytest.raises(LabError, match="too late: no answer within 60 seconds"):
+        keep_answer(opened, run, first, as_policy(run, first), clock)
+    run = on_at(opened, run, clock)
+    assert (run.turns, len(run.questions)) == (1, 2)
+    (call,) = opened.calls(run.id, 0, "miner-01")
+    assert (call.outcome, call.reply.error) == ("timed-out", "no answer within 60 seconds")
+    assert (call.reply.player, opened.result(run)["failures"]["by_agent"]) == ("human", {"miner-01": 1})
+    assert opened.calls(run.id, 0, "miner-02")[0].outcome == "answered"
+
+
+def test_where_failures_halt_the_person_is_asked_again(opened: Store) -> None:
+    clock = Clock()
+    values = {"seconds_per_turn": 60, "on_failure": "halt"}
+    run = on_at(opened, begin(opened, game("mining", "human*1,policy:guided", **values)), clock)
+    clock.forward(60)
+    with pytest.raises(HaltedRunError, match="turn 0, miner-01: timed-out no answer within 60 seconds"):
+        on_at(opened, run, clock)
+    run = on_at(opened, run, clock)
+    assert [one.address for one in run.questions] == ["0/miner-01/2"]
+    keep_answer(opened, run, the_question(run), as_policy(run, the_question(run)), clock)
+    assert on_at(opened, run, clock).turns == 1
+
+
+def test_an_observer_who_does_not_rule_in_time_has_failed_too(opened: Store) -> None:
+    clock = Clock()
+    values = {"observer": "human", "seconds_per_turn": 5}
+    run = on_at(opened, begin(opened, game("trust", "policy:beggar", **values)), clock)
+    clock.forward(5)
+    run = on_at(opened, run, clock)
+    assert (run.turns, opened.calls(run.id, 0, "observer")[0].outcome) == (1, "timed-out")
+
+
+# --- commands
+
+
+def run_of(cli: Cli, models: str, *more: str) -> dict[str, Any]:
+    """Begin a run of mining that people play; return what it waits for."""
+    told = cli("run", "mining", "--rounds", "2", "--agents", "3", "--model", models, "--json", *more)
+    found: dict[str, Any] = json.loads(told.stdout)
+    return found
+
+
+def test_the_command_takes_an_answer_as_text_as_json_and_by_fields(
+    cli: Cli, opened: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "said.txt").write_text('I take a corner. {"claim": [[0, 0]]}')
+    found = run_of(cli, "human*2,policy:guided", "--name", "mine")
+    assert [one["agent"] for one in found["waiting"]] == ["miner-01", "miner-02"]
+    assert found["waiting"][0]["view"]["you"] == "miner-01"
+    left = cli("answer", "mine", "--agent", "miner-01", "--text", f"@{tmp_path}/said.txt")
+    assert left.stdout == "turn 0 is still waiting for miner-02\n"
+    cli("answer", "mine", "--claim", "5 5; 5 6", "--aggressor-report", "miner-01=3, miner-03=4")
+    cli("answer", "mine", "--agent", "miner-01", "--answer", '{"mine": [{"cell": [0, 0], "s": 2}]}')
+    last = json.loads(cli("answer", "mine", "--mine", "5 5 1", "--json").stdout)
+    assert (last["turns"], last["outcomes"]) == (2, {"answered": 6})
+    run = opened.find(found["run"])
+    texts = [[c.reply.text for c in opened.calls(run.id, turn, "miner-02")] for turn in (0, 1)]
+    claimed = {"aggressor_report": {"miner-01": 3, "miner-03": 4}, "claim": [[5, 5], [5, 6]]}
+    assert [json.loads(one) for (one,) in texts] == [claimed, {"mine": [{"cell": [5, 5], "s": 1}]}]
+
+
+def test_who_is_meant_has_to_be_said_if_several_are_asked(cli: Cli) -> None:
+    run_of(cli, "human*2,policy:guided")
+    for words, wrong in (
+        (("--claim", "0 0"), "is waiting for the answers of miner-01, miner-02; name one with --agent"),
+        (("--agent", "miner-03", "--claim", "0 0"), "miner-01, miner-02; not for miner-03"),
+        (("--agent", "miner-01", "--claim", "here"), "--claim 'here': write whole numbers, one entry per"),
+        (("--agent", "miner-01", "--claim", "0 99"), "[0, 99]}: the plot lies outside the grid"),
+    ):
+        error = cli("answer", "last", *words).exception
+        assert isinstance(error, UsageError)
+        assert wrong in str(error)
+
+
+def test_a_run_shows_each_person_a_link_and_says_how_to_answer(cli: Cli) -> None:
+    told = cli("run", "mining", "--rounds", "2", "--agents", "3", "--model", "human*2,policy:guided")
+    links = [line for line in told.stderr.splitlines() if "/seat/" in line]
+    assert [line.split()[0] for line in links] == ["miner-01", "miner-02"]
+    assert "--agent miner-02" in told.stdout
+    assert "waiting" in cli("runs").stdout
+
+
+def test_in_a_terminal_the_only_person_is_asked_right_there(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten fields a turn: the first is an entry that is no plot, and then one outside the grid."""
+    monkeypatch.setattr(commands, "in_terminal", lambda: True)
+    rest = "\n" * 9
+    said = f"here\n99 99\n{rest}0 0\n{rest}0 1\n{rest}"
+    play = ("run", "mining", "--rounds", "2", "--agents", "2", "--model", "human*1,policy:guided")
+    told = cli(*play, input=said)
+    assert told.exit_code == 0, told.exception
+    assert "your plots: (0, 0, 1)" in told.stderr, "the view of the second round"
+    assert told.stderr.count("Error: write whole numbers") == 1
+    assert "[99, 99]}: the plot lies outside the grid" in told.stderr
+
+
+def test_in_a_terminal_a_person_is_asked_for_each_clone(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "in_terminal", lambda: True)
+    rules = ("--set", "start=120", "--set", "victory=team", "--set", "miss=0", "--rounds", "2")
+    play = ("run", "trust", "--agents", "2", "--model", "human*1,policy:copykitten", *rules)
+    rest = "\n" * 9  # target, amount, reason, four texts, two reports
+    told = cli(*play, input=f"replicate{rest}\nblock{rest}\nblock{rest}\n")
+    assert told.exit_code == 0, told.exception
+    assert told.stderr.count("you: unit-a-2") == 1
+
+
+def test_an_experiment_cannot_ask_people(opened: Store) -> None:
+    arm = {"model": "human*1,policy:guided"}
+    content = {"name": "p", "world": "mining", "seeds": 2, "compare": {"baseline": "a"}, "arms": {"a": arm}}
+    with pytest.raises(UsageError, match="an experiment cannot ask a person; name a model or a policy"):
+        plan(opened, Path("p.toml"), parse(content))
+
+
+def test_what_is_asked_cannot_be_changed_unnoticed(opened: Store) -> None:
+    run = begun(opened, "mining", people=2)
+    opened.ask(run.id, run.questions[:1])
+    assert [fault.fault for fault in faults(opened, opened.find(run.id))] == [
+        "the column runs.question is not what people have to be asked"
+    ]
+
+
+def test_langgraph_dev_asks_one_person_after_the_other() -> None:
+    ring = graph.copy(update={"checkpointer": InMemorySaver()})
+    context = {"models": "human*2,policy:guided", "agents": 3, "config": {"rounds": 1}}
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    state = asyncio.run(ring.ainvoke({}, thread, context=context))
+    asked = []
+    while "__interrupt__" in state:
+        _, agent, _ = state["__interrupt__"][0].value["address"].split("/")
+        asked.append(agent)
+        said = {"claim": [[0, int(agent[-1])]]}
+        state = asyncio.run(ring.ainvoke(Command(resume=said), thread, context=context))
+    assert (asked, state["over"]) == (["miner-01", "miner-02"], True)
+    assert state["world"]["owners"][0][1:3] == ["miner-01", "miner-02"]

@@ -1,0 +1,57 @@
+"""Every experiment file in `experiments/` is planned whole, played at a tiny size, and reported."""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.experiment.file import read_experiment_file
+from lab.experiment.plan import plan
+from lab.experiment.playing import play
+from lab.experiment.report import report
+from lab.files import read_toml
+from lab.play.playing import Beginning
+from lab.show.reports import markdown
+from lab.store.database import Store
+from tests.lab.axelrod_double import library
+from tests.lab.test_experiments import Quiet
+
+READY_MADE = [path for path in sorted(Path("experiments").glob("*.toml")) if "seeds" in read_toml(path)]
+
+
+def tiny(new: Beginning) -> Beginning:
+    """Return what a run of two turns starts with."""
+    config = new.setting.config.model_copy(update={"rounds": 2})
+    return replace(new, setting=replace(new.setting, config=config))
+
+
+@pytest.mark.parametrize("path", READY_MADE, ids=lambda path: path.stem)
+def test_a_ready_made_experiment_plays_and_reports(
+    path: Path, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategies = re.findall(r'"(\w+)"', path.read_text(encoding="utf-8"))
+    monkeypatch.setitem(sys.modules, "axelrod", library(*strategies))
+    file, content = read_experiment_file(path)
+    made = plan(opened, path, file)
+    names = list(dict.fromkeys(cell.arm for cell in made.cells))
+    some = {file.baseline, names[0], names[-1]}
+    cells = [replace(cell, new=tiny(cell.new)) for cell in made.cells if cell.seed == 1 and cell.arm in some]
+    play(opened, replace(made, cells=tuple(cells)), content, Quiet())
+    found = report(opened, file.name)
+    assert len(found.cells) == len(cells)
+    assert len(found.hypotheses) == len(file.hypotheses)
+    assert "## What was found" in markdown(opened, found)
+
+
+def test_a_ready_made_file_has_the_seeds_own_size_and_begins_with_its_question() -> None:
+    assert len(READY_MADE) > 10
+    for path in READY_MADE:
+        file, _ = read_experiment_file(path)
+        first, second, third = path.read_text(encoding="utf-8").splitlines()[:3]
+        assert file.seeds == tuple(range(1, 21)), path
+        assert "?" in first + second, path
+        assert first.startswith("# "), path
+        assert second.startswith("# "), path
+        assert third.startswith("name = "), path
