@@ -19,6 +19,7 @@ from nodes.caps import Meter
 from nodes.human import NONE_LATE, HumanPlayer
 from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
 from nodes.limits import Gate, OwnGate
+from nodes.luck import without_luck
 from nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from nodes.prompting import PromptSet, system_text
 
@@ -142,11 +143,6 @@ def _share(spec: str, name: str, value: str) -> float:
     if not 0 <= share <= 1:
         raise ValueError(f"{name} in {spec!r} must be a number from 0 to 1")
     return share
-
-
-def without_luck(spec: str) -> str:
-    """Return a spec without the name of its policy's random numbers."""
-    return re.sub(r"(\?)luck=[\w-]+&|[?&]luck=[\w-]+", r"\1", spec)
 
 
 def with_luck(spec: str, name: str) -> str:

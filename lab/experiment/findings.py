@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from engine.world import AnyWorld
 from lab.experiment.file import ExperimentFile
 from lab.experiment.gathering import Tables, drawn
-from lab.experiment.statistics import ALPHA, FEWEST, Mean, means_of, rounded, tail
-from nodes.players import without_luck
+from lab.experiment.statistics import FEWEST, Mean, means_of, reach, rounded, tail
+from nodes.luck import without_luck
 
 if TYPE_CHECKING:
     import numpy as np
@@ -191,7 +191,6 @@ def _of_baseline(file: ExperimentFile, world: AnyWorld, factor: str) -> object:
 def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
     """Yield the measures that the world draws over time. The band is a t interval."""
     import numpy as np  # noqa: PLC0415  slow to import
-    from scipy import stats  # noqa: PLC0415
 
     for arm, tables in arms.items():
         turns = tables["turns"]
@@ -210,7 +209,7 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
             points = []
             for (first, last), total, count in zip(ends, sums.T, counts.T, strict=True):
                 of_games = total[count > 0] / count[count > 0]
-                points.append(Stretch(first, last, _with_t_interval(of_games, stats)))
+                points.append(Stretch(first, last, _with_t_interval(of_games)))
             if any(point.mean.n for point in points):
                 yield TimeCurve(arm, measure, tuple(points))
 
@@ -221,7 +220,7 @@ def _stretches(turns: int, most: int = MOST_POINTS) -> list[tuple[int, int]]:
     return [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
 
 
-def _with_t_interval(values: "np.ndarray[Any, Any]", stats: Any) -> Mean:  # noqa: ANN401  scipy.stats
+def _with_t_interval(values: "np.ndarray[Any, Any]") -> Mean:
     """Return the mean of values, one per game, with its 95% t interval."""
     n = len(values)
     if not n:
@@ -229,8 +228,8 @@ def _with_t_interval(values: "np.ndarray[Any, Any]", stats: Any) -> Mean:  # noq
     mean = math.fsum(values) / n
     if n < FEWEST:
         return Mean(n, rounded(mean), None, None)
-    reach = float(stats.t.ppf(1 - ALPHA / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
-    return Mean(n, rounded(mean), rounded(mean - reach), rounded(mean + reach))
+    off = reach(n) * float(values.std(ddof=1)) / math.sqrt(n)
+    return Mean(n, rounded(mean), rounded(mean - off), rounded(mean + off))
 
 
 def survival(arms: ByArm) -> Iterator[SurvivalCurve]:
@@ -290,7 +289,9 @@ def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tup
     if games < FEWEST:
         return None, None
     drawn_games = np.random.default_rng(0).multinomial(games, [1 / games] * games, BAND_RESAMPLES)
-    curves = _surviving(drawn_games @ ended, drawn_games @ at_risk)
+    # Not by BLAS, whose threads wait for each other on a busy machine.
+    again = (np.einsum("rg,ga->ra", drawn_games, of_games) for of_games in (ended, at_risk))
+    curves = _surviving(*again)
     outside = tail(games)
     low, high = np.quantile(curves, [outside, 1 - outside], axis=0)
     return low, high

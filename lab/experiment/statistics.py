@@ -146,11 +146,20 @@ def _intervals(samples: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
     return found
 
 
+@cache
+def reach(n: int) -> float:
+    """Return how many standard errors the 95% t interval of n values reaches from their mean."""
+    from scipy import stats  # noqa: PLC0415
+
+    return float(-stats.t.ppf(ALPHA / 2, n - 1))
+
+
+@cache
 def tail(n: int) -> float:
     """Return the share of resampled means of n values that lies below a 95% interval; as many lie above."""
     from scipy import stats  # noqa: PLC0415
 
-    return float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(ALPHA / 2, n - 1)))
+    return float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * reach(n)))
 
 
 def _batch(values: "np.ndarray[Any, Any]") -> int:
@@ -210,13 +219,13 @@ def _mean(values: "np.ndarray[Any, Any]", axis: int) -> "np.ndarray[Any, Any]":
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
     """Return p values corrected for their number by Holm's method; None stays None and is not counted."""
-    defined = [p for p in ps if p is not None]
-    if not defined:
-        return list(ps)
-    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415
-
-    corrected = iter(multipletests(defined, ALPHA, "holm")[1])
-    return [None if p is None else float(next(corrected)) for p in ps]
+    in_order = sorted((p, place) for place, p in enumerate(ps) if p is not None)
+    corrected: list[float | None] = [None] * len(ps)
+    largest = 0.0
+    for rank, (p, place) in enumerate(in_order):
+        largest = max(largest, min(1.0, p * (len(in_order) - rank)))
+        corrected[place] = largest
+    return corrected
 
 
 @cache

@@ -10,8 +10,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from lab.show.findings import Line, Panel
 from lab.show.looks import PALETTE
+from lab.show.panels import Line, Panel
 
 INK = "#010203"
 """Stands for the colour of texts and axes, which is that of the page: dark on light, or light on dark."""
@@ -74,7 +74,7 @@ def curves(panels: Sequence[Panel]) -> str:
     for axes, panel in zip(grid, panels, strict=False):
         if panel.null:
             handles["null arm"] = axes.axhspan(*panel.null, color="#999999", alpha=0.25, linewidth=0)
-        for line in panel.lines:
+        for line in filter(lambda line: line.points, panel.lines):
             handles[line.name] = _draw(axes, line, names.index(line.name), panel.steps)
         axes.set_title(panel.title, fontsize=9)
         axes.set_xlabel(panel.x, fontsize=8)

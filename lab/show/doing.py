@@ -76,12 +76,13 @@ def forking(store: Store, run: Run, fields: Fields) -> Forking:
     if agent and (text := fields["answer"].replace("\r\n", "\n")).strip():  # as browsers post new lines
         before = recorded(store, run, turn, agent)
         answers[agent] = before if text == spelled_out(before) else text
-    if is_path(fields["prompts"]) and fields["prompts"] not in prompts_of(store, run):
-        _inside(fields["prompts"], "prompts")
+    prompts = fields["prompts"].strip()
+    if is_path(prompts) and prompts not in prompts_of(store, run):
+        _inside(prompts, "prompts")
     options = ForkOptions(
         turn,
         fields["model"].strip() or None,
-        fields["prompts"].strip() or None,
+        prompts or None,
         fields["lang"] or None,
         answers=answers,
         name=fields["name"].strip() or None,

@@ -15,6 +15,7 @@ from lab.experiment.report import (
     short,
     stored_file,
 )
+from lab.show.findings import MOST_LINES
 from lab.show.judgements import SHADES
 from lab.show.reports import sections, title_of
 from lab.store.database import Store
@@ -50,6 +51,7 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
     except LabError as error:  # the libraries of statistics are missing
         found, problem = None, str(error)
     values = _values(found, measures)
+    played = _is_played(store, cells.values())
     return {
         "experiment": name,
         "title": title_of(found) if found else name,
@@ -66,7 +68,9 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "planned": len(planned),
         "sections": list(sections(store, found)) if found else [],
         "plots": list(_plots(found, cells)) if found else [],
-        "played": _is_played(store, cells.values()),
+        "played": played,
+        "drawn": not played and len(arms) <= MOST_LINES,
+        "draw": store.command("report", name, "--format", "html", "--to", f"{name}.html"),
     }
 
 

@@ -11,40 +11,21 @@ from lab.experiment.file import NULL
 from lab.experiment.findings import RatingCurve, SurvivalCurve, TimeCurve
 from lab.experiment.report import Report, short
 from lab.experiment.statistics import Mean
+from lab.show.panels import Line, Panel
 
 T = TypeVar("T")
 
 MOST_LINES = 8
-"""How many lines a picture has at most: as many as differ in colour, in marker and in dashes."""
+"""How many lines a picture has at most: as many as differ in colour, in marker and in dashes.
 
-MOST_PANELS = 12
-"""How many panels a picture has at most, so that it fits on a sheet of paper."""
+Of more arms, some are drawn, evenly spread; the tables have them all.
+"""
 
 AGES = (1, 2, 5, 10, 20, 50, 100, 200)
 """The numbers of turns that the table of a survival curve tells of."""
 
 TOLD = 5
 """How many points of a curve over time a table has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line by its points: x, y and the ends of its band, None where it has none."""
-
-    name: str
-    points: Sequence[tuple[float, float, float | None, float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Lines over the same axes. `null` has the ends of the null arm's band, if there is one."""
-
-    title: str
-    x: str
-    y: str
-    lines: Sequence[Line]
-    null: tuple[float, float] | None = None
-    steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,41 +165,40 @@ def _over_time(found: Report, world: AnyWorld) -> Iterator[Section]:
     """Yield the measures over time: the shares, a panel for each arm, and the inequality of all arms."""
     curves = found.findings.over_time
     if shares := [one for one in curves if one.measure in world.shares]:
-        arms = list(dict.fromkeys(one.arm for one in shares))
-        pictures = [
-            _picture(
-                "Shares over time, with 95% bands",
-                [
-                    Panel(
-                        arm, "turn", "share", [_in_time(one, one.measure) for one in shares if one.arm == arm]
-                    )
-                    for arm in of_picture
-                ],
-            )
-            for of_picture in _chunks(arms, MOST_PANELS)
+        panels = [
+            Panel(arm, "turn", "share", [_in_time(one, one.measure) for one in shares if one.arm == arm])
+            for arm in _drawn(shares)
         ]
-        yield _told_in_time("Shares over time", shares, pictures)
+        yield _told_in_time("Shares over time", shares, panels)
     if unequal := [one for one in curves if one.measure in world.inequality]:
-        pictures = [
-            _picture(
-                "Inequality over time, with 95% bands",
-                [
-                    Panel(
-                        measure,
-                        "turn",
-                        measure,
-                        [
-                            _in_time(one, one.arm)
-                            for one in unequal
-                            if one.measure == measure and one.arm in arms
-                        ],
-                    )
-                    for measure in world.inequality
-                ],
+        drawn = _drawn(unequal)
+        panels = [
+            Panel(
+                measure,
+                "turn",
+                measure,
+                [_in_time(one, one.arm) for one in unequal if one.measure == measure and one.arm in drawn],
             )
-            for arms in _chunks(list(dict.fromkeys(one.arm for one in unequal)), MOST_LINES)
+            for measure in world.inequality
         ]
-        yield _told_in_time("Inequality over time", unequal, pictures)
+        yield _told_in_time("Inequality over time", unequal, panels)
+
+
+Curves = Sequence[TimeCurve] | Sequence[SurvivalCurve] | Sequence[RatingCurve]
+
+
+def _drawn(curves: Curves) -> list[str]:
+    """Return the arms that are drawn: all, or some that are evenly spread, with the first and the last."""
+    arms = list(dict.fromkeys(one.arm for one in curves))
+    count = min(len(arms), MOST_LINES)
+    return [arms[k * (len(arms) - 1) // max(count - 1, 1)] for k in range(count)]
+
+
+def _words(words: str, curves: Curves) -> list[str]:
+    """Return what stands above curves; if there are too many arms, also which of them are drawn."""
+    arms = {one.arm for one in curves}
+    few = [f"Drawn are {MOST_LINES} of {len(arms)} arms; the table has them all."] * (len(arms) > MOST_LINES)
+    return [words, *few]
 
 
 def _in_time(curve: TimeCurve, name: str) -> Line:
@@ -227,7 +207,7 @@ def _in_time(curve: TimeCurve, name: str) -> Line:
     return Line(name, [point for point in points if point])
 
 
-def _told_in_time(title: str, curves: Sequence[TimeCurve], pictures: Sequence[Picture]) -> Section:
+def _told_in_time(title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
     """Return curves over time as a table of some of their points."""
     rows = []
     for curve in curves:
@@ -235,20 +215,18 @@ def _told_in_time(title: str, curves: Sequence[TimeCurve], pictures: Sequence[Pi
         rows.append((curve.arm, curve.measure, *(short(point.mean.mean) for point in points)))
     words = "Means over games: of the first turns, at a quarter, a half and three quarters, and of the last."
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
-    return Section(title, [words], columns, rows, pictures)
+    picture = _picture(f"{title}, with 95% bands", panels)
+    return Section(title, _words(words, curves), columns, rows, [picture])
 
 
 def _survival(found: Report, world: AnyWorld) -> Section:
     """Return how long something lasts."""
     curves = found.findings.survival
     what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
-    pictures = [
-        _picture(
-            f"{what}: the share that lasts longer, with 95% bands",
-            [Panel(what, "turns", "share that lasts longer", [_surviving(one) for one in arms], steps=True)],
-        )
-        for arms in _chunks(curves, MOST_LINES)
-    ]
+    drawn = _drawn(curves)
+    lines = [_surviving(one) for one in curves if one.arm in drawn]
+    panel = Panel(what, "turns", "share that lasts longer", lines, steps=True)
+    picture = _picture(f"{what}: the share that lasts longer, with 95% bands", [panel])
     rows = [
         (
             one.arm,
@@ -262,7 +240,7 @@ def _survival(found: Report, world: AnyWorld) -> Section:
     ]
     columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
     words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
-    return Section("How long it lasts", [words], columns, rows, pictures)
+    return Section("How long it lasts", _words(words, curves), columns, rows, [picture])
 
 
 def _surviving(curve: SurvivalCurve) -> Line:
@@ -278,29 +256,27 @@ def _ratings(found: Report, world: AnyWorld) -> Section:
     """Return what is true of those who were given a rating."""
     curves = found.findings.ratings
     kinds = list(dict.fromkeys(one.kind for one in curves))
-    pictures = [
-        _picture(
-            "What is true of agents by the rating that others give them, with 95% intervals",
-            [
-                Panel(
-                    kind.replace("_", " "),
-                    "rating",
-                    world.truths[kind],
-                    [_rated(one) for one in curves if one.kind == kind and one.arm in arms],
-                )
-                for kind in kinds
-            ],
+    drawn = _drawn(curves)
+    panels = [
+        Panel(
+            kind.replace("_", " "),
+            "rating",
+            world.truths[kind],
+            [_rated(one) for one in curves if one.kind == kind and one.arm in drawn],
         )
-        for arms in _chunks(list(dict.fromkeys(one.arm for one in curves)), MOST_LINES)
+        for kind in kinds
     ]
+    label = "What is true of agents by the rating that others give them, with 95% intervals"
     rows = [
         (one.arm, one.kind.replace("_", " "), str(point.rating), f"{point.count:,}", *_numbers(point.mean))
         for one in curves
         for point in one.points
     ]
-    words = [f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds]
+    words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
-    return Section("Ratings beside the truth", words, columns, rows, pictures)
+    return Section(
+        "Ratings beside the truth", _words(words, curves), columns, rows, [_picture(label, panels)]
+    )
 
 
 def _rated(curve: RatingCurve) -> Line:

@@ -10,9 +10,14 @@ from lab.experiment.file import NULL
 from lab.experiment.invasion import in_words
 from lab.experiment.report import Compared, Report, conclusions, short, verdicts
 from lab.experiment.statistics import RESAMPLES, Mean
+from lab.show.boards import svg
 from lab.show.findings import Picture, Section, interval, parts
+from lab.show.side_by_side import Locked, locked
 from lab.show.terminal import plain, table
 from lab.store.database import Store
+
+MOST_PAIRS = 3
+"""How many pairs of runs have their boards in a report."""
 
 NUMBERS = ("n", "mean", "95% interval")
 TESTS = ("p", "p (Holm)", "effect")
@@ -60,7 +65,8 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
     )
     if pairs := list(_pairs(store, found)):
         words = ["These commands show where two runs of a pair begin to differ."]
-        yield Section("Pairs to look at", words, ("arm", "measure", "pair", "command"), pairs)
+        columns = ("arm", "measure", "pair", "command")
+        yield Section("Pairs to look at", words, columns, pairs, list(_boards(store, found)))
     else:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     yield Section("How it was computed", list(_rules(found)))
@@ -110,6 +116,27 @@ def _pairs(store: Store, found: Report) -> Iterator[tuple[str, ...]]:
             if seed is not None and any(one.pairs.values()):
                 command = store.command("compare", runs[found.baseline, seed], runs[one.arm, seed])
                 yield one.arm, one.measure, f"{words}: seed {seed}", command
+
+
+def _boards(store: Store, found: Report) -> Iterator[Picture]:
+    """Yield, for the first arms, both boards of a pair of runs in the turn in which they begin to differ."""
+    runs = {(cell.arm, cell.seed): cell.run for cell in found.cells}
+    nearest: dict[str, int] = {}
+    for one in found.differences:
+        if (seed := one.nearest()) is not None and any(one.pairs.values()):
+            nearest.setdefault(one.arm, seed)
+    for arm, seed in list(nearest.items())[:MOST_PAIRS]:
+        pair = runs[found.baseline, seed], runs[arm, seed]
+        at = store.if_readable(partial(_where_they_part, store, *pair), None)
+        for name, board in zip((found.baseline, arm), at.boards if at else (), strict=False):
+            if board:
+                label = f"{name}, seed {seed}, where it begins to differ from the other run: {board.title}"
+                yield Picture(label, partial(svg, board))
+
+
+def _where_they_part(store: Store, one: str, other: str) -> Locked:
+    """Return two runs in the turn in which they begin to differ."""
+    return locked(store, store.find(one), store.find(other), None, None)
 
 
 def _rules(found: Report) -> Iterator[str]:
@@ -200,7 +227,7 @@ def html(store: Store, found: Report) -> str:
         .render(
             title=title_of(found),
             sections=list(sections(store, found)),
-            played=False,
+            drawn=True,
             reload=None,
             script=None,
             live=False,

@@ -220,6 +220,7 @@ WRONG_FORKS: list[tuple[dict[str, str], str]] = [
     ({"model": "policy:guided*2"}, "2"),
     ({"prompts": "no-such"}, "no-such"),
     ({"prompts": "../.."}, "is not in the folder in which `hobbes view` runs"),
+    ({"prompts": " /etc/"}, "is not in the folder in which `hobbes view` runs"),
     ({"prompts": "/etc/"}, "is not in the folder in which `hobbes view` runs"),
     ({"lang": "xx"}, "xx"),
     ({"calls": "many"}, "calls: write a whole number"),

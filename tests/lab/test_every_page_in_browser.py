@@ -95,6 +95,15 @@ def test_pages_of_a_home_can_be_used_by_everybody(page: Page) -> None:
         check(page, address, dark=bool(place % 2))
 
 
+def test_a_table_that_is_unfolded_can_be_scrolled_by_keyboard(page: Page) -> None:
+    page.goto("/nations")
+    folded = page.locator("details.long", has=page.locator("caption", has_text="of the whole run"))
+    page.set_viewport_size(ViewportSize(width=200, height=800))
+    folded.locator("summary").click()
+    page.wait_for_function("document.querySelector('details.long[open] .wide').tabIndex === 0")
+    page.set_viewport_size(NARROW)
+
+
 @pytest.mark.parametrize("world", [*WORLDS])
 def test_pages_of_a_run_can_be_used_by_everybody(page: Page, world: str) -> None:
     one, other = WORLDS[world].names(2)

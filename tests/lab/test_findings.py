@@ -12,6 +12,8 @@ from lab.experiment.file import parse
 from lab.experiment.findings import MOST_POINTS, doses, over_time, payoffs, ratings, survival
 from lab.experiment.gathering import COLUMNS
 from lab.experiment.statistics import Mean
+from lab.show.charts import curves
+from lab.show.findings import Line, Panel
 
 ONE = Mean(1, 0.5, None, None)
 
@@ -161,3 +163,11 @@ def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() 
         ("null", "policy:raider?greed=0.1"): (1, 0),
         ("null", "policy:raider?greed=0.9"): (1, 10),
     }
+
+
+def test_a_line_without_a_point_is_left_out_of_a_picture() -> None:
+    lines = [Line("defined", [(0, 1, None, None), (1, 2, 1.5, 2.5)]), Line("empty", [])]
+    for steps in (False, True):
+        drawn = curves([Panel("half_life", "noise", "half_life", lines, steps=steps)])
+        assert "defined" in drawn
+        assert "empty" not in drawn

@@ -55,3 +55,18 @@ def test_a_ready_made_file_has_the_seeds_own_size_and_begins_with_its_question()
         assert first.startswith("# "), path
         assert second.startswith("# "), path
         assert third.startswith("name = "), path
+
+
+def test_the_page_has_a_row_for_each_ready_made_file_with_its_number_of_runs() -> None:
+    page = Path("docs/experiments.md").read_text(encoding="utf-8")
+    told = {
+        name: int(runs.replace(",", ""))
+        for name, runs in re.findall(r"^\| `([\w-]+)` \| .* \| ([\d,]+) \| ", page, re.MULTILINE)
+    }
+    assert told == {path.stem: runs_of(path) for path in READY_MADE}
+
+
+def runs_of(path: Path) -> int:
+    """Return the number of runs of an experiment file."""
+    file, _ = read_experiment_file(path)
+    return (len(file.arms) + file.compare.null) * len(file.seeds)

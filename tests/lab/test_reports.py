@@ -203,7 +203,10 @@ def test_a_page_has_its_charts_inside_and_loads_nothing(cli: Cli, tmp_path: Path
     to = tmp_path / "report.html"
     assert cli("report", "small", "--format", "html", "--to", str(to)).exit_code == 0
     page = to.read_text(encoding="utf-8")
-    assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES) + len(CURVES)
+    boards = re.findall(r'alt="(\w+), seed \d, where it begins to differ from the other run: turn (\d)', page)
+    assert [arm for arm, _ in boards] == ["open", "immune", "open", "null"]
+    assert boards[0][1] == boards[1][1], "both runs of a pair are shown in the same turn"
+    assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES) + len(CURVES) + len(boards)
     assert 'src="http' not in page
     assert "<script" not in page
     assert "immune, raid_rate: lower than open by " in page
@@ -218,7 +221,7 @@ def test_markdown_in_a_file_has_its_pictures_beside_it(cli: Cli, tmp_path: Path)
     for label in (*MEASURES, *CURVES):
         assert any(told.startswith(label) for told, _ in linked)
     for _, name in linked:
-        assert (tmp_path / name).read_text(encoding="utf-8").startswith("<?xml")
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(("<?xml", "<svg "))
     assert "![" not in cli("report", "small", "--format", "md").stdout
 
 

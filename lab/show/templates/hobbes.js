@@ -287,6 +287,7 @@ const hobbes = (() => {
     for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
     reachable();
     window.addEventListener("resize", reachable);
+    document.addEventListener("toggle", reachable, true); // a table was unfolded
     const section = document.querySelector("#timeline");
     const follows = section ? timeline(section) : () => true;
     // Those who look at an earlier turn, or write an answer, are left in peace.

@@ -1,0 +1,8 @@
+"""The name of a scripted policy's random numbers, as a part of its spec."""
+
+import re
+
+
+def without_luck(spec: str) -> str:
+    """Return a spec without the name of its policy's random numbers."""
+    return re.sub(r"(\?)luck=[\w-]+&|[?&]luck=[\w-]+", r"\1", spec)
