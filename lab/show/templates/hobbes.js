@@ -267,7 +267,7 @@ const hobbes = (() => {
     const end = performance.now() + 1000 * Number(shown.dataset.left);
     const ticking = setInterval(() => {
       const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
-      shown.textContent = `${left} seconds`;
+      shown.textContent = `${left} second${left === 1 ? "" : "s"}`;
       if (left) return;
       clearInterval(ticking);
       over();
