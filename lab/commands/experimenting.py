@@ -38,6 +38,10 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     jobs: Annotated[
         int | None, typer.Option(min=1, help="how many runs are played at a time; by default one per core")
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(help="where: `ray` starts Ray here, `auto` and ray://HOST:PORT join a cluster"),
+    ] = None,
     keep: Annotated[
         Keep,
         typer.Option(
@@ -59,6 +63,11 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
+    from lab.experiment.forks import get_ready
+
+    if not dry_run and not on and (jobs or os.cpu_count()) != 1:
+        get_ready()  # while this process imports the same
+
     from rich.text import Text
 
     from lab.experiment.estimate import estimate
@@ -82,7 +91,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch, jobs or os.cpu_count() or 1, caps, keep)
+                play(store, made, content, watch, jobs, caps, keep, on)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True

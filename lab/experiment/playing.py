@@ -1,15 +1,16 @@
 """Play the cells of an experiment, each as an ordinary run: what `hobbes experiment` does."""
 
 import asyncio
+import os
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from lab.errors import HaltedRunError, LabError
+from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.crew import Crew, DiedError, Ledger
 from lab.experiment.gathering import gather, spent_by
 from lab.experiment.keep import Keep
@@ -31,6 +32,9 @@ from nodes.state import TurnState
 
 LOOK_SECONDS = 0.5
 """How often the turns of runs that other processes play are looked up."""
+
+CLUSTERS, CLIENT = ("ray", "auto"), "ray://"
+"""Names of clusters, and how the address of one begins."""
 
 MOST_FAILURES = 3
 """How often a cell is begun and dies, wherever it is played, before it is given up."""
@@ -68,35 +72,54 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     made: Plan,
     content: dict[str, Any],
     progress: Progress,
-    jobs: int = 1,
+    jobs: int | None = 1,
     caps: Caps = NO_CAPS,
     keep: Keep = Keep.all,
+    on: str | None = None,
 ) -> None:
-    """Play the cells that are missing, each from where it stands, in as many processes as `jobs` says.
+    """Play the cells that are missing, each from where it stands, as many at a time as `jobs` says.
+
+    `on` names a Ray cluster (lab/experiment/cluster.py); without it, they are played by processes of this
+    machine. By default, there are as many jobs as processors.
 
     When a run has finished, what reports need of it is gathered. Then `keep` says whether its traces stay.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
-    So do the limits of models, from now on. Raise HaltedRunError if a run halts or a cap is reached, LabError
-    if a cell could not be played, however often it was tried; the cells played so far are kept.
+    The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
+    is reached, LabError if a cell could not be played, however often it was tried; the cells played so far
+    are kept.
     """
+    elsewhere = _cluster(on, jobs) if on else None
     keep_experiment(store, made.file.name, made.world.name, content)
     cells = missing(store, made)
     if keep is not Keep.all:
         _drop_what_was_left(store, made, keep)
     progress = _Settling(store, keep, progress)
     spent = Spent() if caps == NO_CAPS else _spent(store, made)
-    jobs = min(jobs, len(cells))
-    if jobs > 1:
-        with processes(jobs) as crew:
+    count = min(jobs or os.cpu_count() or 1, len(cells))
+    if elsewhere is None and count <= 1:
+        with TemporaryDirectory(prefix="hobbes-") as folder:
+            ledger: Ledger = ledger_in(Path(folder), caps, spent)
+            with _told_of_caps(ledger):
+                _play_here(ledger, store, cells, progress)
+    elif cells:
+        with elsewhere or processes(count) as crew:
             ledger = crew.ledger(caps, spent)
             with _told_of_caps(ledger):
                 _play_in(crew, ledger, store, cells, progress)
-    else:
-        with TemporaryDirectory(prefix="hobbes-") as folder:
-            ledger = ledger_in(Path(folder), caps, spent)
-            with _told_of_caps(ledger):
-                _play_here(ledger, store, cells, progress)
+
+
+def _cluster(on: str, jobs: int | None) -> AbstractContextManager[Crew]:
+    """Return a crew of a Ray cluster. Raise UsageError if there is no such thing, or no Ray."""
+    if on not in CLUSTERS and not on.startswith(CLIENT):
+        raise UsageError(f"--on {on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
+    try:
+        from lab.experiment.cluster import cluster  # noqa: PLC0415  slow to import, and an extra
+    except ImportError as error:
+        raise UsageError(
+            f"--on {on} needs Ray; install it in the checkout: pip install -e '.[ray]'"
+        ) from error
+    return cluster(on, jobs)
 
 
 def _spent(store: Store, made: Plan) -> Spent:
@@ -179,31 +202,32 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
     """
     waiting, played = deque(cells), dict[Future[Any], tuple[Cell, str]]()
     failures, lost = Counter[str](), list[str]()
+    over: list[str] = []
     stopped: LabError | None = None
-    while waiting or played:
+    while waiting or played or over:
         while waiting and crew.room() > 0:
             cell = waiting.popleft()
             run = _run_of(store, cell)
             progress.on_cell(run)
             played[crew.play(store, run, ledger.of(run.id))] = cell, run.id
+        while over:  # only now, since this may take a while and nobody should wait for it
+            progress.on_ended(over.pop())
         ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)
-        for run_id, turns in turns_of_runs(store, [run_id for _, run_id in played.values()]).items():
-            progress.on_turn(run_id, turns)
+        _tell_turns(store, [run_id for _, run_id in played.values()], progress)
         for future in ended:
             cell, run_id = played.pop(future)
-            try:
-                crew.ended(store, run_id, future)
-            except DiedError as error:
+            error = _error_of(crew, store, cell, run_id, future)
+            if isinstance(error, DiedError):
                 ledger.leave(run_id)
                 failures[cell.name] += 1
                 if failures[cell.name] < MOST_FAILURES and not stopped:
                     waiting.appendleft(cell)
                     continue
                 lost.append(f"{cell.name} ({error})")
-            except LabError as error:
-                stopped = stopped or (_halted(cell, error) if isinstance(error, HaltedRunError) else error)
+            elif error:
+                stopped = stopped or error
                 waiting.clear()
-            progress.on_ended(run_id)
+            over.append(run_id)
     if stopped:
         raise stopped
     if lost:
@@ -211,6 +235,23 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
             f"these runs failed {MOST_FAILURES} times each: {', '.join(lost)}; all other runs have been "
             "played; play the experiment again to go on"
         )
+
+
+def _tell_turns(store: Store, runs: Sequence[str], progress: Progress) -> None:
+    """Tell how many turns of these runs have been played."""
+    for run, turns in turns_of_runs(store, runs).items():
+        progress.on_turn(run, turns)
+
+
+def _error_of(crew: Crew, store: Store, cell: Cell, run: str, future: "Future[Any]") -> LabError | None:
+    """Take in a run that is not played any more. Return the error with which it ended, if it did."""
+    try:
+        crew.ended(store, run, future)
+    except HaltedRunError as error:
+        return _halted(cell, error)
+    except LabError as error:
+        return error
+    return None
 
 
 def _halted(cell: Cell, error: HaltedRunError) -> HaltedRunError:

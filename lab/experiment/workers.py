@@ -3,20 +3,20 @@
 import asyncio
 import gc
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import Pipe, get_context
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lab.experiment.budget import SharedBudget
 from lab.experiment.crew import DiedError
+from lab.experiment.forks import CONTEXT, get_ready
 from lab.experiment.gate import SharedGate
 from lab.experiment.gathering import gather
 from lab.play.playing import Shared, go_on
@@ -64,21 +64,17 @@ class Worker:
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(1, get_context("spawn"), _prepare, (self._lifeline, gc.get_threshold()))
+        arguments = self._lifeline, gc.get_threshold(), dict(os.environ)
+        return ProcessPoolExecutor(1, CONTEXT, _prepare, arguments)
 
     def play(self, home: Path, run: str, shared: Shared) -> "Future[None]":
         """Play a run to its end. The future raises BrokenProcessPool if the process dies."""
-        # The process is started here. It does not hear Ctrl-C, which is for this process: it ends the others.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            try:
-                return self._pool.submit(play_run, home, run, shared)
-            except BrokenProcessPool:
-                self._pool.shutdown()
-                self._pool = self._started()
-                return self._pool.submit(play_run, home, run, shared)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            return self._pool.submit(play_run, home, run, shared)
+        except BrokenProcessPool:
+            self._pool.shutdown()
+            self._pool = self._started()
+            return self._pool.submit(play_run, home, run, shared)
 
     def end(self) -> None:
         """Wait for the end of the process."""
@@ -120,6 +116,7 @@ class Processes:
 @contextmanager
 def processes(count: int) -> Iterator[Processes]:
     """Yield a crew of processes. They end with this process, whatever they do, also if it is killed."""
+    get_ready()
     lifeline, held = Pipe(duplex=False)
     workers = [Worker(lifeline) for _ in range(count)]
     try:
@@ -132,9 +129,14 @@ def processes(count: int) -> Iterator[Processes]:
         lifeline.close()
 
 
-def _prepare(lifeline: Connection, threshold: tuple[int, int, int]) -> None:
-    """Prepare a new process: it collects garbage as rarely as its parent does, and ends with it."""
+def _prepare(lifeline: Connection, threshold: tuple[int, int, int], variables: dict[str, str]) -> None:
+    """Prepare a new process: it collects garbage as rarely as its parent does, and ends with it.
+
+    Its environment is that of its parent now, and not when the process was started that it is a fork of.
+    """
     gc.set_threshold(*threshold)
+    os.environ.clear()
+    os.environ.update(variables)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
 
 

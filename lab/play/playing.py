@@ -223,12 +223,12 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
     if not higher:
         return run
     caps = replace(run.caps, **higher)
-    _check_prices_are_known(store, _chats_of(run), caps)
+    _check_prices_are_known(store, chats_of(run), caps)
     store.update(run.id, caps=json.dumps(asdict(caps)))
     return store.find(run.id)
 
 
-def _chats_of(run: Run) -> Models:
+def chats_of(run: Run) -> Models:
     """Return the settings of each chat model that a run asks, by spec."""
     return _chat_models(run.world, run.setting, run.models, run.model_settings)
 
@@ -253,7 +253,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         run = store.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
-        _check_the_models_can_be_reached(_chats_of(run))
+        _check_the_models_can_be_reached(chats_of(run))
         if run.status != "halted":  # it is halted until a turn is played past where it halted
             store.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
@@ -271,18 +271,23 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.update(run.id, status="halted", error=str(error))
-            hint = store.command("resume", run.id)
-            raise HaltedRunError(f"run {run.id} halted: {error}; `{hint}` goes on") from error
+            raise halted(store, run.id) from error
         finally:
             store.update(run.id, seconds=run.seconds + time.monotonic() - began)
         ended = store.find(run.id)
         store.end_run(ended.id, ending(store, ended))
 
 
+def halted(store: Store, run: str) -> HaltedRunError:
+    """Return the error of a run that has halted."""
+    reason = store.about(run)["error"]
+    return HaltedRunError(f"run {run} halted: {reason}; `{store.command('resume', run)}` goes on")
+
+
 def check_it_goes_on(run: Run) -> None:
     """Raise LabError if a run could not be played on now: by this version, or with these models."""
     run.check_versions()
-    _check_the_models_can_be_reached(_chats_of(run))
+    _check_the_models_can_be_reached(chats_of(run))
 
 
 def keep_answer(store: Store, run: Run, question: Question, said: str, clock: Clock = utc) -> Run:

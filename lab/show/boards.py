@@ -60,7 +60,7 @@ MOST_LINES = 12
 """How many arrows the text form lists."""
 
 READABLE = 7.5
-"""The smallest size of a word in a square; in smaller ones only the owner's mark stands."""
+"""The smallest size of a word in a square; in smaller ones, only the mark of the owner stands."""
 
 NOBODY = Look(len(PALETTE) - 1)
 """The look of an owner who is not an agent of the run; a state from outside may name one."""
@@ -191,7 +191,9 @@ class _Drawing:
         mark = self._look(place.owner or "").mark if is_marked else ""
         size = min(13.0, spot.high * 0.34)
         said = cut(mark + place.text, spot.wide - 2, size)
-        if size < READABLE:
+        if size < READABLE and place.owner is None:
+            said, size = cut(place.text, spot.wide, READABLE), READABLE
+        elif size < READABLE:
             said, size = mark, min(13.0, spot.high * 0.6)
         yield word(said, (x, y + size * 0.36), "m d" if place.owner else "m", size)
         if spot.half >= READABLE:

@@ -10,8 +10,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from lab.show.findings import Line, Panel
 from lab.show.looks import PALETTE
+from lab.show.panels import Line, Panel
 
 INK = "#010203"
 """Stands for the colour of texts and axes, which is that of the page: dark on light, or light on dark."""

@@ -11,6 +11,7 @@ from lab.experiment.file import NULL
 from lab.experiment.findings import RatingCurve, SurvivalCurve, TimeCurve
 from lab.experiment.report import Report, short
 from lab.experiment.statistics import Mean
+from lab.show.panels import Line, Panel
 
 T = TypeVar("T")
 
@@ -25,26 +26,6 @@ AGES = (1, 2, 5, 10, 20, 50, 100, 200)
 
 TOLD = 5
 """How many points of a curve over time a table has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line by its points: x, y and the ends of its band, None where it has none."""
-
-    name: str
-    points: Sequence[tuple[float, float, float | None, float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Lines over the same axes. `null` has the ends of the null arm's band, if there is one."""
-
-    title: str
-    x: str
-    y: str
-    lines: Sequence[Line]
-    null: tuple[float, float] | None = None
-    steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

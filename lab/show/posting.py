@@ -34,12 +34,15 @@ TOKEN, SHOWN = "token", "shown"
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The forms of the pages of a home. `play` plays a run that it writes, and returns its address."""
+    """The forms of the pages of a home. `play` plays a run that it writes, and returns its address.
+
+    It prints the links of the people who play, which begin with the address of the site.
+    """
 
     home: Path
     token: str
     pages: Callable[[Store], Pages]
-    play: Callable[[Callable[[], Run]], str]
+    play: Callable[[Callable[[], Run], str], str]
 
     def fork(self, request: Request, body: bytes) -> Response:
         """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
@@ -51,7 +54,8 @@ class Forms:
             try:
                 asked = forking(opened, run, fields)
                 if not asked.cost.calls or fields[SHOWN] == fingerprint(fields):
-                    return RedirectResponse(self.play(partial(written, opened, run, asked)), 303)
+                    base = str(request.base_url).rstrip("/")
+                    return RedirectResponse(self.play(partial(written, opened, run, asked), base), 303)
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).fork(run, turn, fields["agent"], fields, problem)

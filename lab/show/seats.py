@@ -53,6 +53,11 @@ RELOAD = 2
 STUCK = "The run cannot go on now. Tell whoever runs it, and send your answer again later."
 """What a person is told if the reason is none of their business."""
 
+UNSHOWN = "hobbes: this page cannot be shown now; tell whoever runs the run, and load it again later\n"
+"""What a person is told if a page cannot be shown for such a reason."""
+
+TOO_LATE = "this has been answered, or is too late; below is what you are asked now"
+
 PlayOn = Callable[[Path, Run], None]
 """Continues a run behind the pages."""
 
@@ -63,7 +68,7 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
     def shown(request: Request) -> Response:
         with open_store(home, writes=False) as opened, opened.as_of_now():
             run, seat = _seat(home, opened, request)
-            return HTMLResponse(page(opened, run, seat))
+            return HTMLResponse(_shown(opened, run, seat))
 
     def answer(request: Request, body: bytes) -> Response:
         posted = posted_fields(body)
@@ -71,14 +76,14 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
             run, seat = _seat(home, opened, request)
             try:
                 check_it_goes_on(run)
-            except LabError as error:  # it may tell who else plays
-                ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
-                return HTMLResponse(page(opened, run, seat, STUCK, dict(posted)), 503)
+            except LabError as error:
+                _tell(error)
+                return HTMLResponse(_shown(opened, run, seat, STUCK, dict(posted)), 503)
             try:
                 run = _kept(opened, run, seat, posted, clock)
             except LabError as error:
                 run = opened.find(run.id)
-                return HTMLResponse(page(opened, run, seat, str(error), dict(posted)), 400)
+                return HTMLResponse(_shown(opened, run, seat, str(error), dict(posted)), 400)
         if not run.questions:
             play_on(home, run)
         return RedirectResponse(request.url.path, 303)
@@ -100,6 +105,22 @@ def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
         raise HTTPException(404, "hobbes: this run is no longer there\n") from error
 
 
+def _shown(
+    opened: Store, run: Run, seat: str, error: str = "", written: Mapping[str, str] | None = None
+) -> str:
+    """Return the page of a seat. Raise HTTPException if a record that it needs is damaged."""
+    try:
+        return page(opened, run, seat, error, written)
+    except LabError as found:
+        _tell(found)
+        raise HTTPException(503, UNSHOWN) from found
+
+
+def _tell(error: LabError) -> None:
+    """Tell whoever serves the pages what is wrong; it may say who else plays."""
+    ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+
+
 def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]], clock: Clock) -> Run:
     """Keep what a person at a seat has posted, and return the run as it is then.
 
@@ -108,11 +129,16 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
     addresses = [value for name, value in posted if name == ADDRESS]
     questions = [one for one in asked_at(opened, run, seat) if [one.address] == addresses]
     if not questions:
-        raise LabError("this has been answered, or is too late; below is what you are asked now")
+        raise LabError(TOO_LATE)
     texts = [value for name, value in posted if name == TEXT]
     fields = [(name, value) for name, value in posted if name not in {ADDRESS, TEXT}]
     said = texts[0] if texts else as_posted(form_for(run, questions[0]), fields)
-    return keep_answer(opened, run, questions[0], said, clock)
+    try:
+        return keep_answer(opened, run, questions[0], said, clock)
+    except LabError as error:
+        if questions[0] in opened.find(run.id).questions:
+            raise
+        raise LabError(TOO_LATE) from error  # what the error says is meant for the terminal
 
 
 def page(
@@ -180,6 +206,6 @@ def _board(run: Run, view: Mapping[str, Json]) -> tuple[str, str]:
         if isinstance(value, list) and is_map(value):
             rows = [str(line).split() for line in value]
             agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
-            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words)
+            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
             return Markup(svg(board)), name  # noqa: S704  it escapes all texts
     return "", ""

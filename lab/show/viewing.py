@@ -30,7 +30,7 @@ from starlette.routing import Route
 from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
 from lab.play.answering import as_posted, form_for, the_question
-from lab.play.playing import Clock, go_on, keep_answer, late_runs, utc
+from lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
 from lab.play.seats import path_of, seats_of
 from lab.show import seats
 from lab.show.pages import Pages
@@ -158,11 +158,12 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
-    def play(written: Callable[[], Run]) -> str:
+    def play(written: Callable[[], Run], base: str) -> str:
         """Play a run behind the pages as soon as it is written, and return the address of its page."""
         if len(_started()) >= MOST_PLAYED:
             raise LabError(f"{MOST_PLAYED} runs are being played behind the pages; wait for one to end")
         run = written()
+        _show_links_of(home, run, base)
         _start(_play_apart, home, run)
         return link(run.id)
 
@@ -240,12 +241,10 @@ async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIt
     """Play on, while the site is served, each run in which the time of somebody is over."""
 
     async def watch() -> None:
+        told = ""
         while True:
             await asyncio.sleep(CLOCK_SECONDS)
-            try:
-                await run_in_threadpool(play_late, home, clock)
-            except LabError as error:
-                ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+            told = await run_in_threadpool(told_late, home, clock, told)
 
     watching = asyncio.create_task(watch())
     try:
@@ -256,15 +255,38 @@ async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIt
             await watching
 
 
+def told_late(home: Path, clock: Clock, told: str) -> str:
+    """Play on the runs in which the time of somebody is over, and return what is wrong, empty if nothing is.
+
+    It is printed unless it is what was `told` the last time.
+    """
+    try:
+        play_late(home, clock)
+    except LabError as error:
+        if str(error) != told:
+            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+        return str(error)
+    return ""
+
+
 def play_late(home: Path, clock: Clock) -> None:
-    """Play on each run in which the time of somebody is over."""
+    """Play on each run in which the time of somebody is over. Raise LabError if one of them cannot go on."""
     if not is_writable(home):
         return
+    stuck = []
     with open_store(home) as opened:
-        late = late_runs(opened, clock())
-    for run in late:
-        if run.id not in _started():
-            play_behind(clock, home, run)
+        for run in late_runs(opened, clock()):
+            if run.id in _started():
+                continue
+            try:
+                check_it_goes_on(run)
+            except LabError as error:
+                opened.update(run.id, error=str(error))
+                stuck.append(f"run {run.id}: {error}")
+            else:
+                play_behind(clock, home, run)
+    if stuck:
+        raise LabError("; ".join(stuck))
 
 
 def _play_on(clock: Clock, home: Path, run: Run) -> None:
@@ -334,10 +356,14 @@ def show_links(home: Path, base: str) -> None:
             if row["status"] == "finished":
                 continue
             with suppress(LabError):  # the page of a damaged run says what is wrong
-                run = opened.find(row["id"])
-                for seat in seats_of(run):
-                    link_of = f"{base}{path_of(home, run, seat)}"
-                    ERR.print(plain(f"run {run.name or run.id}: {seat} answers at {link_of}"), soft_wrap=True)
+                _show_links_of(home, opened.find(row["id"]), base)
+
+
+def _show_links_of(home: Path, run: Run, base: str) -> None:
+    """Print the link of each person who plays in a run."""
+    for seat in seats_of(run):
+        told = f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}"
+        ERR.print(plain(told), soft_wrap=True)
 
 
 def tell_what_was_played(home: Path) -> None:

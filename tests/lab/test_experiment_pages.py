@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from lab.show.viewing import site
 from lab.store.database import Store, open_store
 from lab.store.experiments import runs_of_cells
-from tests.lab.test_experiments import Quiet, play_all, written
+from tests.lab.test_experiments import FILE, Quiet, play_all, written
 from tests.lab.test_view import LOCAL
 
 
@@ -106,3 +106,14 @@ def test_a_home_without_experiments_says_how_to_play_one(pages: TestClient, open
     assert missing.status_code == 404
     assert "there is no experiment 'none'" in missing.text
     assert opened.runs() == []
+
+
+def test_of_many_arms_some_are_drawn_and_the_page_names_the_command_that_draws_them(
+    opened: Store, pages: TestClient, tmp_path: Path
+) -> None:
+    text = FILE.partition("[arms")[0].replace("seeds = 3", "seeds = 1").replace("rounds = 4", "rounds = 2")
+    play_all(opened, written(tmp_path, text + "[factors]\nimmunity = [1, 2, 3, 4, 5, 6, 7, 8]\n"))
+    page = unescape(pages.get("/experiments/small").text)
+    assert "Drawn are 8 of 9 arms; the table has them all." in page
+    assert "report small --format html --to small.html" in page
+    assert "data:image/svg" not in page

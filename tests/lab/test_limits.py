@@ -15,9 +15,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lab.experiment.gate import SharedGate
-from lab.experiment.workers import ledger_in, play_run
-from lab.play.playing import RunOptions, Shared, begin
-from lab.store.database import Store
+from lab.experiment.workers import ledger_in
+from lab.play.playing import RunOptions, Shared, begin, go_on
+from lab.store.database import Store, open_store
 from nodes.caps import NO_CAPS, Spent
 from nodes.chat import ADDRESS_HEADER
 from nodes.limits import ON_THE_WAY, Limits, Place
@@ -85,6 +85,12 @@ class CountingServer:
         return Response("later", status, {"retry-after": "1"} if status == 429 else {})
 
 
+def play_run_of(home: Path, run: str, shared: Shared) -> None:
+    """Play a run to its end, as a worker does."""
+    with open_store(home) as store:
+        asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))
+
+
 def test_a_server_never_sees_more_calls_at_once_than_the_limit_from_four_workers_that_try_again(
     opened: Store, tmp_path: Path
 ) -> None:
@@ -99,7 +105,7 @@ def test_a_server_never_sees_more_calls_at_once_than_the_limit_from_four_workers
             for one in [
                 threads.submit(
                     copy_context().run,  # nobody waits between tries
-                    play_run,
+                    play_run_of,
                     opened.home,
                     run,
                     Shared(gate=Counted(ledger.gate.of(run), counting.waited)),

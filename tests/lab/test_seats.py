@@ -14,10 +14,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from lab.play.answering import the_question
-from lab.play.playing import RunOptions, begin, go_on
+from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.play.seats import KEY, path_of, seats_of
-from lab.show.viewing import play_late, show_links, site
-from lab.store.database import Store
+from lab.show import seats
+from lab.show.viewing import play_late, show_links, site, told_late
+from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Address, Prompt, Reply
@@ -58,6 +59,9 @@ def test_a_person_sees_the_board_and_the_view_and_answers_in_the_form(
     page = pages.get(path).text
     assert "<h1>mining, turn 0: " in page
     assert page.count("<svg") == 1
+    assert "<title>row 9, column 0: ..</title>" in page
+    columns_and_rows = re.findall(r"<text[^>]*>([0-9]+)</text>", page)
+    assert columns_and_rows == [*map(str, range(10))] * 2
     shown = unescape(re.sub(r"<[^>]+>", " ", page))
     assert all(name.replace("_", " ") in shown for name in json.loads(the_question(run).asked))
     sent = post(pages, path, {"address": asked(page), "/claim": "0 0\n0 1", "/reasoning": "a corner"})
@@ -221,6 +225,26 @@ def test_pages_that_are_served_watch_the_clock(opened: Store) -> None:
     assert opened.calls(run.id, 0, "miner-01")[0].outcome == "timed-out"
 
 
+def test_of_a_late_run_that_cannot_go_on_the_reason_is_told_once(
+    opened: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The clock is looked at three times before the models of two runs can be reached."""
+    clock = Clock()
+    values: dict[str, Any] = {"rounds": 1, "seconds_per_turn": 60}
+    options = RunOptions("mining", 2, models="human*1,openai:policy/guided", values=values)
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        runs = [begin(opened, options) for _ in range(2)]
+        for run in runs:
+            asyncio.run(go_on(opened, run, lambda _: None, clock=clock))
+    clock.forward(60)
+    told = ""
+    for _ in range(3):
+        told = told_late(opened.home, clock, told)
+    printed = capsys.readouterr().err
+    assert [printed.count(run.id) for run in runs] == [1, 1]
+    assert {opened.find(run.id).status for run in runs} == {"waiting"}
+
+
 def test_the_page_of_a_run_says_who_is_waited_for(opened: Store, home: Path) -> None:
     run = begun(opened, "mining", people=2)
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
@@ -241,6 +265,38 @@ def test_a_person_is_not_told_that_a_model_of_another_agent_cannot_be_reached(
     assert "OPENAI" not in told.text
     assert "openai: models need OPENAI_API_KEY" in capsys.readouterr().err
     assert opened.find(run.id).questions == run.questions
+
+
+def test_a_damaged_record_is_told_where_the_pages_are_served_and_not_at_the_seat(
+    opened: Store, pages: TestClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = go(opened, begun(opened, "mining"), '{"claim": []}')
+    with opened.db.conn as connection:
+        connection.execute("UPDATE turns SET record = 'torn'")
+    path = path_of(opened.home, run, "miner-01")
+    address = {"address": the_question(run).address}
+    for answer in (pages.get(path), post(pages, path, {**address, "text": "{}"})):
+        assert (answer.status_code, answer.text.count("\n")) == (503, 1)
+        assert "tell whoever runs the run" in answer.text
+        assert "turns.record" not in answer.text
+    assert capsys.readouterr().err.count("the column turns.record is damaged") == 2
+
+
+def test_of_two_tabs_that_answer_at_once_one_is_told_that_it_is_too_late(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other tab's answer is kept after this one's question was looked up."""
+    run = begun(opened, "trust", people=2)
+    path = path_of(opened.home, run, "unit-a")
+
+    def after_another(*those: Any) -> Run:
+        keep_answer(*those)
+        return keep_answer(*those)
+
+    monkeypatch.setattr(seats, "keep_answer", after_another)
+    told = post(pages, path, {"address": asked(pages.get(path).text), "/action": "block"})
+    assert (told.status_code, "this has been answered, or is too late" in told.text) == (400, True)
+    assert "hobbes answer" not in told.text
 
 
 def test_answers_and_links_outlive_the_pages(

@@ -57,6 +57,8 @@ def check(page: Page) -> None:
 def test_two_people_play_a_game_with_keyboard_and_mouse(table: Table) -> None:
     first, second = table.first, table.second
     check(first)
+    first.get_by_label("Reasoning").fill("not yet")
+    first.get_by_label("Reasoning").press("Enter")  # which sends nothing
     first.get_by_label("Claim").fill("99 99")
     first.get_by_role("button", name="answer", exact=True).click()
     expect(first.get_by_role("alert")).to_contain_text("the plot lies outside the grid", timeout=PATIENCE)

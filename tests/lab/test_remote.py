@@ -1,0 +1,225 @@
+"""Runs that are played in homes of their own and copied back are those that are played here."""
+
+import re
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.errors import HaltedRunError, LabError, UsageError
+from lab.experiment import playing
+from lab.experiment.crew import DiedError
+from lab.experiment.file import read_experiment_file
+from lab.experiment.playing import play
+from lab.experiment.remote import Played, Remote, Task, play_task
+from lab.experiment.workers import ledger_in
+from lab.play.playing import ALONE, RunOptions, Shared, begin
+from lab.store.database import HOBBES, Store, open_store
+from lab.wire.recording import environment
+from tests.conftest import Cli
+from tests.lab.test_experiments import FILE, Quiet, planned, written
+from tests.lab.test_kills import answers
+
+CALLS = 3 * 3 * 3 * 4
+
+Submit = Callable[[Task], "Future[Played]"]
+
+
+@pytest.fixture(autouse=True)
+def nodes_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The temporary folder of all nodes, and so of this process."""
+    folder = tmp_path / "node"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def submit(task: Task) -> "Future[Played]":
+    """Play a task at once, in this process."""
+    future = Future[Played]()
+    try:
+        future.set_result(play_task(HOBBES, "node 1", task))
+    except Exception as error:  # noqa: BLE001  as an executor does
+        future.set_exception(error)
+    return future
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path, hand_over: Submit = submit) -> None:
+    """Let `--on ray` play with a crew that has this way to hand over tasks."""
+    crew = Remote(
+        hand_over,
+        lambda future: future.result(),
+        lambda: 2,
+        lambda caps, spent: ledger_in(folder, caps, spent),
+    )
+    monkeypatch.setattr(playing, "_cluster", lambda *_: nullcontext(crew))
+
+
+def test_an_experiment_ends_with_the_bytes_of_one_that_is_played_here_also_after_a_cap(
+    cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes_disk: Path
+) -> None:
+    def report(folder: Path) -> str:
+        return cli("report", "small", "--json", env={"HOBBES_HOME": str(folder)}).stdout
+
+    elsewhere(monkeypatch, tmp_path)
+    file, alone = str(written(tmp_path)), tmp_path / "alone"
+    stopped = cli("experiment", file, "--on", "ray", "--max-calls", "50").exception
+    assert isinstance(stopped, HaltedRunError)
+    assert str(stopped).startswith("--max-calls 50 is reached by the experiment; play it again")
+    assert len(answers(home)) == 50, "what was paid for came back"
+    assert "9 runs, " in cli("experiment", file, "--on", "ray").stdout
+    assert len(answers(home)) == CALLS
+    assert list(nodes_disk.iterdir()) == []
+    cli("experiment", file, env={"HOBBES_HOME": str(alone)})
+    assert (told := report(home))
+    assert report(alone) == told
+    assert cli("verify", "small.immune.2").exit_code == 0
+
+
+def test_a_run_that_dies_goes_on_and_is_reported_after_three_times(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 1") + "null = false\n")
+    made, (_, content) = planned(opened, path), read_experiment_file(path)
+    submitted: list[str] = []
+
+    def dying(task: Task) -> "Future[Played]":
+        name = str(opened.find(task.run).name)
+        submitted.append(name)
+        if name == "small.open.1" and submitted.count(name) > 1:
+            return submit(task)
+        future = Future[Played]()
+        future.set_exception(DiedError("the node is dead"))
+        return future
+
+    elsewhere(monkeypatch, tmp_path, dying)
+    with pytest.raises(
+        LabError,
+        match=r"^these runs failed 3 times each: small\.immune\.1 \(the node is dead\); all other runs have "
+        "been played; play the experiment again to go on$",
+    ):
+        play(opened, made, content, Quiet(), on="ray")
+    assert sorted(submitted) == ["small.immune.1"] * 3 + ["small.open.1"] * 2
+    assert {run["name"]: run["status"] for run in opened.runs()} == {
+        "small.open.1": "finished",
+        "small.immune.1": "unfinished",
+    }
+
+
+class PowerCutError(Exception):
+    """What plays a run is gone from one moment to the next."""
+
+
+class Cutting:
+    """A budget of which a run dies."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+        self.taken = 0
+
+    def take(self) -> str:
+        if self.taken == self.left:
+            raise PowerCutError
+        self.taken += 1
+        return ""
+
+    def add(self, tokens: int | None, usd: float | None) -> None:
+        pass
+
+
+def task_of(store: Store, options: RunOptions, shared: Shared = ALONE) -> Task:
+    """Return the task of a new run."""
+    tasks: list[Task] = []
+
+    def keep(task: Task) -> "Future[Played]":
+        tasks.append(task)
+        return Future()
+
+    crew = Remote(keep, lambda future: future.result(), lambda: 1, lambda *_: ledger_in(store.home, *_))
+    crew.play(store, begin(store, options), shared)
+    return tasks[0]
+
+
+def test_a_task_goes_on_where_it_died_if_its_folder_can_be_reached(opened: Store) -> None:
+    options = RunOptions("mining", 3, values={"rounds": 5, "rows": 4, "cols": 4})
+    first, second = Cutting(8), Cutting(100)
+    task = task_of(opened, options, Shared(first))
+    with pytest.raises(PowerCutError):
+        play_task(HOBBES, "node 1", task)
+    played = play_task(HOBBES, "node 1", replace(task, shared=Shared(second)))
+    assert played.error is None
+    assert (first.taken, second.taken) == (8, 15 - 8)
+
+
+def test_a_node_without_the_key_or_with_another_version_says_so_in_one_line(opened: Store) -> None:
+    with environment(OPENAI_API_KEY="canary-0123456789", OTHER_KEY="another"):
+        task = task_of(opened, RunOptions("mining", 1, models="openai:gpt-5-mini", values={"rounds": 1}))
+    assert dict(task.variables) == {"OPENAI_API_KEY": "canary-0123456789"}
+    assert "canary" not in repr(task)
+    without = play_task(HOBBES, "node 1", replace(task, variables={})).error
+    assert isinstance(without, UsageError)
+    assert str(without) == (
+        "node 1: openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them"
+    )
+    older = play_task("0.1.0", "node 1", task).error
+    assert isinstance(older, UsageError)
+    assert str(older) == (
+        f"node 1 has hobbes {HOBBES}, and this is hobbes 0.1.0; install the same version on all nodes"
+    )
+
+
+@contextmanager
+def at_most(size: int) -> Iterator[None]:
+    """Let every write beyond so many bytes of a file fail, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_node_with_a_full_disk_says_so_in_one_line_and_keeps_what_it_has(opened: Store) -> None:
+    """The disk is full before the first turn, or later; then the other try needs fewer calls."""
+    task = task_of(opened, RunOptions("mining", 4, values={"rounds": 30}))
+    size = len(task.files["runs.db"])
+    for room in (size - 1, size + 100_000):
+        with at_most(room):
+            failed = play_task(HOBBES, "node 1", task).error
+        assert isinstance(failed, DiedError)
+        assert re.fullmatch("node 1: cannot (store runs in|use) .*", str(failed))
+    calls = Cutting(1000)
+    assert play_task(HOBBES, "node 1", replace(task, shared=Shared(calls))).error is None
+    assert 0 < calls.taken < 4 * 30
+
+
+def test_a_cluster_that_cannot_be_played_on_is_told_in_one_line_and_nothing_begins(
+    cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(on: str) -> str:
+        error = cli("experiment", str(written(tmp_path)), "--on", on).exception
+        assert isinstance(error, LabError)
+        assert "\n" not in str(error)
+        return str(error)
+
+    def mismatch(*_: object, **__: object) -> None:
+        raise RuntimeError("Version mismatch: The cluster was started with:\n    Ray: 2.9\n    Python: 3.10")
+
+    assert told("cloud") == "--on cloud: write ray, auto or ray://HOST:PORT"
+    monkeypatch.setattr("ray.init", mismatch)
+    assert re.fullmatch(
+        "--on auto: there is no cluster to play on: Version mismatch: The cluster was started with: Ray: 2.9 "
+        r"Python: 3.10; see whether it runs, with Ray [\d.]+ and Python [\d.]+, or play without --on",
+        told("auto"),
+    )
+    monkeypatch.delitem(sys.modules, "lab.experiment.cluster")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert told("ray") == "--on ray needs Ray; install it in the checkout: pip install -e '.[ray]'"
+    with open_store(home) as store:
+        assert store.runs() == []
