@@ -13,7 +13,7 @@ from lab.experiment.findings import MOST_POINTS, doses, over_time, payoffs, rati
 from lab.experiment.gathering import COLUMNS
 from lab.experiment.statistics import Mean
 from lab.show.charts import curves
-from lab.show.findings import Line, Panel
+from lab.show.panels import Line, Panel
 
 ONE = Mean(1, 0.5, None, None)
 
