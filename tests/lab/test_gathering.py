@@ -149,6 +149,23 @@ def test_a_summary_is_enough_for_the_report_and_for_going_on(opened: Store, tmp_
     assert "has no turns any more" in page.text
 
 
+@pytest.mark.parametrize("keep", [Keep.summary, Keep.failures])
+def test_a_report_in_words_and_pages_needs_no_traces(
+    opened: Store, tmp_path: Path, cli: Cli, keep: Keep
+) -> None:
+    """The pairs to look at are those that can still be looked at."""
+    play_keeping(opened, written(tmp_path, SMALL), keep)
+    page = tmp_path / "small.html"
+    text = tmp_path / "small.md"
+    assert cli("report", "small", "--format", "html", "--to", str(page)).exit_code == 0
+    assert cli("report", "small", "--format", "md", "--to", str(text)).exit_code == 0
+    for shown in (cli("report", "small").stdout, page.read_text(), text.read_text()):
+        assert "have both kept their turns (--keep)" in shown
+        assert "hobbes compare" not in shown
+    with TestClient(site(opened.home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        assert visitor.get("/experiments/small").status_code == 200
+
+
 def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store, tmp_path: Path) -> None:
     alone = played(opened, RunOptions("mining", 3, models="policy:guided", values={"rounds": 3}))
     before = {row["hash"] for row in opened.db.query("select hash from packed_texts")}
