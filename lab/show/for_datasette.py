@@ -83,7 +83,8 @@ def metadata() -> dict[str, Any]:
 
 def _described() -> dict[str, dict[str, Any]]:
     """Return the descriptions of tables and their columns from the page about the data."""
-    parts = re.split(r"^### `(\w+)`\n", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    database, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## Exports\n")
+    parts = re.split(r"^### `(\w+)`\n", database, flags=re.MULTILINE)
     return {
         name: {
             "description": _plain(text.strip().partition("\n")[0]),

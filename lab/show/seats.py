@@ -9,7 +9,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
@@ -58,6 +60,14 @@ UNSHOWN = "hobbes: this page cannot be shown now; tell whoever runs the run, and
 
 TOO_LATE = "this has been answered, or is too late; below is what you are asked now"
 
+
+class Refused(NamedTuple):
+    """What is wrong with an answer, and the fields that were filled in for it."""
+
+    error: str
+    written: Mapping[str, str]
+
+
 PlayOn = Callable[[Path, Run], None]
 """Continues a run behind the pages."""
 
@@ -68,7 +78,7 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
     def shown(request: Request) -> Response:
         with open_store(home, writes=False) as opened, opened.as_of_now():
             run, seat = _seat(home, opened, request)
-            return HTMLResponse(_shown(opened, run, seat))
+            return HTMLResponse(_shown(opened, run, seat, clock()))
 
     def answer(request: Request, body: bytes) -> Response:
         posted = posted_fields(body)
@@ -78,12 +88,14 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
                 check_it_goes_on(run)
             except LabError as error:
                 _tell(error)
-                return HTMLResponse(_shown(opened, run, seat, STUCK, dict(posted)), 503)
+                return HTMLResponse(_shown(opened, run, seat, clock(), Refused(STUCK, dict(posted))), 503)
             try:
                 run = _kept(opened, run, seat, posted, clock)
             except LabError as error:
                 run = opened.find(run.id)
-                return HTMLResponse(_shown(opened, run, seat, str(error), dict(posted)), 400)
+                return HTMLResponse(
+                    _shown(opened, run, seat, clock(), Refused(str(error), dict(posted))), 400
+                )
         if not run.questions:
             play_on(home, run)
         return RedirectResponse(request.url.path, 303)
@@ -105,12 +117,10 @@ def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
         raise HTTPException(404, "hobbes: this run is no longer there\n") from error
 
 
-def _shown(
-    opened: Store, run: Run, seat: str, error: str = "", written: Mapping[str, str] | None = None
-) -> str:
+def _shown(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | None = None) -> str:
     """Return the page of a seat. Raise HTTPException if a record that it needs is damaged."""
     try:
-        return page(opened, run, seat, error, written)
+        return page(opened, run, seat, now, refused)
     except LabError as found:
         _tell(found)
         raise HTTPException(503, UNSHOWN) from found
@@ -141,13 +151,8 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
         raise LabError(TOO_LATE) from error  # what the error says is meant for the terminal
 
 
-def page(
-    opened: Store, run: Run, seat: str, error: str = "", written: Mapping[str, str] | None = None
-) -> str:
-    """Return the page of a seat.
-
-    `error` says what is wrong with an answer, and `written` has the fields that were filled in for it.
-    """
+def page(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | None = None) -> str:
+    """Return the page of a seat, with the answer that was refused if there was one."""
     asked = asked_at(opened, run, seat)
     over = run.status in {"finished", "halted"}
     values: dict[str, object] = {
@@ -158,16 +163,16 @@ def page(
         "reload": None if asked or over else RELOAD,
         "run": run,
         "seat": seat,
-        "error": error,
-        "written": written or {},
+        "error": refused.error if refused else "",
+        "written": refused.written if refused else {},
         "question": None,
     }
     if asked:
-        values |= _asked(opened, run, asked[0])
+        values |= _asked(opened, run, asked[0], now)
     return environment().get_template("seat.html").render(values)
 
 
-def _asked(opened: Store, run: Run, question: Question) -> dict[str, object]:
+def _asked(opened: Store, run: Run, question: Question, now: datetime) -> dict[str, object]:
     """Return what a page shows of a question."""
     view = _view(opened, run, question)
     board, drawn = _board(run, view)
@@ -179,6 +184,7 @@ def _asked(opened: Store, run: Run, question: Question) -> dict[str, object]:
         "board": board,
         "form": form_for(run, question),
         "until": until.strftime("%H:%M:%S UTC") if until else None,
+        "left": max(0, ceil((until - now).total_seconds())) if until else None,
         "looks": looks_of(_named(run, view)),
         "rules": system_text(run.prompts, run.setting) if question.agent != OBSERVER else "",
     }

@@ -230,6 +230,7 @@ WRONG_FORKS: list[tuple[dict[str, str], str]] = [
     ({"turn": "99"}, "no turn 99"),
     ({"name": "last"}, "last"),
 ]
+"""What is wrong with a field, and what the page says of it; as in the terminal, but without dashes."""
 
 
 @pytest.mark.usefixtures("folder")
@@ -241,7 +242,8 @@ def test_a_form_that_is_wrong_says_so_above_its_fields_and_plays_nothing(
     for changed, told in WRONG_FORKS:
         refused = post(pages, f"/{run.id}/fork", {**form, **changed})
         assert refused.status_code == 400, changed
-        assert told in unescape(refused.text).partition('role="alert">')[2].partition("</p>")[0], changed
+        shown = unescape(refused.text).partition('role="alert">')[2].partition("</p>")[0]
+        assert (told in shown, shown.startswith("--")) == (True, False), changed
         (name,) = changed
         assert form_of(refused.text)[name] == changed[name] or name == "lang"
     assert not forks(opened, run)

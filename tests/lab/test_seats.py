@@ -215,6 +215,12 @@ def test_pages_that_are_served_watch_the_clock(opened: Store) -> None:
     run = begin(opened, RunOptions("mining", 2, models="human*1,policy:guided", values=values))
     asyncio.run(go_on(opened, run, lambda _: None, clock=clock))
     clock.forward(30)
+    path = path_of(opened.home, run, "miner-01")
+    with TestClient(site(opened.home, "127.0.0.1", clock=clock), base_url=LOCAL) as visitor:
+        assert ">30 seconds</b>, by " in visitor.get(path).text
+        clock.forward(29)
+        assert ">1 second</b>, by " in visitor.get(path).text
+    clock.forward(-29)
     play_late(opened.home, clock)
     played_on()
     assert opened.find(run.id).turns == 0

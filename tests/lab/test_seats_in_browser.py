@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
@@ -26,6 +26,8 @@ class Table(NamedTuple):
 
     home: Path
     run: str
+    hurried: str
+    """The path of a seat in a run in which the time for an answer is limited."""
     first: Page
     second: Page
 
@@ -38,11 +40,14 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
         options = RunOptions("mining", 3, models="human*2,policy:guided", values={"rounds": 2})
         run = go(store, begin(store, options))
         first, second = (path_of(home, run, seat) for seat in seats_of(run))
+        values: dict[str, Any] = {"rounds": 1, "seconds_per_turn": 100_000}
+        limited = begin(store, RunOptions("mining", 2, models="human*1,policy:guided", values=values))
+        hurried = path_of(home, go(store, limited), "miner-01")
     with running(server(home, "127.0.0.1")) as base, chromium() as browser:
         pages = [browser.new_page(viewport=NARROW, base_url=base) for _ in range(2)]
         for page, path in zip(pages, (first, second), strict=True):
             page.goto(path)
-        yield Table(home, run.id, *pages)
+        yield Table(home, run.id, hurried, *pages)
 
 
 def check(page: Page) -> None:
@@ -78,3 +83,15 @@ def test_two_people_play_a_game_with_keyboard_and_mouse(table: Table) -> None:
         page.get_by_role("button", name="answer", exact=True).click()
     for page in (first, second):
         expect(page.get_by_text("The game is over")).to_be_visible(timeout=PATIENCE)
+
+
+def test_the_seconds_that_are_left_are_counted_down(table: Table) -> None:
+    page = table.first
+    page.clock.install()
+    page.goto(table.hurried)
+    timer = page.get_by_role("timer")
+    before = int(timer.get_attribute("data-left") or 0)
+    page.clock.fast_forward(5_000_000)
+    assert 0 < int(timer.inner_text().split()[0]) <= before - 5_000
+    page.clock.fast_forward(95_000_000)
+    expect(timer).to_have_text("0 seconds")

@@ -262,6 +262,18 @@ const hobbes = (() => {
     button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
   }
 
+  // Show how many seconds are left, and do something when none is.
+  function countDown(shown, over) {
+    const end = performance.now() + 1000 * Number(shown.dataset.left);
+    const ticking = setInterval(() => {
+      const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
+      shown.textContent = `${left} second${left === 1 ? "" : "s"}`;
+      if (left) return;
+      clearInterval(ticking);
+      over();
+    }, 500);
+  }
+
   // What is wider than the page can be scrolled by keyboard, too.
   function reachable() {
     for (const wide of all(".wide, pre")) {
@@ -278,11 +290,15 @@ const hobbes = (() => {
     document.addEventListener("toggle", reachable, true); // a table was unfolded
     const section = document.querySelector("#timeline");
     const follows = section ? timeline(section) : () => true;
-    const seconds = Number(document.body.dataset.reload);
-    if (seconds) // those who look at an earlier turn, or write an answer, are left in peace
+    // Those who look at an earlier turn, or write an answer, are left in peace.
+    const reloadEvery = (seconds) =>
       setInterval(() => {
         if (follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
       }, 1000 * seconds);
+    const seconds = Number(document.body.dataset.reload);
+    if (seconds) reloadEvery(seconds);
+    const left = document.querySelector("[data-left]");
+    if (left) countDown(left, () => reloadEvery(2));
   });
 
   return { moment: (turn, html) => arriving.get(turn)?.(html) };
