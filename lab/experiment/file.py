@@ -197,6 +197,8 @@ class ExperimentFile(Options):
 def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
     """Return an experiment file, and its content as plain JSON. Raise UsageError, in one line."""
     content = read_toml(path)
+    if "world" in content and not {"seeds", "arms", "factors"} & content.keys():
+        raise UsageError(f"{path} has no seeds, arms or factors; `hobbes run {path}` plays it as one run")
     try:
         return parse(content), content
     except ValueError as error:
@@ -301,7 +303,7 @@ def _level(value: JsonValue) -> str:
 
 def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
     """Return what pydantic finds wrong, with table and key."""
-    names = [str(name) for name in place if name != "[key]"]
+    names = [str(name) for name in place if "[" not in str(name)]  # the others are types of pydantic
     tables = {
         "arms": 2,
         "compare": 1,

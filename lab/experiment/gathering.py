@@ -5,6 +5,7 @@ tools read all arms of a table as one data set. A run is gathered once, usually 
 gathers what is missing, so the files may be deleted, and a damaged one is made again.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -21,7 +22,7 @@ from engine.answer import DECISIONS
 from engine.record import canonical, sha256
 from engine.world import AnyWorld
 from lab.errors import DamagedError
-from lab.store.database import HOBBES, Run, Store
+from lab.store.database import HOBBES, UNWRITABLE, Run, Store
 from lab.store.experiments import PlayedCell, experiment_of, played_cells
 from lab.store.history import StoredHistory
 from lab.store.prices import prices_of
@@ -80,6 +81,7 @@ def gathered(store: Store, experiment: str, world: AnyWorld, arm: str, cells: It
     """Return the tables of these runs of an arm; gather and keep what is missing.
 
     What is damaged is noted and left out. Then nothing is kept, so that it is noted the next time as well.
+    Nothing is kept either where no file can be written, such as on a full disk.
     """
     wanted = {_key(cell.seed, cell.id, cell.digest, cell.tainted): cell for cell in cells}
     path = store.home / FOLDER / experiment
@@ -318,7 +320,19 @@ def _hashes(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _write(path: Path, arm: str, tables: Tables) -> None:
-    """Write the tables of an arm. Each file appears only when it is complete, and `runs` is the last one."""
+    """Write the tables of an arm, if the disk lets it.
+
+    Each file appears only when it is complete, and `runs` is the last one.
+    """
+    try:
+        _write_files(path, arm, tables)
+    except OSError as error:
+        if error.errno not in UNWRITABLE | {errno.EEXIST, errno.ENOTDIR}:  # a file is in the way
+            raise
+
+
+def _write_files(path: Path, arm: str, tables: Tables) -> None:
+    """Write the tables of an arm."""
     contents = {name: _parquet(table) for name, table in tables.items() if name != "runs"}
     known = json.dumps({"runs": _stamp(tables["runs"]), **_hashes(contents)}).encode()
     contents["runs"] = _parquet(tables["runs"].replace_schema_metadata({b"hobbes": known}))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.experiment.file import NULL, ExperimentFile, InvasionAsked
 from lab.experiment.gathering import Tables
+from lab.experiment.statistics import FEWEST
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,11 +33,14 @@ class Payoffs:
 
 @dataclass(frozen=True, slots=True)
 class Fixation:
-    """How likely it is that all agents descend from a single one, with its 95% interval over the seeds."""
+    """How likely it is that all agents descend from a single one, with its 95% interval over the seeds.
+
+    Fewer than three seeds have no interval.
+    """
 
     probability: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +134,14 @@ def _fixation(newcomer: "np.ndarray[Any, Any]", others: "np.ndarray[Any, Any]") 
     """Return how likely a newcomer is to take over, from payoffs by its number and by seed."""
     import numpy as np  # noqa: PLC0415
 
+    known = float(probability_of_fixation(newcomer.mean(axis=1), others.mean(axis=1)))
     seeds = newcomer.shape[1]
+    if seeds < FEWEST:
+        return Fixation(known, None, None)
     drawn = np.random.default_rng(0).integers(seeds, size=(RESAMPLES, seeds))
     again = probability_of_fixation(newcomer[:, drawn].mean(axis=2), others[:, drawn].mean(axis=2))
     low, high = np.percentile(again, [2.5, 97.5])
-    known = probability_of_fixation(newcomer.mean(axis=1), others.mean(axis=1))
-    return Fixation(float(known), float(low), float(high))
+    return Fixation(known, float(low), float(high))
 
 
 def probability_of_fixation(
@@ -198,6 +204,8 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def _told(one: Fixation, neutral: float) -> str:
     """Return a probability in words, beside that of an agent without advantage."""
+    if one.low is None or one.high is None:
+        return f"{one.probability:.3g} (by drift alone {neutral:.3g}); too few seeds for a 95% interval"
     if one.low > neutral:
         beside = "more likely than by drift alone"
     elif one.high < neutral:

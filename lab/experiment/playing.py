@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+from filelock import FileLock, Timeout
+
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.crew import Crew, DiedError, Ledger
 from lab.experiment.gathering import gather, spent_by
@@ -17,7 +19,7 @@ from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.workers import ledger_in, processes
 from lab.play.playing import go_on, write
-from lab.store.database import Run, Store
+from lab.store.database import LOCK_SECONDS, Run, Store
 from lab.store.experiments import (
     add_cell,
     keep_experiment,
@@ -86,27 +88,45 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
     The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
-    is reached, LabError if a cell could not be played, however often it was tried; the cells played so far
-    are kept.
+    is reached, LabError if a cell could not be played, however often it was tried, or if another process
+    plays the experiment now; the cells played so far are kept.
     """
     elsewhere = _cluster(on, jobs) if on else None
-    keep_experiment(store, made.file.name, made.world.name, content)
-    cells = missing(store, made)
-    if keep is not Keep.all:
-        _drop_what_was_left(store, made, keep)
-    progress = _Settling(store, keep, progress)
-    spent = Spent() if caps == NO_CAPS else _spent(store, made)
-    count = min(jobs or os.cpu_count() or 1, len(cells))
-    if elsewhere is None and count <= 1:
-        with TemporaryDirectory(prefix="hobbes-") as folder:
-            ledger: Ledger = ledger_in(Path(folder), caps, spent)
-            with _told_of_caps(ledger):
-                _play_here(ledger, store, cells, progress)
-    elif cells:
-        with elsewhere or processes(count) as crew:
-            ledger = crew.ledger(caps, spent)
-            with _told_of_caps(ledger):
-                _play_in(crew, ledger, store, cells, progress)
+    with _locked(store, made.file.name):
+        keep_experiment(store, made.file.name, made.world.name, content)
+        cells = missing(store, made)
+        if keep is not Keep.all:
+            _drop_what_was_left(store, made, keep)
+        progress = _Settling(store, keep, progress)
+        spent = Spent() if caps == NO_CAPS else _spent(store, made)
+        count = min(jobs or os.cpu_count() or 1, len(cells))
+        if elsewhere is None and count <= 1:
+            with TemporaryDirectory(prefix="hobbes-") as folder:
+                ledger: Ledger = ledger_in(Path(folder), caps, spent)
+                with _told_of_caps(ledger):
+                    _play_here(ledger, store, cells, progress)
+        elif cells:
+            with elsewhere or processes(count) as crew:
+                ledger = crew.ledger(caps, spent)
+                with _told_of_caps(ledger):
+                    _play_in(crew, ledger, store, cells, progress)
+
+
+@contextmanager
+def _locked(store: Store, name: str) -> Iterator[None]:
+    """Lock an experiment against other processes; the lock is released when this process ends.
+
+    Otherwise, each of two processes would stop at the first run that the other one plays.
+    """
+    lock = FileLock(store.home / "locks" / f"experiment-{name}.lock", mode=0o644)
+    try:
+        lock.acquire(timeout=LOCK_SECONDS)
+    except Timeout as error:
+        raise LabError(f"experiment {name} is being played by another process; wait for it to end") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _cluster(on: str, jobs: int | None) -> AbstractContextManager[Crew]:

@@ -43,7 +43,7 @@ def differences(title: str, rows: Sequence[tuple[str, Sequence[float], float | N
             axes.plot([low, high], [place + 0.1] * 2, "-", color=colour, linewidth=2)
     axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel(title)
+    figure.supxlabel(textwrap.fill(title, 90), fontsize=10)
     axes.spines[["top", "right", "left"]].set_visible(False)
     return _svg(figure)
 

@@ -15,6 +15,7 @@ from lab.show.findings import Picture, Section, interval, parts
 from lab.show.side_by_side import Locked, locked
 from lab.show.terminal import plain, table
 from lab.store.database import Store
+from lab.store.traces import with_traces
 
 MOST_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
@@ -67,6 +68,9 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
         yield Section("Pairs to look at", words, columns, pairs, list(_boards(store, found)))
+    elif len(_with_turns(store, found)) < len(found.cells):
+        words = ["There is no pair whose runs differ in a measure and have both kept their turns (--keep)."]
+        yield Section("Pairs to look at", words)
     else:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     yield Section("How it was computed", list(_rules(found)))
@@ -110,23 +114,33 @@ def _null(found: Report, one: Compared) -> tuple[str, ...]:
 
 def _pairs(store: Store, found: Report) -> Iterator[tuple[str, ...]]:
     """Yield the pair nearest the mean difference and the farthest, with the command that compares them."""
-    runs = {(cell.arm, cell.seed): cell.run for cell in found.cells}
+    for one, words, seed, pair in _to_look_at(store, found):
+        yield one.arm, one.measure, f"{words}: seed {seed}", store.command("compare", *pair)
+
+
+def _to_look_at(store: Store, found: Report) -> Iterator[tuple[Compared, str, int, tuple[str, str]]]:
+    """Yield pairs of runs that have kept their turns: the difference, why this pair, the seed, the names."""
+    runs = _with_turns(store, found)
     for one in found.differences:
         for words, seed in (("nearest the mean", one.nearest()), ("farthest from it", one.farthest())):
-            if seed is not None and any(one.pairs.values()):
-                command = store.command("compare", runs[found.baseline, seed], runs[one.arm, seed])
-                yield one.arm, one.measure, f"{words}: seed {seed}", command
+            if seed is None or not any(one.pairs.values()):
+                continue
+            if {(found.baseline, seed), (one.arm, seed)} <= runs.keys():
+                yield one, words, seed, (runs[found.baseline, seed], runs[one.arm, seed])
+
+
+def _with_turns(store: Store, found: Report) -> dict[tuple[str, int], str]:
+    """Return the names of the runs that have kept their turns, by arm and seed."""
+    there = with_traces(store, [cell.id for cell in found.cells])
+    return {(cell.arm, cell.seed): cell.run for cell in found.cells if cell.id in there}
 
 
 def _boards(store: Store, found: Report) -> Iterator[Picture]:
     """Yield, for the first arms, both boards of a pair of runs in the turn in which they begin to differ."""
-    runs = {(cell.arm, cell.seed): cell.run for cell in found.cells}
-    nearest: dict[str, int] = {}
-    for one in found.differences:
-        if (seed := one.nearest()) is not None and any(one.pairs.values()):
-            nearest.setdefault(one.arm, seed)
-    for arm, seed in list(nearest.items())[:MOST_PAIRS]:
-        pair = runs[found.baseline, seed], runs[arm, seed]
+    first: dict[str, tuple[int, tuple[str, str]]] = {}
+    for one, _, seed, pair in _to_look_at(store, found):
+        first.setdefault(one.arm, (seed, pair))
+    for arm, (seed, pair) in list(first.items())[:MOST_PAIRS]:
         at = store.if_readable(partial(_where_they_part, store, *pair), None)
         for name, board in zip((found.baseline, arm), at.boards if at else (), strict=False):
             if board:

@@ -3,13 +3,14 @@
 import json
 import random
 import signal
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lab.errors import HaltedRunError, LabError, UsageError
-from lab.experiment.file import read_experiment_file
+from lab.experiment.file import parse, read_experiment_file
 from lab.experiment.plan import Cell, Plan, plan
 from lab.experiment.playing import play
 from lab.play.playing import RunOptions
@@ -465,6 +466,18 @@ def test_a_wrong_file_is_refused_in_one_line_before_the_first_call(
     assert "\n" not in str(refused.value)
     with open_store(home) as store:
         assert store.runs() == []
+
+
+def test_the_settings_of_a_single_run_are_not_an_experiment(cli: Cli) -> None:
+    refused = cli("experiment", "experiments/mining-scarce.toml").exception
+    assert isinstance(refused, UsageError)
+    assert "`hobbes run experiments/mining-scarce.toml` plays it as one run" in str(refused)
+
+
+def test_a_date_is_no_value_of_a_factor() -> None:
+    content = {"name": "a", "world": "mining", "seeds": 2, "factors": {"immunity": [date(1979, 5, 27)]}}
+    with pytest.raises(ValueError, match=r"^\[factors\] immunity.0: input was not a valid JSON value$"):
+        parse(content)
 
 
 def test_a_name_that_another_run_has_is_refused_before_the_first_call(opened: Store, file: Path) -> None:

@@ -1,6 +1,8 @@
 """What reports need of an experiment is gathered once, is never stale, and is enough without the traces."""
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,48 @@ def test_a_summary_is_enough_for_the_report_and_for_going_on(opened: Store, tmp_
         page = visitor.get("/small.open.1")
     assert page.status_code == 404
     assert "has no turns any more" in page.text
+
+
+@pytest.mark.parametrize("keep", [Keep.summary, Keep.failures])
+def test_a_report_in_words_and_pages_needs_no_traces(
+    opened: Store, tmp_path: Path, cli: Cli, keep: Keep
+) -> None:
+    """The pairs to look at are those that can still be looked at."""
+    play_keeping(opened, written(tmp_path, SMALL), keep)
+    page = tmp_path / "small.html"
+    text = tmp_path / "small.md"
+    assert cli("report", "small", "--format", "html", "--to", str(page)).exit_code == 0
+    assert cli("report", "small", "--format", "md", "--to", str(text)).exit_code == 0
+    for shown in (cli("report", "small").stdout, page.read_text(), text.read_text()):
+        assert "have both kept their turns (--keep)" in shown
+        assert "hobbes compare" not in shown
+    with TestClient(site(opened.home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        assert visitor.get("/experiments/small").status_code == 200
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
+def test_a_report_needs_no_room_on_the_disk_and_traces_stay_where_nothing_can_be_gathered(
+    opened: Store, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def full(_: Path, content: bytes) -> int:
+        assert content
+        raise OSError(error, os.strerror(error))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        play_keeping(opened, written(tmp_path, SMALL), Keep.summary)
+        document = told(cli, "report", "small")
+    ids = {cell.id for cell in played_cells(opened, "small")}
+    assert with_traces(opened, ids) == ids
+    assert told(cli, "report", "small") == document
+
+
+def test_a_report_is_written_although_a_file_stands_where_it_is_gathered(
+    opened: Store, tmp_path: Path, cli: Cli
+) -> None:
+    (opened.home / "gathered").write_text("in the way")
+    play_all(opened, written(tmp_path, SMALL))
+    assert told(cli, "report", "small")["experiment"] == "small"
 
 
 def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store, tmp_path: Path) -> None:

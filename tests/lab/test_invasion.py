@@ -74,6 +74,15 @@ def test_a_report_has_the_payoffs_by_the_number_of_mutants_and_where_they_lead(
     assert f"| 1 | 3 | {residents[1]:.3g} | {mutants[1]:.3g} |" in text
 
 
+def test_two_seeds_have_no_interval_and_no_claim_about_drift(cli: Cli, tmp_path: Path) -> None:
+    cli("experiment", str(written(tmp_path, FILE_OF_INVASION.replace("seeds = 3", "seeds = 2"))))
+    (found,) = json.loads(cli("report", "small", "--json").stdout)["invasions"]
+    assert found["of_mutant"]["low"] is found["of_mutant"]["high"] is None
+    text = cli("report", "small").stdout
+    assert text.count("(by drift alone 0.333); too few seeds for a 95% interval") == 2
+    assert "than by drift alone" not in text
+
+
 def test_a_mutants_payoffs_are_those_of_the_agents_that_it_played(
     cli: Cli, opened: Store, tmp_path: Path
 ) -> None:

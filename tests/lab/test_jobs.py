@@ -11,7 +11,7 @@ from lab.experiment.budget import SharedBudget
 from lab.experiment.file import read_experiment_file
 from lab.experiment.playing import play
 from lab.play.playing import Shared
-from lab.store.database import Store, open_store
+from lab.store.database import Run, Store, open_store
 from nodes.caps import Caps, Spent
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, Quiet, planned, written
@@ -41,6 +41,22 @@ def test_two_processes_and_a_cap_end_with_the_bytes_of_one_process_and_none(
     one, other = documents(home), documents(alone)
     assert all(one)
     assert one == other
+
+
+def test_an_experiment_that_another_process_plays_is_left_to_it(
+    cli: Cli, opened: Store, tmp_path: Path
+) -> None:
+    class Second(Quiet):
+        def on_cell(self, run: Run) -> None:
+            super().on_cell(run)
+            refused.append(str(cli("experiment", str(path), "--jobs", "1").exception))
+
+    refused: list[str] = []
+    path = written(tmp_path)
+    _, content = read_experiment_file(path)
+    play(opened, planned(opened, path), content, Second())
+    assert refused == ["experiment small is being played by another process; wait for it to end"] * 9
+    assert "9 runs, 0 of them" in cli("experiment", str(path), "--jobs", "1").stdout
 
 
 def test_a_cap_holds_over_all_runs_and_all_times_that_the_experiment_is_played(

@@ -139,6 +139,14 @@ def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> N
     assert not re.search(r"img\s*{[^}]*background", STYLE)
 
 
+def test_a_long_title_of_a_chart_is_not_cut_off() -> None:
+    title = "keeps_word_calibration: difference from reports=private,model=mixed, each pair and the mean"
+    svg = differences(title, [("reports=published,model=traders", [1.0, 2.0], 0.5, 2.5)])
+    lines = re.findall(r">([^<>]+)</t(?:ext|span)>", svg)
+    assert title in " ".join(line.strip() for line in lines)
+    assert max(map(len, lines)) <= 90  # that many fit
+
+
 def test_the_graph_tells_agents_of_one_colour_apart(opened: Store) -> None:
     """The first and the ninth agent have one colour and other dashes."""
     run = mining(opened, agents=9)
