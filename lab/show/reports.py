@@ -68,7 +68,7 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
         yield Section("Pairs to look at", words, columns, pairs, list(_boards(store, found)))
-    elif len(_with_turns(store, found)) < len(found.cells):
+    elif any(any(one.pairs.values()) for one in found.differences):
         words = ["There is no pair whose runs differ in a measure and have both kept their turns (--keep)."]
         yield Section("Pairs to look at", words)
     else:

@@ -82,8 +82,8 @@ def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
 def test_one_seed_concludes_nothing_and_names_its_pair(opened: Store) -> None:
     made_up(opened, {"one": [1.0], "two": [2.0]})
     assert said(opened) == "two, output: nothing can be concluded from one pair. The test needs 6 or more."
-    text = markdown(opened, report(opened, "made"))
-    assert "nearest the mean: seed 1 | hobbes compare made.one.1 made.two.1" in text
+    (difference,) = report(opened, "made").differences
+    assert difference.nearest() == difference.farthest() == 1
 
 
 def test_an_arm_without_any_value_is_said_to_conclude_nothing(opened: Store) -> None:
