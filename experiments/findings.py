@@ -191,7 +191,7 @@ def invasions(report: Report) -> Iterator[str]:
             f"`{one['mutant']}` among `{one['resident']}`: one mutant takes over with probability "
             f"{_probability(into)}, one resident among mutants with {_probability(back)}. Without any "
             f"advantage it would be {figure(one['neutral'])}. With rare mutations, all are mutants in "
-            f"{figure(one['mutants_in_the_long_run'])} of the time."
+            f"{one['mutants_in_the_long_run']:.1%} of the time."
         )
         yield ""
         yield from table(

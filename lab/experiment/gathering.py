@@ -340,7 +340,10 @@ def _write_files(path: Path, arm: str, tables: Tables) -> None:
         file = _file(path, name, arm)
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(".new")
-        new.write_bytes(content)
+        with new.open("wb") as to:
+            to.write(content)
+            to.flush()
+            os.fsync(to.fileno())  # `--keep summary` deletes what this was gathered from
         new.replace(file)
 
 

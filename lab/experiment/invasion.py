@@ -187,7 +187,7 @@ def in_words(found: Invasion) -> Iterator[str]:
     yield f"One resident among mutants takes over with a probability of {_told(found.of_resident, neutral)}."
     if found.mutants_in_the_long_run is not None:
         yield (
-            f"With rare mutations in both directions, all are mutants in {found.mutants_in_the_long_run:.3g} "
+            f"With rare mutations in both directions, all are mutants in {found.mutants_in_the_long_run:.1%} "
             "of the time, and residents in the rest."
         )
 
