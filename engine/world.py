@@ -326,6 +326,7 @@ class World(Generic[C, S, I]):
     in_picture(agents)               the word by which the picture shows an agent, where it is not its name
     board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
                                      has none is shown by its picture (`board_of`)
+    seat(view, agents)               what a view shows, as shapes to draw; None if it has a map for that
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
                                      A field that names an actor says to whom it happened, or, if it is
@@ -375,6 +376,7 @@ class World(Generic[C, S, I]):
     viewer_key: str = "you"
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     board: Callable[[Played[S, I]], Board] | None = None
+    seat: Callable[[JsonObject, tuple[str, ...]], Board] | None = None
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     queries: tuple[Question, ...] = ()

@@ -5,13 +5,13 @@ With a map, territories lie as they touch; without one, each agent's lie below i
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, isqrt, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, listed, spread, title_of
 from engine.nations.land import Edge, by_number
 from engine.nations.state import State, starting_territories
 from engine.nations.validation import Intent
-from engine.record import Event
+from engine.record import Event, JsonObject
 from engine.world import Played
 
 KINDS = (
@@ -67,6 +67,58 @@ def board(played: Played[State, Intent]) -> Board:
         kinds=KINDS,
         sizes="an agent's army, in mils",
     )
+
+
+def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
+    """Return what an agent sees: the armies and the number of territories, and the news of the last turn."""
+    army, land, news = (
+        cast("dict[str, Any]", view.get(part, {})) for part in ("army", "territories", "news")
+    )
+    seen = [agent for agent in agents if agent in army]
+    ring, most = spread(len(seen)), max([1, *army.values()])
+    return Board(
+        f"turn {view['turn']}",
+        agents,
+        SIDE,
+        ring.height,
+        tuple(
+            Place(
+                _army(agent),
+                *middle,
+                ring.room,
+                ring.room,
+                words=f"{agent}: land {len(land[agent])}, mils {army[agent]}",
+                owner=agent,
+                shape="disc",
+                size=_size(army[agent], most),
+                text=str(army[agent]),
+                label=agent,
+                note=f"land {len(land[agent])}",
+            )
+            for agent, middle in zip(seen, ring.middles, strict=True)
+        ),
+        arrows=tuple(_arrows_of_news(news)),
+        kinds=KINDS[:2],
+        sizes="an agent's army, in mils",
+    )
+
+
+def _arrows_of_news(news: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[Arrow]:
+    """Yield what agents did to one another in the last turn, as far as a view has news of it."""
+    for kind, verb, part, thing in (
+        ("attack", "attacked", "attacks", "mils"),
+        ("gift", "granted", "grants", "amount"),
+        ("gift", "ceded", "cessions", "territories"),
+    ):
+        for told in news.get(part, ()):
+            agent, to, what = told["from"], told["to"], told[thing]
+            label = {"mils": f"{what} mils", "amount": f"{what} money"}.get(thing) or listed(what)
+            yield Arrow(kind, agent, _army(agent), _army(to), f"{agent} {verb} {to}: {label}", label)
+
+
+def _size(mils: int, most: int) -> int:
+    """Return how much of its room the disc of an army fills, in percent."""
+    return SMALLEST + int((100 - SMALLEST) * sqrt(mils / most))
 
 
 def _land(territory: str) -> str:
@@ -211,7 +263,7 @@ def _army_of(state: State, agent: str, room: Room, note: str = "") -> Place:
         words=f"{agent}: land {land}, mils {mils}, welfare {state.welfare[agent]}",
         owner=agent,
         shape="disc",
-        size=SMALLEST + int((100 - SMALLEST) * sqrt(mils / most)),
+        size=_size(mils, most),
         text=str(mils),
         label=agent,
         note=note,

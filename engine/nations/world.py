@@ -6,7 +6,7 @@ from string import ascii_uppercase
 from engine import reflection
 from engine.nations import phases, state, validation
 from engine.nations.arithmetic import arithmetic
-from engine.nations.board import board
+from engine.nations.board import board, seat
 from engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
 from engine.nations.policies import POLICIES
 from engine.nations.queries import QUERIES
@@ -70,6 +70,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     picture=picture,
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
     board=board,
+    seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,
     codes={

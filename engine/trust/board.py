@@ -1,10 +1,11 @@
 """trust: what a round looks like: the units with their sats, and what each did to whom."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import sqrt
+from typing import Any, cast
 
 from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, Spread, spread, title_of
-from engine.record import Event
+from engine.record import Event, JsonObject
 from engine.trust.state import State, Unit
 from engine.trust.validation import Intent
 from engine.trust.view import own_words
@@ -60,6 +61,58 @@ def board(played: Played[State, Intent]) -> Board:
     )
 
 
+def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
+    """Return what an agent sees: the sats of the units, and what they were seen to do in the last round."""
+    units = cast("list[dict[str, Any]]", view["units"])
+    last = cast("list[dict[str, Any]]", view["history"])[-1:]
+    deeds = {str(view["you"]): last[0]["you"], **last[0]["others"]} if last else {}
+    ring, goal = spread(len(units)), max(unit["sats"] for unit in units)
+    return Board(
+        f"round {view['turn']}",
+        agents,
+        SIDE,
+        ring.height,
+        tuple(
+            Place(
+                unit["id"],
+                *middle,
+                ring.room,
+                ring.room,
+                words=f"{unit['id']}: {unit['sats']} sats" + ("" if unit["alive"] else ", dead"),
+                owner=unit.get("team", unit["id"]),
+                shape="disc",
+                size=_size(unit["sats"], goal),
+                text=str(unit["sats"]),
+                label=unit["id"],
+                note="" if unit["alive"] else "dead",
+                shade=3 if unit["alive"] else 0,
+            )
+            for unit, middle in zip(units, ring.middles, strict=True)
+        ),
+        arrows=tuple(_arrows_seen(deeds, {unit["id"]: unit.get("team", unit["id"]) for unit in units})),
+        kinds=KINDS[:2],
+        sizes="a unit and its sats",
+    )
+
+
+def _arrows_seen(deeds: Mapping[str, Mapping[str, Any] | None], teams: Mapping[str, str]) -> Iterator[Arrow]:
+    """Yield the high fives and attacks that were seen in a round."""
+    done = {unit: (deed["action"], deed["target"]) for unit, deed in deeds.items() if deed}
+    for unit, (action, target) in done.items():
+        if unit not in teams or target not in teams:
+            continue
+        if action == "high_five":
+            returned, words = done.get(target) == ("high_five", unit), f"{unit} high fived {target}"
+            yield Arrow("high five", teams[unit], unit, target, words, "high five", succeeded=returned)
+        elif action.startswith("attack"):
+            yield Arrow("attack", teams[unit], unit, target, f"{unit} attacked {target}", "attack")
+
+
+def _size(sats: int, most: int) -> int:
+    """Return how much of its room the disc of a unit fills, in percent."""
+    return SMALLEST + int((100 - SMALLEST) * sqrt(max(sats, 0) / max(most, 1)))
+
+
 def _is_shown(played: Played[State, Intent], unit: Unit) -> bool:
     """Return whether a unit is shown: each agent's own, and of the others those that lived in this round."""
     then = played.before.unit.get(unit.id)
@@ -103,7 +156,7 @@ def _places(played: Played[State, Intent], units: list[Unit], ring: Spread) -> I
             words=", ".join(words),
             owner=unit.team,
             shape="disc",
-            size=SMALLEST + int((100 - SMALLEST) * sqrt(max(unit.sats, 0) / goal)),
+            size=_size(unit.sats, goal),
             text=str(unit.sats),
             label=unit.id,
             note=note,

@@ -5,7 +5,7 @@ from string import ascii_lowercase
 from engine import reflection
 from engine.trust import observer, state, validation
 from engine.trust.arithmetic import arithmetic
-from engine.trust.board import board
+from engine.trust.board import board, seat
 from engine.trust.metrics import BY_NAME, measures
 from engine.trust.observer import DESK
 from engine.trust.policies import POLICIES
@@ -57,6 +57,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
         Landmark("death", "death"),
     ),
     board=board,
+    seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},

@@ -182,6 +182,7 @@ def _asked(opened: Store, run: Run, question: Question, now: datetime) -> dict[s
         "question": question,
         "view": {name: value for name, value in view.items() if name != drawn},
         "board": board,
+        "mapped": bool(drawn),
         "form": form_for(run, question),
         "until": until.strftime("%H:%M:%S UTC") if until else None,
         "left": max(0, ceil((until - now).total_seconds())) if until else None,
@@ -206,12 +207,17 @@ def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)
 
 
-def _board(run: Run, view: Mapping[str, Json]) -> tuple[str, str]:
-    """Return the map that a view holds in text as an SVG, with its name in the view; nothing without one."""
+def _board(run: Run, view: dict[str, Json]) -> tuple[str, str]:
+    """Return what a view shows, as an SVG: the map that it holds in text, with its name in the view.
+
+    A view without such a map is drawn by its world, and has no name for that.
+    """
     for name, value in view.items():
         if isinstance(value, list) and is_map(value):
             rows = [str(line).split() for line in value]
             agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
             board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
             return Markup(svg(board)), name  # noqa: S704  it escapes all texts
+    if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
+        return Markup(svg(run.world.seat(view, _named(run, view)))), ""  # noqa: S704  it escapes all texts
     return "", ""

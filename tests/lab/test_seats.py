@@ -73,6 +73,26 @@ def test_a_person_sees_the_board_and_the_view_and_answers_in_the_form(
     assert call.reply.player == "human"
 
 
+@pytest.mark.parametrize(
+    ("world", "values", "places", "arrows"),
+    [
+        ("nations", {}, ["AgentA: land 5, mils 10", "AgentB: land 5, mils 10", "AgentC: land 5, mils 10"], 6),
+        ("nations", {"observability": "own"}, ["AgentA: land 5, mils 10"], 0),
+        ("trust", {"miss": 0}, ["unit-a: 48 sats", "unit-b: 53 sats", "unit-c: 53 sats"], 3),
+    ],
+)
+def test_the_board_of_a_seat_shows_what_its_view_shows(  # noqa: PLR0913, PLR0917
+    opened: Store, pages: TestClient, world: str, values: dict[str, Any], places: list[str], arrows: int
+) -> None:
+    run = begun(opened, world, **values)
+    question = the_question(run)
+    keep_answer(opened, run, question, as_policy(run, question))
+    page = pages.get(path_of(opened.home, go(opened, run), question.agent)).text
+    titles = [unescape(title) for title in re.findall(r"<title>([^<]*)</title>", page)]
+    assert [title for title in titles if re.fullmatch(r"[\w-]+: (land .*|\d+ sats.*)", title)] == places
+    assert sum(" granted " in title or " high fived " in title for title in titles) == arrows
+
+
 def test_a_wrong_answer_is_told_beside_what_was_written(opened: Store, pages: TestClient) -> None:
     run = begun(opened, "mining")
     path = path_of(opened.home, run, "miner-01")
