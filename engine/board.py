@@ -135,6 +135,11 @@ class Spread:
     middles: tuple[tuple[float, float], ...]
 
 
+def filled(value: int, most: int, smallest: int) -> int:
+    """Return how much of its room a disc fills, in percent, from `smallest` on: its area shows its value."""
+    return smallest + int((100 - smallest) * sqrt(max(value, 0) / max(most, 1)))
+
+
 def spread(n: int) -> Spread:
     """Return positions for n places on a board that is SIDE wide: a ring from the top on, or rows if many."""
     if n <= 2:  # noqa: PLR2004  one in the middle, or two side by side

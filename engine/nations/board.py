@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, isqrt, sqrt
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, listed, spread, title_of
+from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, filled, listed, spread, title_of
 from engine.nations.land import Edge, by_number
 from engine.nations.state import State, starting_territories
 from engine.nations.validation import Intent
@@ -90,7 +90,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
                 words=f"{agent}: land {len(land[agent])}, mils {army[agent]}",
                 owner=agent,
                 shape="disc",
-                size=_size(army[agent], most),
+                size=filled(army[agent], most, SMALLEST),
                 text=str(army[agent]),
                 label=agent,
                 note=f"land {len(land[agent])}",
@@ -114,11 +114,6 @@ def _arrows_of_news(news: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator
             agent, to, what = told["from"], told["to"], told[thing]
             label = {"mils": f"{what} mils", "amount": f"{what} money"}.get(thing) or listed(what)
             yield Arrow(kind, agent, _army(agent), _army(to), f"{agent} {verb} {to}: {label}", label)
-
-
-def _size(mils: int, most: int) -> int:
-    """Return how much of its room the disc of an army fills, in percent."""
-    return SMALLEST + int((100 - SMALLEST) * sqrt(mils / most))
 
 
 def _land(territory: str) -> str:
@@ -263,7 +258,7 @@ def _army_of(state: State, agent: str, room: Room, note: str = "") -> Place:
         words=f"{agent}: land {land}, mils {mils}, welfare {state.welfare[agent]}",
         owner=agent,
         shape="disc",
-        size=_size(mils, most),
+        size=filled(mils, most, SMALLEST),
         text=str(mils),
         label=agent,
         note=note,

@@ -1,10 +1,9 @@
 """trust: what a round looks like: the units with their sats, and what each did to whom."""
 
 from collections.abc import Iterator, Mapping
-from math import sqrt
 from typing import Any, cast
 
-from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, Spread, spread, title_of
+from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, Spread, filled, spread, title_of
 from engine.record import Event, JsonObject
 from engine.trust.state import State, Unit
 from engine.trust.validation import Intent
@@ -81,7 +80,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
                 words=f"{unit['id']}: {unit['sats']} sats" + ("" if unit["alive"] else ", dead"),
                 owner=unit.get("team", unit["id"]),
                 shape="disc",
-                size=_size(unit["sats"], goal),
+                size=filled(unit["sats"], goal, SMALLEST),
                 text=str(unit["sats"]),
                 label=unit["id"],
                 note="" if unit["alive"] else "dead",
@@ -106,11 +105,6 @@ def _arrows_seen(deeds: Mapping[str, Mapping[str, Any] | None], teams: Mapping[s
             yield Arrow("high five", teams[unit], unit, target, words, "high five", succeeded=returned)
         elif action.startswith("attack"):
             yield Arrow("attack", teams[unit], unit, target, f"{unit} attacked {target}", "attack")
-
-
-def _size(sats: int, most: int) -> int:
-    """Return how much of its room the disc of a unit fills, in percent."""
-    return SMALLEST + int((100 - SMALLEST) * sqrt(max(sats, 0) / max(most, 1)))
 
 
 def _is_shown(played: Played[State, Intent], unit: Unit) -> bool:
@@ -156,7 +150,7 @@ def _places(played: Played[State, Intent], units: list[Unit], ring: Spread) -> I
             words=", ".join(words),
             owner=unit.team,
             shape="disc",
-            size=_size(unit.sats, goal),
+            size=filled(unit.sats, goal, SMALLEST),
             text=str(unit.sats),
             label=unit.id,
             note=note,

@@ -101,7 +101,7 @@ def gather(store: Store, run: str) -> bool:
     They are not if some are damaged, or if nothing can be written there.
     """
     experiment = experiment_of(store, run)
-    (cell,) = (cell for cell in played_cells(store, experiment) if cell.id == run)
+    (cell,) = played_cells(store, experiment, run)
     world = store.find(run).world
     gathered(store, experiment, world, cell.arm, [cell])
     kept = _read(store.home / FOLDER / experiment, world, cell.arm)

@@ -45,7 +45,9 @@ def _chosen(condition: str = "") -> str:
 
 CHOSEN = _chosen()
 
-IN_RUN = "run = (select id from chosen)"
+CHOSEN_ID = "(select id from chosen)"
+
+IN_RUN = f"run = {CHOSEN_ID}"
 
 DEEDS = f"""names as (
   select agent as name from calls where {IN_RUN}
@@ -181,7 +183,7 @@ def queries() -> dict[str, Query]:
     for world in WORLDS.values():
         for one in world.queries:
             chosen = _chosen(f"world = '{world.name}' and ")
-            sql = f"with {chosen}\n{one.sql.replace(CHOSEN_RUN, '(select id from chosen)')}"
+            sql = f"with {chosen}\n{one.sql.replace(CHOSEN_RUN, CHOSEN_ID)}"
             title = f"{world.name.capitalize()}: {one.title}"
             found[f"{world.name}_{one.name}"] = Query(title, f"{one.description} {RUN_OF_WORLD}", sql)
     return found

@@ -136,12 +136,15 @@ def run_names(store: Store) -> set[str]:
     return {name for (name,) in store.db.conn.execute("select name from runs where name is not null")}
 
 
-def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
-    """Yield the cells of an experiment whose runs have finished. What is damaged is noted and left out."""
+def played_cells(store: Store, experiment: str, only: str | None = None) -> Iterator[PlayedCell]:
+    """Yield the cells of an experiment whose runs have finished, or that of one run alone.
+
+    What is damaged is noted and left out.
+    """
     runs = store.db.query(
         "select arm, cells.seed, id, name, digest, tainted from cells join runs on runs.id = cells.run"
-        " where experiment = ? and status = 'finished'",
-        [experiment],
+        " where experiment = ? and status = 'finished' and ifnull(id = ?, true)",
+        [experiment, only],
     )
     for run in list(runs):
         row = store.stored_row("runs", run, store.leave_out)
