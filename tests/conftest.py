@@ -20,10 +20,13 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from lab.cli import app
+from lab.experiment import forks
 from lab.show.terminal import ERR, OUT
 from lab.store.database import Store, open_store
 from lab.store.schema import migrations
 from nodes import calling
+from tests import forking
+from tests.forking import Command
 from tests.soak import times
 
 # Ten times as many as Hypothesis tries by itself, if the soak is not a small one.
@@ -181,20 +184,21 @@ def cli(home: Path) -> Cli:
     return run
 
 
-@pytest.fixture
-def process(home: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """A command that is left running; whatever is left at the end is killed."""
-    started: list[subprocess.Popen[str]] = []
+@pytest.fixture(scope="session", autouse=True)
+def _forks_have_imported_the_command() -> Iterator[None]:
+    """The process whose forks play experiments is also that whose forks are commands."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(forks, "WORKERS", forking.__name__)
+        yield
 
-    def start(*arguments: str, env: dict[str, str] | None = None) -> "subprocess.Popen[str]":
-        found = subprocess.Popen(
-            [sys.executable, "-m", "lab.cli", *arguments],
-            cwd=ROOT,
-            env={**os.environ, "HOBBES_HOME": str(home), **(env or {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+
+@pytest.fixture
+def process(home: Path) -> Iterator[Callable[..., Command]]:
+    """A command that is left running; whatever is left at the end is killed."""
+    started: list[Command] = []
+
+    def start(*arguments: str, env: dict[str, str] | None = None) -> Command:
+        found = Command(arguments, {**os.environ, "HOBBES_HOME": str(home), **(env or {})})
         started.append(found)
         return found
 
@@ -202,5 +206,4 @@ def process(home: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     for one in started:
         one.kill()
         one.wait()
-        if one.stdout is not None:
-            one.stdout.close()
+        one.stdout.close()
