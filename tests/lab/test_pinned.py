@@ -90,7 +90,9 @@ class Pinned:
 
 
 @pytest.fixture
-def pin(cli: Cli, pytester: pytest.Pytester) -> Pinned:
+def pin(cli: Cli, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Pinned:
+    """A folder for a pinned test; its sessions of pytest need none of the plugins that are installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return Pinned(cli, pytester)
 
 
