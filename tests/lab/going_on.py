@@ -1,4 +1,4 @@
-"""What becomes of a run for which there was no room: checked here, or by a process that looks from elsewhere."""
+"""What becomes of a run for which there was no room, looked at here or by another process."""
 
 import json
 import sqlite3
