@@ -89,8 +89,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def figure(value: float | None) -> str:
-    """Return a figure with three digits, a hyphen if it is undefined."""
-    return "-" if value is None else f"{value:.3g}"
+    """Return a figure with at least three digits, a hyphen if it is undefined."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004  no 5.32e+03
 
 
 def mean(one: Mapping[str, Any]) -> str:
