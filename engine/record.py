@@ -8,7 +8,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
@@ -27,8 +26,7 @@ DEPTH = 32
 """How many levels of nesting a drop or mend keeps, so that no recursion over records can overflow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(NamedTuple):
     """A rejection: something an agent said that was refused.
 
     `code` is the reason, such as `mining/not-yours`, to be counted; `detail` explains the single case.
@@ -51,8 +49,7 @@ class Drop:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Mend:
+class Mend(NamedTuple):
     """A correction: something an agent said that was changed, and what was kept instead."""
 
     agent: str
@@ -102,8 +99,7 @@ def message(sender: str, text: str, to: str | None = None) -> Event:
     return Event(MESSAGE, sender, {"text": text} if to is None else {"to": to, "text": text})
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(NamedTuple):
     """One random draw: who took part, the digest that decided, and who won (`engine.chance`)."""
 
     event: str
