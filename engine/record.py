@@ -7,11 +7,12 @@ changed. All records stay bounded and plain, whatever an agent said.
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
-from pydantic import ConfigDict, TypeAdapter
+import ormsgpack
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -161,8 +162,8 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-_with_nan = TypeAdapter[Any](Any, config=ConfigDict(ser_json_inf_nan="constants")).dump_json
-"""Writes NaN and infinity as such, where orjson writes `null` for them too."""
+_NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+"""How NaN and infinity begin in MessagePack. JSON of orjson has `null` for them."""
 
 
 def canonical(value: Json) -> str:
@@ -186,7 +187,7 @@ def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
         return as_python(value)
     if b"e-" in quick or b"0.0000" in quick:  # small numbers, which Python writes in another way
         return as_python(value)
-    if b"null" in quick and _with_nan(value).count(b"null") != quick.count(b"null"):  # NaN or infinity
+    if b"null" in quick and _NOT_FINITE.search(ormsgpack.packb(value)):
         return as_python(value)
     return quick.decode()
 
