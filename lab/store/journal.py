@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +16,16 @@ from lab.store.seals import CALL_COLUMNS, seal_of
 from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
+
+
+def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
+    """Return the SQL that inserts a row."""
+    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
+
+
+INSERT_CALL = _insertion("insert", "calls", (*CALL_COLUMNS, "seal"))
+INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
+"""If a turn is stored again after a crash, its row replaces the first one."""
 
 
 class RunJournal:
@@ -63,8 +73,7 @@ class RunJournal:
             return
         try:
             with self._store.db.conn as connection:
-                for call in self._arrived:
-                    self._insert(connection, call)
+                self._insert(connection, self._arrived)
         except Exception:
             self._systems.forget()  # what was stored in the transaction is gone
             self._prompts.forget()
@@ -80,7 +89,7 @@ class RunJournal:
             questions = self._store.find(self._run).questions
             if asked not in questions:
                 return False
-            self._insert(connection, call)
+            self._insert(connection, [call])
             left = [asdict(one) for one in questions if one != asked]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
@@ -88,11 +97,14 @@ class RunJournal:
 
     def give(self, calls: Iterable[Call]) -> None:
         """Store answers that were given with a fork, in the transaction that stores the fork."""
-        for call in calls:
-            self._insert(self._store.db.conn, call)
+        self._insert(self._store.db.conn, calls)
 
-    def _insert(self, connection: sqlite3.Connection, call: Call) -> None:
-        """Insert the row of a call."""
+    def _insert(self, connection: sqlite3.Connection, calls: Iterable[Call]) -> None:
+        """Insert the rows of calls."""
+        connection.executemany(INSERT_CALL, [self._row(call) for call in calls])
+
+    def _row(self, call: Call) -> tuple[Any, ...]:
+        """Return the row of a call, whose prompt is stored by now."""
         reply, address = call.reply, call.address
         row = {
             "run": self._run,
@@ -115,30 +127,20 @@ class RunJournal:
             "milliseconds": reply.milliseconds,
             "arrived": _now(),
         }
-        values = (*row.values(), seal_of(row))
-        _insert(connection, "calls", (*CALL_COLUMNS, "seal"), values)
         self._attempts[address.turn, address.agent] = address.attempt
+        return (*row.values(), seal_of(row))
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
         """Store a turn, and that the run has it, in one transaction."""
         with self._store.db.conn as connection:
             values = (self._run, turn, record.text, digest, canonical(ledgers), _now())
-            _insert(connection, "turns", TURN_COLUMNS, values)
+            connection.execute(INSERT_TURN, values)
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",
                 (turn + 1, digest, self._run),
             )
         self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > turn}
-
-
-def _insert(
-    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], values: tuple[Any, ...]
-) -> None:
-    """Insert a row. If a turn is stored again after a crash, its row replaces the first one."""
-    again = "" if table == "calls" else "or replace "
-    marks = ", ".join("?" * len(columns))
-    connection.execute(f"insert {again}into {table} ({', '.join(columns)}) values ({marks})", values)  # noqa: S608  names are ours
 
 
 def _now() -> str:
