@@ -380,13 +380,14 @@ def over_time(files: Files) -> Iterator[Row]:
 
 
 def with_t_interval(values: Sequence[float]) -> Row:
-    """Return n, mean, and the ends of the t interval."""
+    """Return n, mean, and the ends of the t interval, within 0 and 1 as far as the values are."""
     n = len(values)
     middle = sum(values) / n if n else None
     if middle is None or n < 3:
         return {"n": n, "mean": middle, "low": None, "high": None}
     off = float(t.ppf(0.975, n - 1)) * spread(values) / math.sqrt(n)
-    return {"n": n, "mean": middle, "low": middle - off, "high": middle + off}
+    low, high = max(middle - off, min(0, *values)), min(middle + off, max(1, *values))
+    return {"n": n, "mean": middle, "low": low, "high": high}
 
 
 def spells(files: Files, arm: str) -> dict[int, list[tuple[int, bool]]]:
