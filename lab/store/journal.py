@@ -16,7 +16,6 @@ from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
 
-
 _CALL = (*CALL_COLUMNS, "seal")
 INSERT_CALL = f"insert into calls ({', '.join(_CALL)}) values ({', '.join(f':{name}' for name in _CALL)})"  # noqa: S608  names are ours
 

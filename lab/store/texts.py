@@ -34,8 +34,8 @@ STORE = (
     "insert into packed_texts (hash, text, base) values (?, ?, ?) on conflict (hash)"
     " do update set text = excluded.text, base = null where excluded.base is null"
 )
-"""SQL that stores a packed text if it is new. A base, which has no base, replaces what is there: the same text,
-which another process may have packed with another base or not at all."""
+"""SQL that stores a packed text if it is new. A base replaces what is there: the same text, which another
+process may have packed with another base, or not at all."""
 
 VIEW = f"CREATE VIEW texts AS\nselect hash, {UNPACKED} as text\nfrom packed_texts"
 """The SQL that creates the view of the unpacked texts."""
