@@ -302,8 +302,8 @@ def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tup
     if games < FEWEST:
         return None, None
     # Not by BLAS, whose threads wait for each other on a busy machine.
-    again = (np.einsum("gr,ga->ar", _resampled(games), of_games) for of_games in (ended, at_risk))
-    curves = _surviving(*again, axis=0)
+    gone, there = (np.einsum("gr,ga->ar", _resampled(games), of_games) for of_games in (ended, at_risk))
+    curves = _surviving(gone, there, axis=0)
     outside = tail(games)
     low, high = np.quantile(np.sort(curves), [outside, 1 - outside], axis=1)
     return low, high

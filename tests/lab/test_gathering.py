@@ -75,7 +75,7 @@ def test_the_tables_of_an_arm_are_written_once_however_many_runs_it_has(
         write(table, *rest, **options)
 
     monkeypatch.setattr(pq, "write_table", counted)
-    play_all(opened, written(tmp_path, SMALL))
+    play_all(opened, written(tmp_path, TWO_SEEDS))
     assert len(written_tables) == 3 * len(TABLES)
 
 
@@ -95,7 +95,7 @@ class Killed(Quiet):
 @pytest.fixture
 def stopped(opened: Store, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     """An experiment that was killed when 5 of its 6 runs had ended, and the report of one that was not."""
-    path = written(tmp_path, SMALL)
+    path = written(tmp_path, TWO_SEEDS)
     with open_store(tmp_path / "whole") as whole:
         play_all(whole, path)
         expected = report(whole, "small").to_json()
@@ -133,7 +133,7 @@ def test_what_a_killed_experiment_has_gathered_becomes_tables_when_it_is_played_
 def test_a_gathered_run_that_is_damaged_before_it_is_in_a_table_is_read_again(
     opened: Store, tmp_path: Path, damage: str
 ) -> None:
-    path = written(tmp_path, SMALL)
+    path = written(tmp_path, TWO_SEEDS)
     _, content = read_experiment_file(path)
     with pytest.raises(KeyboardInterrupt):
         play(opened, planned(opened, path), content, Killed())
@@ -154,16 +154,6 @@ def test_a_gathered_run_that_is_damaged_before_it_is_in_a_table_is_read_again(
         )
     play_all(opened, path)
     assert report(opened, "small").to_json() == expected
-
-
-def test_processes_gather_the_same_bytes_as_one_process(opened: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, SMALL)
-    play_all(opened, path)
-    with open_store(tmp_path / "other") as other:
-        _, content = read_experiment_file(path)
-        play(other, planned(other, path), content, Quiet(), jobs=2)
-        assert report(other, "small").to_json() == report(opened, "small").to_json()
-        assert [row["digest"] for row in runs(other)] == [row["digest"] for row in runs(opened)]
 
 
 def runs(store: Store) -> list[dict[str, Any]]:
