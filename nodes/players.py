@@ -225,7 +225,7 @@ class Metered:
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return the reply. Raise HaltedError if a cap does not allow another call."""
         with self._meter.call(address.agent):
-            reply = replace(await self._player.reply(address, prompt), player=self._spec)
+            reply = (await self._player.reply(address, prompt))._replace(player=self._spec)
         self._meter.ended(reply)
         return reply
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import islice
 from typing import Any, get_args
 
@@ -81,7 +81,7 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
     intents = moment.played.judged.intents
     resolved = world.resolve(state, intents)
     ruled = world.observer.rule(state, intents, ruling_of(moment)) if world.observer else Ruled(intents)
-    played = replace(moment.played.played, before=state, after=resolved.state)
+    played = moment.played.played._replace(before=state, after=resolved.state)
     return canonical(
         {
             "actors": world.actors(state),

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
+from engine.mining.world import MINING
 from lab.errors import HaltedRunError
 from lab.experiment import gathering
 from lab.experiment.file import read_experiment_file
@@ -63,6 +64,98 @@ def test_runs_are_gathered_when_they_end_and_a_report_reads_no_run(
     report(small, "small")
 
 
+def test_the_tables_of_an_arm_are_written_once_however_many_runs_it_has(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_tables: list[Any] = []
+    write = pq.write_table
+
+    def counted(table: Any, *rest: Any, **options: Any) -> None:
+        written_tables.append(table)
+        write(table, *rest, **options)
+
+    monkeypatch.setattr(pq, "write_table", counted)
+    play_all(opened, written(tmp_path, TWO_SEEDS))
+    assert len(written_tables) == 3 * len(TABLES)
+
+
+class Killed(Quiet):
+    """Kills the experiment when its fifth run has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = 0
+
+    def on_ended(self, _: str) -> None:
+        self.ended += 1
+        if self.ended == 5:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def stopped(opened: Store, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """An experiment that was killed when 5 of its 6 runs had ended, and the report of one that was not."""
+    path = written(tmp_path, TWO_SEEDS)
+    with open_store(tmp_path / "whole") as whole:
+        play_all(whole, path)
+        expected = report(whole, "small").to_json()
+    _, content = read_experiment_file(path)
+    with pytest.raises(KeyboardInterrupt):
+        play(opened, planned(opened, path), content, Killed(), keep=Keep.failures)
+    assert len(files(opened)) == 5
+    return path, expected
+
+
+def test_what_a_killed_experiment_has_gathered_is_not_read_again(
+    opened: Store, stopped: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, expected = stopped
+    with monkeypatch.context() as patched:
+        patched.setattr(gathering, "_rows", not_read)
+        assert report(opened, "small").planned == 6
+    assert all(name.endswith("part.parquet") for name in files(opened))
+    assert play_all(opened, path) == ["small.null.2"]
+    assert report(opened, "small").to_json() == expected
+
+
+def test_what_a_killed_experiment_has_gathered_becomes_tables_when_it_is_played_on(
+    opened: Store, stopped: tuple[Path, dict[str, Any]]
+) -> None:
+    path, expected = stopped
+    assert play_all(opened, path) == ["small.null.2"]
+    assert files(opened).keys() == {
+        f"small/{t}/arm={a}/part.parquet" for t in TABLES for a in ("open", "immune", "null")
+    }
+    assert report(opened, "small").to_json() == expected
+
+
+@pytest.mark.parametrize("damage", ["emptied", "cut off", "changed", "of another run", "no text"])
+def test_a_gathered_run_that_is_damaged_before_it_is_in_a_table_is_read_again(
+    opened: Store, tmp_path: Path, damage: str
+) -> None:
+    path = written(tmp_path, TWO_SEEDS)
+    _, content = read_experiment_file(path)
+    with pytest.raises(KeyboardInterrupt):
+        play(opened, planned(opened, path), content, Killed())
+    with open_store(tmp_path / "whole") as whole:
+        play_all(whole, path)
+        expected = report(whole, "small").to_json()
+    folder = opened.home / "gathered" / "small" / "runs-to-add"
+    _, *rest = kept = [file.read_bytes() for file in sorted(folder.iterdir())]
+    for file, mine, other in zip(sorted(folder.iterdir()), kept, [*rest, b""], strict=True):
+        file.write_bytes(
+            {
+                "emptied": b"",
+                "cut off": mine[:-9],
+                "changed": mine.replace(b"0.", b"1."),
+                "of another run": other,
+                "no text": b"\xff" + mine,
+            }[damage]
+        )
+    play_all(opened, path)
+    assert report(opened, "small").to_json() == expected
+
+
 def runs(store: Store) -> list[dict[str, Any]]:
     """Return the gathered rows of the runs of the arm `open`."""
     rows: list[dict[str, Any]] = pq.read_table(
@@ -88,7 +181,7 @@ def test_a_file_that_is_damaged_or_does_not_fit_is_made_again(opened: Store, tmp
         another.unlink()
         for bad in (None, *damaged):
             path.unlink() if bad is None else path.write_bytes(bad)
-            assert gathering.gather(opened, cell.id)
+            assert gathering.gathered_runs(opened, "small", MINING, "open", [cell]) == {cell.id}
             assert tables(opened) == before
 
 
@@ -218,6 +311,7 @@ def test_caps_count_what_runs_without_traces_have_cost(opened: Store, tmp_path: 
     assert isinstance(stopped, HaltedRunError)
     left = opened.db.execute("select count(*) from calls").fetchone()[0]
     assert left < 3 * 4
+    assert {Path(name).suffix for name in files(opened)} == {".parquet"}
     assert isinstance(
         cli("experiment", path, *options, "--max-calls", str(calls - 1)).exception, HaltedRunError
     )

@@ -10,6 +10,7 @@ from lab.errors import HaltedRunError, LabError
 from lab.experiment import workers
 from lab.experiment.budget import SharedBudget
 from lab.experiment.file import read_experiment_file
+from lab.experiment.keep import Keep
 from lab.experiment.playing import play
 from lab.play.playing import Shared
 from lab.store.database import Run, Store, open_store
@@ -86,7 +87,7 @@ def test_what_calls_cost_counts_for_all_who_share_a_budget(tmp_path: Path) -> No
     assert one.reached().startswith("--max-tokens 100 cannot be enforced")
 
 
-def dies(home: Path, run: str, shared: Shared) -> None:
+def dies(home: Path, run: str, shared: Shared, keep: Keep) -> None:
     """Play a run; but the process dies in that of one arm each time, and in that of the other one once."""
     with open_store(home) as store:
         name = store.find(run).name
@@ -95,7 +96,7 @@ def dies(home: Path, run: str, shared: Shared) -> None:
         if name == "small.open.1":
             once.touch()
         os._exit(1)
-    play_run(home, run, shared)
+    play_run(home, run, shared, keep)
 
 
 def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_three_times(
