@@ -3,9 +3,11 @@
 import gc
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,12 +15,14 @@ from typing import Any, NoReturn
 import pytest
 import typer.testing
 from hypothesis import settings
+from sqlite_utils import Database
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from lab.cli import app
 from lab.show.terminal import ERR, OUT
 from lab.store.database import Store, open_store
+from lab.store.schema import migrations
 from nodes import calling
 from tests.soak import times
 
@@ -78,6 +82,23 @@ def _commands_are_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(typer.testing, "_get_command", cache(get_command))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tables_are_made_once() -> Iterator[None]:
+    """A worker migrates one empty database; a new one is a copy of it, which saves 25 ms each time."""
+    apply = migrations.apply
+    with closing(Database(sqlite3.connect(":memory:", check_same_thread=False))) as whole:
+        apply(whole)
+
+        def copy_or_apply(db: Database) -> None:
+            if not db.table_names():
+                whole.conn.backup(db.conn)
+            apply(db)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(migrations, "apply", copy_or_apply)
+            yield
 
 
 @pytest.fixture(scope="session")

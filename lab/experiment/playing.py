@@ -14,9 +14,10 @@ from filelock import FileLock, Timeout
 
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.crew import Crew, DiedError, Ledger
-from lab.experiment.gathering import gather, spent_by
+from lab.experiment.gathering import add_runs, spent_by
 from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
+from lab.experiment.settling import settle, settle_again
 from lab.experiment.workers import ledger_in, processes
 from lab.play.playing import go_on, write
 from lab.store.database import LOCK_SECONDS, Run, Store
@@ -28,7 +29,7 @@ from lab.store.experiments import (
     turns_of_runs,
 )
 from lab.store.prices import prices_of
-from lab.store.traces import drop_traces, with_traces
+from lab.store.traces import with_traces
 from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.state import TurnState
 
@@ -85,6 +86,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     machine. By default, there are as many jobs as processors.
 
     When a run has finished, what reports need of it is gathered. Then `keep` says whether its traces stay.
+    What was gathered becomes tables at the end, and also after an error.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
     The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
@@ -96,20 +98,25 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)
         if keep is not Keep.all:
-            _drop_what_was_left(store, made, keep)
-        progress = _Settling(store, keep, progress)
+            settle_again(store, made, keep)
         spent = Spent() if caps == NO_CAPS else _spent(store, made)
         count = min(jobs or os.cpu_count() or 1, len(cells))
-        if elsewhere is None and count <= 1:
-            with TemporaryDirectory(prefix="hobbes-") as folder:
-                ledger: Ledger = ledger_in(Path(folder), caps, spent)
-                with _told_of_caps(ledger):
-                    _play_here(ledger, store, cells, progress)
-        elif cells:
-            with elsewhere or processes(count) as crew:
-                ledger = crew.ledger(caps, spent)
-                with _told_of_caps(ledger):
-                    _play_in(crew, ledger, store, cells, progress)
+        try:
+            if elsewhere is None and count <= 1:
+                with TemporaryDirectory(prefix="hobbes-") as folder:
+                    ledger: Ledger = ledger_in(Path(folder), caps, spent)
+                    with _told_of_caps(ledger):
+                        _play_here(ledger, store, cells, _Settling(store, keep, progress))
+            elif cells:
+                with elsewhere or processes(count, keep) as crew:
+                    told = _Settling(store, keep, progress) if elsewhere else progress
+                    ledger = crew.ledger(caps, spent)
+                    with _told_of_caps(ledger):
+                        _play_in(crew, ledger, store, cells, told)
+        except LabError:
+            add_runs(store, made.file.name, made.world)
+            raise
+        add_runs(store, made.file.name, made.world)
 
 
 @contextmanager
@@ -167,22 +174,8 @@ class _Settling:
     def on_ended(self, run: str) -> None:
         """Take that a run has ended, or is given up."""
         if self._store.find(run).status == "finished":
-            _settle(self._store, run, self._keep)
+            settle(self._store, run, self._keep)
         self._progress.on_ended(run)
-
-
-def _settle(store: Store, run: str, keep: Keep) -> None:
-    """Gather what reports need of a run that has finished, and drop its traces unless they are kept."""
-    there = gather(store, run)
-    if there and not keep.keeps_traces(tainted=bool(store.about(run)["tainted"])):
-        drop_traces(store, run)
-
-
-def _drop_what_was_left(store: Store, made: Plan, keep: Keep) -> None:
-    """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
-    cells = list(played_cells(store, made.file.name))
-    for run in sorted(with_traces(store, [cell.id for cell in cells])):
-        _settle(store, run, keep)
 
 
 @contextmanager

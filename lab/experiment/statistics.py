@@ -212,8 +212,8 @@ def spread_of(values: Sequence[float]) -> float | None:
 
 
 def _mean(values: "np.ndarray[Any, Any]", axis: int) -> "np.ndarray[Any, Any]":
-    """Return the mean; scipy flips the signs of the values."""
-    means: np.ndarray[Any, Any] = values.mean(axis=axis)
+    """Return the mean, so that equal ones count as equal; scipy flips the signs of the values."""
+    means: np.ndarray[Any, Any] = values.mean(axis=axis).round(PLACES)
     return means
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -17,15 +16,13 @@ from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
 
+_CALL = (*CALL_COLUMNS, "seal")
+INSERT_CALL = f"insert into calls ({', '.join(_CALL)}) values ({', '.join(f':{name}' for name in _CALL)})"  # noqa: S608  names are ours
 
-def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
-    """Return the SQL that inserts a row."""
-    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' * len(columns))})"
-
-
-INSERT_CALL = _insertion("insert", "calls", (*CALL_COLUMNS, "seal"))
-INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
-"""If a turn is stored again after a crash, its row replaces the first one."""
+INSERT_TURN = (
+    f"insert or replace into turns ({', '.join(TURN_COLUMNS)}) values ({', '.join('?' * len(TURN_COLUMNS))})"  # noqa: S608  names are ours
+)
+"""SQL that stores a turn. If it is stored again after a crash, its row replaces the first one."""
 
 
 class RunJournal:
@@ -72,8 +69,9 @@ class RunJournal:
         if not self._arrived:
             return
         try:
-            with self._store.db.conn as connection:
-                self._insert(connection, self._arrived)
+            rows = [self._row(call) for call in self._arrived]  # before other processes have to wait
+            with self._store.db.conn:
+                self._insert(rows)
         except Exception:
             self._systems.forget()  # what was stored in the transaction is gone
             self._prompts.forget()
@@ -89,7 +87,7 @@ class RunJournal:
             questions = self._store.find(self._run).questions
             if asked not in questions:
                 return False
-            self._insert(connection, [call])
+            self._insert([self._row(call)])
             left = [asdict(one) for one in questions if one != asked]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
@@ -97,14 +95,10 @@ class RunJournal:
 
     def give(self, calls: Iterable[Call]) -> None:
         """Store answers that were given with a fork, in the transaction that stores the fork."""
-        self._insert(self._store.db.conn, calls)
+        self._insert([self._row(call) for call in calls])
 
-    def _insert(self, connection: sqlite3.Connection, calls: Iterable[Call]) -> None:
-        """Insert the rows of calls."""
-        connection.executemany(INSERT_CALL, [self._row(call) for call in calls])
-
-    def _row(self, call: Call) -> tuple[Any, ...]:
-        """Return the row of a call, whose prompt is stored by now."""
+    def _row(self, call: Call) -> dict[str, Any]:
+        """Return the row of a call, whose texts are then ready to be stored."""
         reply, address = call.reply, call.address
         row = {
             "run": self._run,
@@ -127,14 +121,21 @@ class RunJournal:
             "milliseconds": reply.milliseconds,
             "arrived": _now(),
         }
-        self._attempts[address.turn, address.agent] = address.attempt
-        return (*row.values(), seal_of(row))
+        return {**row, "seal": seal_of(row)}
+
+    def _insert(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert the rows of calls, and their texts."""
+        self._systems.store()
+        self._prompts.store()
+        self._store.db.conn.executemany(INSERT_CALL, rows)
+        self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
         """Store a turn, and that the run has it, in one transaction."""
         with self._store.db.conn as connection:
-            values = (self._run, turn, record.text, digest, canonical(ledgers), _now())
-            connection.execute(INSERT_TURN, values)
+            connection.execute(
+                INSERT_TURN, (self._run, turn, record.text, digest, canonical(ledgers), _now())
+            )
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",
