@@ -58,12 +58,16 @@ class Quiet:
 
     def __init__(self) -> None:
         self.runs: list[str | None] = []
+        self.died: list[str] = []
 
     def on_cell(self, run: Run) -> None:
         self.runs.append(run.name)
 
     def on_turn(self, _: str, turns: int) -> None:
         pass
+
+    def on_died(self, cell: str, reason: str) -> None:
+        self.died.append(f"{cell}: {reason}")
 
     def on_ended(self, _: str) -> None:
         pass
