@@ -12,7 +12,6 @@ from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.proof.verifying import faults
 from lab.store.database import Run, Store, open_store
 
-
 SMALL = {"agents": 3, "values": {"rounds": 4, "rows": 4, "cols": 4}}
 
 
