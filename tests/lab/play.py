@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,14 +13,14 @@ from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.proof.verifying import faults
 from lab.store.database import Run, Store, open_store
 
-SMALL = {"agents": 3, "values": {"rounds": 4, "rows": 4, "cols": 4}}
+SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 
 
 def mining(store: Store, **asked: Any) -> Run:
     """Play a small mining run to its end; if nothing else is asked of the first run of a home, copy one."""
     if not asked and not store.db.table("runs").count:
         return _copied(store)
-    return played(store, RunOptions("mining", **{**SMALL, **asked}))
+    return played(store, replace(SMALL, **asked))
 
 
 def _copied(store: Store) -> Run:
@@ -37,7 +38,7 @@ def _small_home() -> tuple[sqlite3.Connection, bytes]:
     with TemporaryDirectory() as folder:
         home = Path(folder)
         with open_store(home) as store:
-            played(store, RunOptions("mining", **SMALL))
+            played(store, SMALL)
             runs = sqlite3.connect(":memory:", check_same_thread=False)
             store.db.conn.backup(runs)
         return runs, (home / "checkpoints.db").read_bytes()
