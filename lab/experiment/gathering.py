@@ -1,8 +1,10 @@
 """What reports need of the runs of an experiment, gathered as Parquet files in the home.
 
 `gathered/EXPERIMENT/TABLE/arm=ARM/part.parquet` is one table of the runs of one arm. pandas, DuckDB and other
-tools read all arms of a table as one data set. A run is gathered once, usually when it has ended. A report
-gathers what is missing, so the files may be deleted, and a damaged one is made again.
+tools read all arms of a table as one data set. A run is gathered once, usually when it has ended, into a file
+of its own: `gathered/EXPERIMENT/runs-to-add/RUN.json`. When the experiment ends or stops, these files become
+the tables of their arms. A report gathers what is missing, so the files may be deleted, and a damaged one is
+made again.
 """
 
 import errno
@@ -34,6 +36,9 @@ FORMAT = 1
 """Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""
 
 FOLDER = "gathered"
+
+TO_ADD = "runs-to-add"
+"""The folder of the runs that are not in the tables of their arm yet."""
 
 LONGEST_NAME = 200
 """Characters of an arm's name in the name of its folder; the file system takes 255."""
@@ -83,29 +88,53 @@ def gathered(store: Store, experiment: str, world: AnyWorld, arm: str, cells: It
     What is damaged is noted and left out. Then nothing is kept, so that it is noted the next time as well.
     Nothing is kept either where no file can be written, such as on a full disk.
     """
-    wanted = {_key(cell.seed, cell.id, cell.digest, cell.tainted): cell for cell in cells}
+    wanted = {_key(cell): cell for cell in cells}
     path = store.home / FOLDER / experiment
     kept = _read(path, world, arm) if wanted else None
     if kept is None or not wanted.keys() <= _keys(kept):
         if wanted and os.access(store.home, os.W_OK):
             with FileLock(store.home / "locks" / f"{FOLDER}-{sha256(experiment + arm)[:16]}.lock"):
-                kept = _gather(store, world, wanted, _read(path, world, arm), partial(_write, path, arm))
+                kept = _gather(
+                    store, path, world, wanted, _read(path, world, arm), partial(_write, path, arm)
+                )
         else:
-            kept = _gather(store, world, wanted, kept, lambda _: None)
+            kept = _gather(store, path, world, wanted, kept, lambda _: False)
     return of_seeds(kept, {cell.seed for cell in wanted.values()})
 
 
 def gather(store: Store, run: str) -> bool:
-    """Gather a run of an experiment that has finished. Return whether its figures are in the files now.
+    """Gather a run of an experiment that has finished, to be added to the tables of its arm later.
 
-    They are not if some are damaged, or if nothing can be written there.
+    Return whether its figures are on the disk now. They are not if some are damaged, or if nothing can be
+    written there.
     """
     experiment = experiment_of(store, run)
     (cell,) = played_cells(store, experiment, run)
-    world = store.find(run).world
-    gathered(store, experiment, world, cell.arm, [cell])
-    kept = _read(store.home / FOLDER / experiment, world, cell.arm)
-    return kept is not None and _key(cell.seed, cell.id, cell.digest, cell.tainted) in _keys(kept)
+    noted, store.damage = store.damage, {}
+    rows = _rows(store, store.find(run).world, cell)
+    damaged, store.damage = store.damage, noted | store.damage
+    return not damaged and _keep_rows(store.home / FOLDER / experiment, _key(cell), rows)
+
+
+def gathered_runs(
+    store: Store, experiment: str, world: AnyWorld, arm: str, cells: Sequence[PlayedCell]
+) -> set[str]:
+    """Return which of these runs of an arm are in its tables, by their ids; gather what is missing."""
+    gathered(store, experiment, world, arm, cells)
+    kept = _read(store.home / FOLDER / experiment, world, arm)
+    there = _keys(kept) if kept else set()
+    return {cell.id for cell in cells if _key(cell) in there}
+
+
+def add_runs(store: Store, experiment: str, world: AnyWorld) -> None:
+    """Add all runs that have been gathered one by one to the tables of their arms."""
+    waiting = {path.stem for path in (store.home / FOLDER / experiment / TO_ADD).glob("*.json")}
+    by_arm: dict[str, list[PlayedCell]] = defaultdict(list)
+    for cell in played_cells(store, experiment):
+        by_arm[cell.arm].append(cell)
+    for arm, cells in by_arm.items():
+        if waiting & {cell.id for cell in cells}:
+            gathered(store, experiment, world, arm, cells)
 
 
 def spent_by(store: Store, experiment: str, world: AnyWorld, runs: Collection[str]) -> Iterator[Spent]:
@@ -122,28 +151,31 @@ _Key: TypeAlias = tuple[int, str, str, bool]
 """Seed, run, digest and taint: a run with another key has to be gathered again."""
 
 
-def _key(seed: int, run: str, digest: str, tainted: bool) -> _Key:  # noqa: FBT001  the columns of a key
-    return seed, run, digest, tainted
+def _key(cell: PlayedCell) -> _Key:
+    return cell.seed, cell.id, cell.digest, cell.tainted
 
 
 def _keys(tables: Tables) -> set[_Key]:
     runs = tables["runs"].to_pydict()
-    return set(map(_key, runs["seed"], runs["run"], runs["digest"], runs["tainted"]))
+    return {*zip(runs["seed"], runs["run"], runs["digest"], runs["tainted"], strict=True)}
 
 
-def _gather(
+def _gather(  # noqa: PLR0913, PLR0917  what is missing, what is there, and where it goes
     store: Store,
+    path: Path,
     world: AnyWorld,
     wanted: Mapping[_Key, PlayedCell],
     kept: Tables | None,
-    write: Callable[[Tables], None],
+    write: Callable[[Tables], bool],
 ) -> Tables:
     """Return what is kept together with what is missing, after writing it."""
     import pyarrow as pa  # noqa: PLC0415  slow to import
 
     there = _keys(kept) if kept else set()
     noted, store.damage = store.damage, {}
-    found = [_rows(store, world, cell) for key, cell in wanted.items() if key not in there]
+    found = [
+        _kept_rows(path, key) or _rows(store, world, cell) for key, cell in wanted.items() if key not in there
+    ]
     merged = {}
     for name, schema in _schemas(world).items():
         rows = [row for of_run in found for row in of_run[name]]
@@ -152,8 +184,9 @@ def _gather(
             made_again = {key[0] for key in wanted.keys() - there}
             parts.append(_without(kept[name], made_again))
         merged[name] = pa.concat_tables(parts).sort_by("seed")
-    if not store.damage:
-        write(merged)
+    if not store.damage and write(merged):
+        for _, run, *_ in wanted:
+            _file_to_add(path, run).unlink(missing_ok=True)
     store.damage = noted | store.damage
     return merged
 
@@ -318,32 +351,61 @@ def _hashes(contents: Mapping[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if name != "runs"}
 
 
-def _write(path: Path, arm: str, tables: Tables) -> None:
-    """Write the tables of an arm, if the disk lets it.
+def _write(path: Path, arm: str, tables: Tables) -> bool:
+    """Write the tables of an arm. Return whether the disk lets it.
 
     Each file appears only when it is complete, and `runs` is the last one.
     """
-    try:
-        _write_files(path, arm, tables)
-    except OSError as error:
-        if error.errno not in UNWRITABLE | {errno.EEXIST, errno.ENOTDIR}:  # a file is in the way
-            raise
-
-
-def _write_files(path: Path, arm: str, tables: Tables) -> None:
-    """Write the tables of an arm."""
     contents = {name: _parquet(table) for name, table in tables.items() if name != "runs"}
     known = json.dumps({"runs": _stamp(tables["runs"]), **_hashes(contents)}).encode()
     contents["runs"] = _parquet(tables["runs"].replace_schema_metadata({b"hobbes": known}))
-    for name, content in contents.items():
-        file = _file(path, name, arm)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_suffix(".new")
-        with new.open("wb") as to:
-            to.write(content)
-            to.flush()
-            os.fsync(to.fileno())  # `--keep summary` deletes what this was gathered from
-        new.replace(file)
+    return _write_files({_file(path, name, arm): content for name, content in contents.items()})
+
+
+def _write_files(contents: Mapping[Path, bytes]) -> bool:
+    """Write files, in their order. Return whether the disk lets it."""
+    try:
+        for file, content in contents.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            new = file.with_suffix(".new")
+            with new.open("wb") as to:
+                to.write(content)
+                to.flush()
+                os.fsync(to.fileno())  # `--keep summary` deletes what this was gathered from
+            new.replace(file)
+    except OSError as error:
+        if error.errno not in UNWRITABLE | {errno.EEXIST, errno.ENOTDIR}:  # a file is in the way
+            raise
+        return False
+    return True
+
+
+def _file_to_add(path: Path, run: str) -> Path:
+    """Return the file of a run that is not in the tables of its arm yet."""
+    return path / TO_ADD / f"{run}.json"
+
+
+def _keep_rows(path: Path, key: _Key, rows: Rows) -> bool:
+    """Write the rows of a run to a file of its own. Return whether the disk lets it."""
+    text = json.dumps([_made_by(key), rows])
+    return _write_files({_file_to_add(path, key[1]): f"{sha256(text)}\n{text}".encode()})
+
+
+def _kept_rows(path: Path, key: _Key) -> Rows | None:
+    """Return the rows of a run from the file of its own, None if it is missing, damaged or of another key."""
+    try:
+        seal, _, text = _file_to_add(path, key[1]).read_text(encoding="utf-8").partition("\n")
+    except (OSError, ValueError):
+        return None
+    if seal != sha256(text):
+        return None
+    made_by, rows = json.loads(text)
+    return rows if made_by == _made_by(key) else None
+
+
+def _made_by(key: _Key) -> list[Any]:
+    """Return what makes the rows of a run what they are, as JSON."""
+    return [FORMAT, HOBBES, *key]
 
 
 def _parquet(table: Any) -> bytes:  # noqa: ANN401  a pyarrow table

@@ -14,9 +14,10 @@ from filelock import FileLock, Timeout
 
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.crew import Crew, DiedError, Ledger
-from lab.experiment.gathering import gather, spent_by
+from lab.experiment.gathering import add_runs, spent_by
 from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
+from lab.experiment.settling import settle, settle_again
 from lab.experiment.workers import ledger_in, processes
 from lab.play.playing import go_on, write
 from lab.store.database import LOCK_SECONDS, Run, Store
@@ -28,7 +29,7 @@ from lab.store.experiments import (
     turns_of_runs,
 )
 from lab.store.prices import prices_of
-from lab.store.traces import drop_traces, with_traces
+from lab.store.traces import with_traces
 from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.state import TurnState
 
@@ -50,6 +51,9 @@ class Progress(Protocol):
 
     def on_turn(self, run: str, turns: int, /) -> None:
         """Take how many turns of a run have been played."""
+
+    def on_died(self, cell: str, reason: str, /) -> None:
+        """Take why a cell could not be played to its end, and is tried again."""
 
     def on_ended(self, run: str, /) -> None:
         """Take that a run has ended, or is given up."""
@@ -85,6 +89,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     machine. By default, there are as many jobs as processors.
 
     When a run has finished, what reports need of it is gathered. Then `keep` says whether its traces stay.
+    What was gathered becomes tables at the end, and also after an error.
 
     The caps hold over all cells, with what those have cost that were played before. Seconds cannot be capped.
     The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
@@ -96,20 +101,25 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)
         if keep is not Keep.all:
-            _drop_what_was_left(store, made, keep)
-        progress = _Settling(store, keep, progress)
+            settle_again(store, made, keep)
         spent = Spent() if caps == NO_CAPS else _spent(store, made)
         count = min(jobs or os.cpu_count() or 1, len(cells))
-        if elsewhere is None and count <= 1:
-            with TemporaryDirectory(prefix="hobbes-") as folder:
-                ledger: Ledger = ledger_in(Path(folder), caps, spent)
-                with _told_of_caps(ledger):
-                    _play_here(ledger, store, cells, progress)
-        elif cells:
-            with elsewhere or processes(count) as crew:
-                ledger = crew.ledger(caps, spent)
-                with _told_of_caps(ledger):
-                    _play_in(crew, ledger, store, cells, progress)
+        try:
+            if elsewhere is None and count <= 1:
+                with TemporaryDirectory(prefix="hobbes-") as folder:
+                    ledger: Ledger = ledger_in(Path(folder), caps, spent)
+                    with _told_of_caps(ledger):
+                        _play_here(ledger, store, cells, _Settling(store, keep, progress))
+            elif cells:
+                with elsewhere or processes(count, keep) as crew:
+                    told = _Settling(store, keep, progress) if elsewhere else progress
+                    ledger = crew.ledger(caps, spent)
+                    with _told_of_caps(ledger):
+                        _play_in(crew, ledger, store, _longest_first(cells), told)
+        except LabError:
+            add_runs(store, made.file.name, made.world)
+            raise
+        add_runs(store, made.file.name, made.world)
 
 
 @contextmanager
@@ -163,26 +173,13 @@ class _Settling:
         self._store, self._keep, self._progress = store, keep, progress
         self.on_cell = progress.on_cell
         self.on_turn = progress.on_turn
+        self.on_died = progress.on_died
 
     def on_ended(self, run: str) -> None:
         """Take that a run has ended, or is given up."""
         if self._store.find(run).status == "finished":
-            _settle(self._store, run, self._keep)
+            settle(self._store, run, self._keep)
         self._progress.on_ended(run)
-
-
-def _settle(store: Store, run: str, keep: Keep) -> None:
-    """Gather what reports need of a run that has finished, and drop its traces unless they are kept."""
-    there = gather(store, run)
-    if there and not keep.keeps_traces(tainted=bool(store.about(run)["tainted"])):
-        drop_traces(store, run)
-
-
-def _drop_what_was_left(store: Store, made: Plan, keep: Keep) -> None:
-    """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
-    cells = list(played_cells(store, made.file.name))
-    for run in sorted(with_traces(store, [cell.id for cell in cells])):
-        _settle(store, run, keep)
 
 
 @contextmanager
@@ -214,6 +211,20 @@ def _play_here(ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Pr
         progress.on_ended(run.id)
 
 
+def _longest_first(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells, and of each seed the longest ones first: at the end, nobody waits long for the last.
+
+    The seeds stay in their order, so that an experiment that stops has whole pairs.
+    """
+    places = {seed: place for place, seed in enumerate(dict.fromkeys(cell.seed for cell in cells))}
+
+    def place(cell: Cell) -> tuple[int, int]:
+        setting = cell.new.setting
+        return places[cell.seed], -setting.config.rounds * len(setting.agents)
+
+    return sorted(cells, key=place)
+
+
 def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress) -> None:
     """Let a crew play cells.
 
@@ -241,6 +252,7 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
                 ledger.leave(run_id)
                 failures[cell.name] += 1
                 if failures[cell.name] < MOST_FAILURES and not stopped:
+                    progress.on_died(cell.name, str(error))
                     waiting.appendleft(cell)
                     continue
                 lost.append(f"{cell.name} ({error})")

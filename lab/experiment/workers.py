@@ -18,7 +18,8 @@ from lab.experiment.budget import SharedBudget
 from lab.experiment.crew import DiedError
 from lab.experiment.forks import CONTEXT, get_ready
 from lab.experiment.gate import SharedGate
-from lab.experiment.gathering import gather
+from lab.experiment.keep import Keep
+from lab.experiment.settling import settle
 from lab.play.playing import Shared, go_on
 from lab.store.database import Run, Store, open_store
 from nodes.caps import NO_CAPS, Caps, Spent
@@ -59,8 +60,9 @@ class Worker:
     It is a pool of one process, because of several processes in a pool all end when one dies.
     """
 
-    def __init__(self, lifeline: Connection) -> None:
+    def __init__(self, lifeline: Connection, keep: Keep) -> None:
         self._lifeline = lifeline
+        self._keep = keep
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
@@ -70,11 +72,11 @@ class Worker:
     def play(self, home: Path, run: str, shared: Shared) -> "Future[None]":
         """Play a run to its end. The future raises BrokenProcessPool if the process dies."""
         try:
-            return self._pool.submit(play_run, home, run, shared)
+            return self._pool.submit(play_run, home, run, shared, self._keep)
         except BrokenProcessPool:
             self._pool.shutdown()
             self._pool = self._started()
-            return self._pool.submit(play_run, home, run, shared)
+            return self._pool.submit(play_run, home, run, shared, self._keep)
 
     def end(self) -> None:
         """Wait for the end of the process."""
@@ -114,11 +116,14 @@ class Processes:
 
 
 @contextmanager
-def processes(count: int) -> Iterator[Processes]:
-    """Yield a crew of processes. They end with this process, whatever they do, also if it is killed."""
+def processes(count: int, keep: Keep) -> Iterator[Processes]:
+    """Yield a crew of processes, which settle what they play.
+
+    They end with this process, whatever they do, also if it is killed.
+    """
     get_ready()
     lifeline, held = Pipe(duplex=False)
-    workers = [Worker(lifeline) for _ in range(count)]
+    workers = [Worker(lifeline, keep) for _ in range(count)]
     try:
         with TemporaryDirectory(prefix="hobbes-") as folder:
             yield Processes(Path(folder), list(workers))
@@ -146,8 +151,8 @@ def _end_with_parent(lifeline: Connection) -> None:
     os._exit(1)
 
 
-def play_run(home: Path, run: str, shared: Shared) -> None:
-    """Play a run of a home to its end, and gather what reports of its experiment need of it."""
+def play_run(home: Path, run: str, shared: Shared, keep: Keep) -> None:
+    """Play a run of a home to its end, gather what reports need of it, and keep what `keep` says."""
     with open_store(home) as store:
         asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))
-        gather(store, run)
+        settle(store, run, keep)

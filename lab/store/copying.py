@@ -47,6 +47,7 @@ def _copy_texts(source: Store, target: Store, run: str) -> None:
             [run],
         ):
             texts.hash_of(text)
+    texts.store()
 
 
 def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> None:

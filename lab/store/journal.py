@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +15,14 @@ from lab.store.seals import CALL_COLUMNS, seal_of
 from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
+
+_CALL = (*CALL_COLUMNS, "seal")
+INSERT_CALL = f"insert into calls ({', '.join(_CALL)}) values ({', '.join(f':{name}' for name in _CALL)})"  # noqa: S608  names are ours
+
+INSERT_TURN = (
+    f"insert or replace into turns ({', '.join(TURN_COLUMNS)}) values ({', '.join('?' * len(TURN_COLUMNS))})"  # noqa: S608  names are ours
+)
+"""SQL that stores a turn. If it is stored again after a crash, its row replaces the first one."""
 
 
 class RunJournal:
@@ -62,9 +69,9 @@ class RunJournal:
         if not self._arrived:
             return
         try:
-            with self._store.db.conn as connection:
-                for call in self._arrived:
-                    self._insert(connection, call)
+            rows = [self._row(call) for call in self._arrived]  # before other processes have to wait
+            with self._store.db.conn:
+                self._insert(rows)
         except Exception:
             self._systems.forget()  # what was stored in the transaction is gone
             self._prompts.forget()
@@ -80,7 +87,7 @@ class RunJournal:
             questions = self._store.find(self._run).questions
             if asked not in questions:
                 return False
-            self._insert(connection, call)
+            self._insert([self._row(call)])
             left = [asdict(one) for one in questions if one != asked]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
@@ -88,11 +95,10 @@ class RunJournal:
 
     def give(self, calls: Iterable[Call]) -> None:
         """Store answers that were given with a fork, in the transaction that stores the fork."""
-        for call in calls:
-            self._insert(self._store.db.conn, call)
+        self._insert([self._row(call) for call in calls])
 
-    def _insert(self, connection: sqlite3.Connection, call: Call) -> None:
-        """Insert the row of a call."""
+    def _row(self, call: Call) -> dict[str, Any]:
+        """Return the row of a call, whose texts are then ready to be stored."""
         reply, address = call.reply, call.address
         row = {
             "run": self._run,
@@ -115,30 +121,27 @@ class RunJournal:
             "milliseconds": reply.milliseconds,
             "arrived": _now(),
         }
-        values = (*row.values(), seal_of(row))
-        _insert(connection, "calls", (*CALL_COLUMNS, "seal"), values)
-        self._attempts[address.turn, address.agent] = address.attempt
+        return {**row, "seal": seal_of(row)}
+
+    def _insert(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert the rows of calls, and their texts."""
+        self._systems.store()
+        self._prompts.store()
+        self._store.db.conn.executemany(INSERT_CALL, rows)
+        self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
         """Store a turn, and that the run has it, in one transaction."""
         with self._store.db.conn as connection:
-            values = (self._run, turn, record.text, digest, canonical(ledgers), _now())
-            _insert(connection, "turns", TURN_COLUMNS, values)
+            connection.execute(
+                INSERT_TURN, (self._run, turn, record.text, digest, canonical(ledgers), _now())
+            )
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",
                 (turn + 1, digest, self._run),
             )
         self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > turn}
-
-
-def _insert(
-    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], values: tuple[Any, ...]
-) -> None:
-    """Insert a row. If a turn is stored again after a crash, its row replaces the first one."""
-    again = "" if table == "calls" else "or replace "
-    marks = ", ".join("?" * len(columns))
-    connection.execute(f"insert {again}into {table} ({', '.join(columns)}) values ({marks})", values)  # noqa: S608  names are ours
 
 
 def _now() -> str:

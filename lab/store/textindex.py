@@ -304,7 +304,9 @@ class _Adding:
             name = sha256(text)
             number = self._number(name)
             if number is None:
-                (self._prompts if kind == "prompt" else self._others).hash_of(text)
+                texts = self._prompts if kind == "prompt" else self._others
+                texts.hash_of(text)
+                texts.store()
                 number = self._number(name)
                 self._connection.execute("insert into words (rowid, text) values (?, ?)", [number, text])
             self._stands(number, kind, place)

@@ -30,6 +30,13 @@ UNPACKED = """case typeof(text) when 'text' then text else hobbes_text(
 ) end"""
 """SQL for the unpacked text of a row of `packed_texts`."""
 
+STORE = (
+    "insert into packed_texts (hash, text, base) values (?, ?, ?) on conflict (hash)"
+    " do update set text = excluded.text, base = null where excluded.base is null"
+)
+"""SQL that stores a packed text if it is new. A base replaces what is there: the same text, which another
+process may have packed with another base, or not at all."""
+
 VIEW = f"CREATE VIEW texts AS\nselect hash, {UNPACKED} as text\nfrom packed_texts"
 """The SQL that creates the view of the unpacked texts."""
 
@@ -64,32 +71,39 @@ def _unpacked(text: object, dictionary: bytes) -> bytes:
 
 
 class Texts:
-    """Stores texts that resemble each other."""
+    """Stores texts that resemble each other: `hash_of` packs them, and `store` writes them.
+
+    Packing takes longer than writing, and while one process writes, others wait. So texts are packed first.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._base: tuple[str, str] | None = None
         self._left = 0
+        self._due: list[tuple[str, str | bytes, str | None]] = []
         # The system text comes with every call of a model.
         self.hash_of = lru_cache(maxsize=FEW)(self._hash_of)
 
     def _hash_of(self, text: str) -> str:
-        """Store a text if it is new, and return its hash."""
+        """Pack a text, which `store` will write, and return its hash."""
         name = sha256(text)
-        if self._connection.execute("select 1 from packed_texts where hash = ?", [name]).fetchone():
-            return name
-        insert = "insert or ignore into packed_texts (hash, text, base) values (?, ?, ?)"
         if len(text) < SHORT:
-            self._connection.execute(insert, (name, text, None))
+            self._due.append((name, text, None))
         elif self._base and self._left:
             self._left -= 1
-            self._connection.execute(insert, (name, packed(text, self._base[1]), self._base[0]))
-        elif self._connection.execute(insert, (name, packed(text), None)).rowcount:
-            # Otherwise another process has just stored the text with a base, so it cannot be one.
+            self._due.append((name, packed(text, self._base[1]), self._base[0]))
+        else:
             self._base, self._left = (name, text), TEXTS_PER_BASE
+            self._due.append((name, packed(text), None))
         return name
+
+    def store(self) -> None:
+        """Store the texts that have been packed since the last call, if they are new."""
+        self._connection.executemany(STORE, self._due)
+        self._due = []
 
     def forget(self) -> None:
         """Forget which texts are stored, because a transaction was rolled back."""
         self.hash_of.cache_clear()
         self._base = None
+        self._due = []

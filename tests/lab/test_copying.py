@@ -32,6 +32,7 @@ def test_verify_trace_export_and_results_are_the_same_of_a_copied_run(
             "select text from texts where hash in (select base from packed_texts)"
         ).fetchall():
             texts.hash_of(text)
+        texts.store()
     cli("fork", "copied", "--turn", "2", "--set", "immunity=3", "--name", "fork")
     for one in (run, opened.find("fork")):
         copy_run(opened, other, one.id)
