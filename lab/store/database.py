@@ -57,7 +57,7 @@ BUSY_SECONDS = 30.0
 JOURNAL_PAGES = 250
 """How many pages of 4 kB the write-ahead log may have before SQLite empties it into the run database."""
 
-JOURNAL_PAGES_OF_MANY = 1000
+JOURNAL_PAGES_OF_MANY = 4000
 """The same where an experiment plays many runs, so that they wait for the disk less often."""
 
 LOCK_SECONDS = 0.2
