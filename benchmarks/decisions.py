@@ -33,14 +33,14 @@ REACH = {("mining", 10): 0.45, ("mining", 20): 0.60}
 """The share of the floor's speed that is aimed at."""
 
 PARTS = (
-    ("SQLite: answers, turns, checkpoints", ("sqlite",)),
+    ("SQLite itself: answers, turns, checkpoints", ("sqlite",)),
     ("waiting", ("select.",)),
     ("JSON", ("json",)),
     ("LangGraph and the event loop", ("langgraph", "langchain", "asyncio", "contextvars")),
     ("policies and their draws", ("polic", "engine/chance")),
     ("engine", ("/engine/", "pydantic", "dataclasses")),
     ("nodes", ("/nodes/", "/graphs/")),
-    ("run database", ("/lab/",)),
+    ("hobbes' own code for storing: rows, hashes, compression", ("/lab/",)),
 )
 """The parts of the program, with texts that occur in a file's path or a C function's name.
 

@@ -5,9 +5,8 @@ object; and the intent, which is what a world's rules accept of it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.record import Drop, Mend
 
@@ -70,8 +69,7 @@ class FoundAs(StrEnum):
     """No object was found."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedAnswer:
+class ParsedAnswer(NamedTuple):
     """What reading made of a raw answer. `said` is its JSON object, None if it has none."""
 
     outcome: Outcome

@@ -7,12 +7,12 @@ changed. All records stay bounded and plain, whatever an agent said.
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
-from pydantic import ConfigDict, TypeAdapter
+import ormsgpack
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -27,8 +27,7 @@ DEPTH = 32
 """How many levels of nesting a drop or mend keeps, so that no recursion over records can overflow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(NamedTuple):
     """A rejection: something an agent said that was refused.
 
     `code` is the reason, such as `mining/not-yours`, to be counted; `detail` explains the single case.
@@ -51,8 +50,7 @@ class Drop:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Mend:
+class Mend(NamedTuple):
     """A correction: something an agent said that was changed, and what was kept instead."""
 
     agent: str
@@ -102,8 +100,7 @@ def message(sender: str, text: str, to: str | None = None) -> Event:
     return Event(MESSAGE, sender, {"text": text} if to is None else {"to": to, "text": text})
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(NamedTuple):
     """One random draw: who took part, the digest that decided, and who won (`engine.chance`)."""
 
     event: str
@@ -165,8 +162,8 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-_with_nan = TypeAdapter[Any](Any, config=ConfigDict(ser_json_inf_nan="constants")).dump_json
-"""Writes NaN and infinity as such, where orjson writes `null` for them too."""
+_NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+"""How NaN and infinity begin in MessagePack. JSON of orjson has `null` for them."""
 
 
 def canonical(value: Json) -> str:
@@ -190,7 +187,7 @@ def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
         return as_python(value)
     if b"e-" in quick or b"0.0000" in quick:  # small numbers, which Python writes in another way
         return as_python(value)
-    if b"null" in quick and _with_nan(value).count(b"null") != quick.count(b"null"):  # NaN or infinity
+    if b"null" in quick and _NOT_FINITE.search(ormsgpack.packb(value)):
         return as_python(value)
     return quick.decode()
 

@@ -380,8 +380,7 @@ class Judged(Generic[I]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Turn(Generic[S, I]):
+class Turn(NamedTuple, Generic[S, I]):
     """One turn that has been played: the world's own values, and the memories after it."""
 
     world: AnyWorld

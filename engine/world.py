@@ -7,7 +7,7 @@ All code outside `engine` uses a world through this value only.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -124,8 +124,7 @@ class Setting(Generic[C]):
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Validated(Generic[I]):
+class Validated(NamedTuple, Generic[I]):
     """A validated answer: the agent's intent, the rejections and the corrections."""
 
     intent: I
@@ -133,8 +132,11 @@ class Validated(Generic[I]):
     mends: tuple[Mend, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved(Generic[S]):
+NO_LEDGERS: JsonObject = {}
+"""The ledgers of a world that keeps none."""
+
+
+class Resolved(NamedTuple, Generic[S]):
     """What the intents of a turn led to.
 
     `ledgers` are the accounts of the phases, in worlds that keep them. `mends` are corrections that only
@@ -144,12 +146,11 @@ class Resolved(Generic[S]):
     state: S
     events: tuple[Event, ...] = ()
     draws: tuple[Draw, ...] = ()
-    ledgers: JsonObject = field(default_factory=dict)
+    ledgers: JsonObject = NO_LEDGERS
     mends: tuple[Mend, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Played(Generic[S, I]):
+class Played(NamedTuple, Generic[S, I]):
     """One turn of a run's history, in the form that measures read."""
 
     before: S
@@ -227,8 +228,7 @@ OBSERVER = "observer"
 """The observer's name in addresses. In a world with an observer, no agent may have this name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ruled(Generic[I]):
+class Ruled(NamedTuple, Generic[I]):
     """The intents with the observer's rulings in them, and the rejections and corrections of a ruling."""
 
     intents: Mapping[str, I]

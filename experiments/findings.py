@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -88,8 +89,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def figure(value: float | None) -> str:
-    """Return a figure with three digits, a hyphen if it is undefined."""
-    return "-" if value is None else f"{value:.3g}"
+    """Return a figure with at least three digits, a hyphen if it is undefined."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004  no 5.32e+03
 
 
 def mean(one: Mapping[str, Any]) -> str:
@@ -212,11 +215,10 @@ def _score(value: float | None) -> str:
 def tournament(report: Report) -> Iterator[str]:
     """Yield the mean score of each strategy against each other one, the best first."""
     scores: dict[str, dict[str, float]] = {}
-    for one in report["payoffs"]:
-        pair = [part.partition("=")[2] for part in one["arm"].split(",")]
-        mine = one["player"].partition(":")[2]
-        theirs = pair[0] if pair[1] == mine else pair[1]
-        scores.setdefault(mine, {})[theirs] = one["mean"]
+    for (one, mine), *other in _pairs(report):
+        ((two, theirs),) = other or [(one, mine)]
+        scores.setdefault(one, {})[two] = mine
+        scores.setdefault(two, {})[one] = theirs
     order = sorted(scores, key=lambda name: -sum(scores[name].values()))
     yield from table(
         ("strategy", "mean", *order),
@@ -229,6 +231,25 @@ def tournament(report: Report) -> Iterator[str]:
             for name in order
         ],
     )
+
+
+def duels(report: Report) -> Iterator[str]:
+    """Yield a row for each opponent, and in each column its score after that of one of the strategies."""
+    scores = {(one, two): (mine, theirs) for (one, mine), (two, theirs) in _pairs(report)}
+    ours, opponents = (list(dict.fromkeys(pair[side] for pair in scores)) for side in (0, 1))
+    yield from table(
+        ("opponent", *ours),
+        [
+            (opponent, *("{:.0f} : {:.0f}".format(*scores[one, opponent]) for one in ours))
+            for opponent in opponents
+        ],
+    )
+
+
+def _pairs(report: Report) -> Iterator[list[tuple[str, float]]]:
+    """Yield the strategies of each arm with their mean scores; only one if a strategy met itself."""
+    for _, of_arm in groupby(report["payoffs"], key=lambda one: one["arm"]):
+        yield [(one["player"].partition(":")[2].removeprefix("axelrod/"), one["mean"]) for one in of_arm]
 
 
 def doses(report: Report) -> Iterator[str]:
@@ -259,6 +280,7 @@ BLOCKS: Mapping[str, Callable[[Report], Iterator[str]]] = {
     "levels": levels,
     "invasions": invasions,
     "tournament": tournament,
+    "duels": duels,
     "doses": doses,
 }
 """What may stand between the marks of the page."""

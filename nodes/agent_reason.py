@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from langgraph.errors import GraphInterrupt
 
@@ -116,7 +116,7 @@ def made_call(address: Address, prompt: Prompt, question: int, reply: Reply, par
 def _with_its_reasoning(reply: Reply, parsed: ParsedAnswer) -> Reply:
     """Return the reply with the answer's own `reasoning` field, if the server sent no reasoning."""
     said = (parsed.said or {}).get("reasoning")
-    return replace(reply, reasoning=said) if isinstance(said, str) and not reply.reasoning else reply
+    return reply._replace(reasoning=said) if isinstance(said, str) and not reply.reasoning else reply
 
 
 def halt_on_failure(turn: int, answers: Mapping[str, Answer]) -> None:

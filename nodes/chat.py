@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -367,7 +366,7 @@ class ChatPlayer:
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
             reply = self._answered(message, without)
-        return replace(reply, tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
+        return reply._replace(tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
 
     def _estimated(self, prompt: Prompt) -> int:
         """Return about how many tokens a prompt has; 0 if no limit asks for it, since counting takes time."""

@@ -6,7 +6,7 @@ calls are in the journal, each with its own attempt number.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import Drop, Mend, excerpt
@@ -18,8 +18,7 @@ MOST_REJECTIONS = 20
 """How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """An answer in two forms: the reply that came back, and what reading made of it."""
 
     reply: Reply
@@ -31,7 +30,7 @@ def follow_up_prompt(lang: str, prompt: Prompt, answer: str, drops: Sequence[Dro
     rejections = [_in_words(drop) for drop in drops[:MOST_REJECTIONS]]
     # The answer stands between fences in the prompt; fences of its own would end the block early.
     fenced = answer[:TEXT_LIMIT].replace("```", "'''")
-    return replace(prompt, turn=follow_up_text(lang, fenced, rejections, prompt.turn))
+    return prompt._replace(turn=follow_up_text(lang, fenced, rejections, prompt.turn))
 
 
 def _in_words(drop: Drop) -> str:
@@ -45,6 +44,6 @@ def answer_that_counts(agent: str, first: Answer, second: Answer) -> Answer:
     first_text, second_text = excerpt(first.reply.text), excerpt(second.reply.text)
     if second.parsed.outcome in DECISIONS:
         mend = Mend(agent, "read", "read/second-answer", first_text, second_text)
-        return Answer(second.reply, replace(second.parsed, mends=(mend, *second.parsed.mends)))
+        return Answer(second.reply, second.parsed._replace(mends=(mend, *second.parsed.mends)))
     drop = Drop(agent, "read", "read/second-answer", second_text, second.parsed.outcome)
-    return Answer(first.reply, replace(first.parsed, drops=(*first.parsed.drops, drop)))
+    return Answer(first.reply, first.parsed._replace(drops=(*first.parsed.drops, drop)))

@@ -6,9 +6,8 @@ call that was answered is not sent again. The nodes know this protocol only; the
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.record import sha256
@@ -47,8 +46,7 @@ FOLLOW_UP_QUESTION = 2
 """`Call.question` of the follow-up question, which shows what was rejected in the first answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """The address of a call inside its run: turn, agent and attempt, the first attempt being 1."""
 
     turn: int
@@ -60,8 +58,7 @@ class Address:
         return f"{self.turn}/{self.agent}/{self.attempt}"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """The two texts of a question. A policy or a person gets the view as `turn` and an empty `system`."""
 
     system: str
@@ -73,8 +70,7 @@ class Prompt:
         return sha256(self.system + "\x00" + self.turn)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What came back from a player. `failure` is the outcome if the call failed, otherwise None."""
 
     text: str
@@ -91,8 +87,7 @@ class Reply:
     """The spec of the player that replied; empty for a call of an earlier version of hobbes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One call, as it is written down: address, prompt, reply, outcome, and how its answer was found."""
 
     address: Address

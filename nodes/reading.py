@@ -26,6 +26,9 @@ DEEPEST = 32
 LARGEST = 10**18
 """A number beyond this, or below its negative, is cut to it. It is more than any world has of anything."""
 
+MAY_BE_LARGE = re.compile(r"[0-9](?:[0-9]{18}|[eE])")
+"""Matches in every text that has a number beyond LARGEST: 19 digits in a row, or an exponent."""
+
 
 def deciding(calls: Iterable[Call]) -> Call | None:
     """Return the call that counts among the calls to one agent in one turn, given in order of attempt.
@@ -92,7 +95,8 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
         raise UnreadableError from error
     except RecursionError:
         return None
-    if not isinstance(said, dict) or _too_deep(said):
+    may_be_deep = whole.count("{") + whole.count("[") > DEEPEST
+    if not isinstance(said, dict) or (may_be_deep and _too_deep(said)):
         return None
     findings.drops += found.drops
     findings.mends += found.mends
@@ -109,7 +113,10 @@ def _decoded(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     """
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+        result = dict(found)
+        if len(result) == len(found):
+            return result
+        result.clear()
         for key, value in found:
             if key in result:
                 findings.drop("read", "read/duplicate-key", {key: value})
@@ -125,6 +132,8 @@ def _decoded(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
         findings.mend("read", "read/too-large", digits, kept)
         return kept
 
+    if not MAY_BE_LARGE.search(text):  # the usual case, in which the decoder reads the numbers itself
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=str)
     return json.loads(
         text,
         object_pairs_hook=pairs,

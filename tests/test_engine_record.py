@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.chance import Luck, chance, happens
+from engine.memory import EMPTY_MEMORY
 from engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, compact, excerpt
 
 
@@ -103,9 +104,7 @@ def test_no_record_holds_a_number_that_json_does_not_have(number: float) -> None
         canonical({"here": [number], "null": None})
 
 
-@pytest.mark.parametrize(
-    "value", [{1, 2}, b"bytes", Drop("a", "read", "c", 1), datetime(2026, 1, 1, tzinfo=UTC)]
-)
+@pytest.mark.parametrize("value", [{1, 2}, b"bytes", EMPTY_MEMORY, datetime(2026, 1, 1, tzinfo=UTC)])
 def test_no_record_holds_what_json_does_not_have(value: Any) -> None:
     with pytest.raises(TypeError, match="not JSON serializable"):
         canonical([value])

@@ -6,8 +6,8 @@ Source: docs/rules/mining.md#order-of-a-round.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from engine.chance import draw, happens
 from engine.mining.actions import KINDS, Kind
@@ -17,8 +17,7 @@ from engine.record import Draw, Event, message
 from engine.world import Resolved
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(NamedTuple):
     """Step 1: which agent got which plot."""
 
     news: tuple[ClaimNews, ...]
@@ -30,8 +29,7 @@ class Claims:
         return {claim.cell: claim.winner for claim in self.news}
 
 
-@dataclass(frozen=True, slots=True)
-class Raids:
+class Raids(NamedTuple):
     """Step 2: the outcome of each raid."""
 
     news: tuple[RaidNews, ...]
@@ -44,14 +42,17 @@ class Raids:
         return {raid.cell: raid.taken_by for raid in self.news if raid.taken_by is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Authority:
+NOBODY: Mapping[str, int] = {}
+"""What nobody pays, gets or lacks."""
+
+
+class Authority(NamedTuple):
     """Step 4: what an authority did about the raids, and everyone's gold after that."""
 
     gold: Mapping[str, int]
-    fined: Mapping[str, int] = field(default_factory=dict)
-    tax_paid: Mapping[str, int] = field(default_factory=dict)
-    tax_received: Mapping[str, int] = field(default_factory=dict)
+    fined: Mapping[str, int] = NOBODY
+    tax_paid: Mapping[str, int] = NOBODY
+    tax_received: Mapping[str, int] = NOBODY
     returned: frozenset[Cell] = frozenset()
     events: tuple[Event, ...] = ()
     draws: tuple[Draw, ...] = ()
@@ -69,8 +70,7 @@ Mined: TypeAlias = Mapping[str, Mapping[Cell, int]]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Books:
+class Books(NamedTuple):
     """The results of all steps of a round."""
 
     orders: Orders

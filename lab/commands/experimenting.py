@@ -217,7 +217,6 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes report protection --format html --to report.html
     """
     from lab.experiment.report import report as reported
-    from lab.show.reports import html, markdown, pictures, terminal
     from lab.show.terminal import OUT, print_json
 
     if form is not None and as_json:
@@ -228,7 +227,10 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         found = reported(store, experiment, with_tainted=not without_tainted)
         if as_json:
             print_json(found.to_json())
-        elif form is None:
+            return
+        from lab.show.reports import html, markdown, pictures, terminal
+
+        if form is None:
             OUT.print(terminal(store, found))
         elif form is ReportForm.html:
             _write(html(store, found), to)

@@ -8,6 +8,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine.world import AnyWorld
@@ -87,6 +88,12 @@ class SurvivalCurve:
     median: int | None
     """The smallest number of turns that at most half of the spells outlast."""
     points: tuple[Surviving, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the curve as plain JSON."""
+        points = [{"turns": p.turns, "share": p.share, "low": p.low, "high": p.high} for p in self.points]
+        counts = {"spells": self.spells, "ended": self.ended, "games": self.games, "median": self.median}
+        return {"arm": self.arm, **counts, "points": points}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,18 +206,18 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
         turn = turns["turn"].to_numpy()
         seeds, game = np.unique(turns["seed"].to_numpy(), return_inverse=True)
         ends = _stretches(int(turn.max()) + 1)
-        place = np.searchsorted([last for _, last in ends], turn)
+        place = game * len(ends) + np.searchsorted([last for _, last in ends], turn)
         for measure in drawn(world):
             values = turns[measure].to_numpy(zero_copy_only=False)
             there = ~np.isnan(values)
-            sums, counts = np.zeros((2, len(seeds), len(ends)))
-            np.add.at(sums, (game[there], place[there]), values[there])
-            np.add.at(counts, (game[there], place[there]), 1)
-            points = []
-            for (first, last), total, count in zip(ends, sums.T, counts.T, strict=True):
-                of_games = total[count > 0] / count[count > 0]
-                points.append(Stretch(first, last, _with_t_interval(of_games)))
-            if any(point.mean.n for point in points):
+            sums, counts = (
+                np.bincount(place[there], weights, len(seeds) * len(ends)).reshape(len(seeds), len(ends))
+                for weights in (values[there], None)
+            )
+            with np.errstate(invalid="ignore"):
+                means = _with_t_intervals(sums / counts)
+            if any(mean.n for mean in means):
+                points = (Stretch(*end, mean) for end, mean in zip(ends, means, strict=True))
                 yield TimeCurve(arm, measure, tuple(points))
 
 
@@ -220,16 +227,23 @@ def _stretches(turns: int, most: int = MOST_POINTS) -> list[tuple[int, int]]:
     return [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
 
 
-def _with_t_interval(values: "np.ndarray[Any, Any]") -> Mean:
-    """Return the mean of values, one per game, with its 95% t interval."""
-    n = len(values)
-    if not n:
-        return Mean(0, None, None, None)
-    mean = math.fsum(values) / n
-    if n < FEWEST:
-        return Mean(n, rounded(mean), None, None)
-    off = reach(n) * float(values.std(ddof=1)) / math.sqrt(n)
-    return Mean(n, rounded(mean), rounded(mean - off), rounded(mean + off))
+def _with_t_intervals(values: "np.ndarray[Any, Any]") -> list[Mean]:
+    """Return the mean of each column with its 95% t interval. A row is a game; NaN stands for no value.
+
+    The values are shares and the like: an interval ends at 0 and at 1, or at the value of a game that lies
+    beyond.
+    """
+    import numpy as np  # noqa: PLC0415  slow to import
+
+    n = (~np.isnan(values)).sum(axis=0)
+    reaches = np.array([reach(count) if count >= FEWEST else np.nan for count in n.tolist()])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.nansum(values, axis=0) / n
+        off = reaches * np.sqrt(np.nansum((values - means) ** 2, axis=0) / (n - 1) / n)
+    lows = np.maximum(means - off, np.fmin.reduce(values, axis=0, initial=0.0))
+    highs = np.minimum(means + off, np.fmax.reduce(values, axis=0, initial=1.0))
+    rows = zip(n.tolist(), means.tolist(), lows.tolist(), highs.tolist(), strict=True)
+    return [Mean(count, *(None if math.isnan(one) else rounded(one) for one in row)) for count, *row in rows]
 
 
 def survival(arms: ByArm) -> Iterator[SurvivalCurve]:
@@ -273,11 +287,16 @@ def survival(arms: ByArm) -> Iterator[SurvivalCurve]:
         )
 
 
-def _surviving(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Return the share of spells that outlast each age, from the spells that ended and were at risk there."""
+def _surviving(
+    ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]", axis: int = -1
+) -> "np.ndarray[Any, Any]":
+    """Return the share of spells that outlast each age, from the spells that ended and were at risk there.
+
+    The ages are along this axis.
+    """
     import numpy as np  # noqa: PLC0415  slow to import
 
-    shares: np.ndarray[Any, Any] = (1 - ended / np.maximum(at_risk, 1)).cumprod(axis=-1)
+    shares: np.ndarray[Any, Any] = (1 - ended / np.maximum(at_risk, 1)).cumprod(axis=axis)
     return shares
 
 
@@ -288,13 +307,23 @@ def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tup
     games = len(ended)
     if games < FEWEST:
         return None, None
-    drawn_games = np.random.default_rng(0).multinomial(games, [1 / games] * games, BAND_RESAMPLES)
     # Not by BLAS, whose threads wait for each other on a busy machine.
-    again = (np.einsum("rg,ga->ra", drawn_games, of_games) for of_games in (ended, at_risk))
-    curves = _surviving(*again)
+    ended_again, at_risk_again = (
+        np.einsum("gr,ga->ar", _resampled(games), of_games) for of_games in (ended, at_risk)
+    )
+    curves = _surviving(ended_again, at_risk_again, axis=0)
     outside = tail(games)
-    low, high = np.quantile(curves, [outside, 1 - outside], axis=0)
+    low, high = np.quantile(np.sort(curves), [outside, 1 - outside], axis=1)
     return low, high
+
+
+@cache
+def _resampled(games: int) -> "np.ndarray[Any, Any]":
+    """Return how often each game is in each resample; a row is a game."""
+    import numpy as np  # noqa: PLC0415  slow to import
+
+    drawn_games = np.random.default_rng(0).multinomial(games, [1 / games] * games, BAND_RESAMPLES)
+    return np.ascontiguousarray(drawn_games.T, float)
 
 
 def ratings(arms: ByArm) -> Iterator[RatingCurve]:

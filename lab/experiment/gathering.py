@@ -332,16 +332,15 @@ def _stamp(runs: Any) -> str:  # noqa: ANN401  a pyarrow table
 def _read(path: Path, world: AnyWorld, arm: str) -> Tables | None:
     """Return the tables of an arm, None if one is missing or damaged, or was not written with the others."""
     import pyarrow as pa  # noqa: PLC0415  slow to import
-    import pyarrow.parquet as pq  # noqa: PLC0415
 
     schemas = _schemas(world)
     try:
         contents = {name: _file(path, name, arm).read_bytes() for name in schemas}
-        runs = pq.read_table(pa.BufferReader(contents["runs"]))
+        runs = _table(contents["runs"])
         known = json.loads(runs.schema.metadata[b"hobbes"])
         if known != {"runs": _stamp(runs), **_hashes(contents)}:
             return None
-        found = {name: pq.read_table(pa.BufferReader(content)) for name, content in contents.items()}
+        found = {name: _table(content) for name, content in contents.items()}
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # it is made again
         return None
     return found if all(found[name].schema.equals(schema) for name, schema in schemas.items()) else None
@@ -417,6 +416,15 @@ def _parquet(table: Any) -> bytes:  # noqa: ANN401  a pyarrow table
     content = pa.BufferOutputStream()
     pq.write_table(table, content, compression="zstd")
     return bytes(content.getvalue())
+
+
+def _table(content: bytes) -> Any:  # noqa: ANN401  a pyarrow table
+    """Return the table in a Parquet file. Threads and data sets take longer than files this small."""
+    import pyarrow as pa  # noqa: PLC0415  slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    with pq.ParquetFile(pa.BufferReader(content)) as file:
+        return file.read(use_threads=False)
 
 
 def of_seeds(tables: Tables, seeds: set[int]) -> Tables:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -45,6 +45,11 @@ class Arm:
     tainted: int
     measures: dict[str, Mean]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        measures = {name: mean.to_json() for name, mean in self.measures.items()}
+        return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -62,7 +67,7 @@ class Compared:
         """Return the measure and the figures of the difference as plain JSON."""
         return {
             "measure": self.measure,
-            **asdict(self.difference.mean),
+            **self.difference.mean.to_json(),
             "p": self.difference.p,
             "p_holm": self.p_holm,
             "effect": self.difference.effect,
@@ -130,7 +135,7 @@ class Report:
         """Return the report as `hobbes report --json` prints it."""
         return {
             "experiment": self.experiment,
-            "arms": {name: asdict(arm) for name, arm in self.arms.items()},
+            "arms": {name: arm.to_json() for name, arm in self.arms.items()},
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
@@ -150,7 +155,7 @@ class Report:
                 {
                     **one.hypothesis.model_dump(),
                     "verdict": one.verdict(),
-                    **asdict(one.difference.mean),
+                    **one.difference.mean.to_json(),
                     "p": one.difference.p,
                     "p_holm": one.p_holm,
                 }
@@ -162,7 +167,7 @@ class Report:
                     "factor": one.factor,
                     "measure": one.measure,
                     "fixed": one.fixed,
-                    "points": [{"value": p.value, "arm": p.arm, **asdict(p.mean)} for p in one.points],
+                    "points": [{"value": p.value, "arm": p.arm, **p.mean.to_json()} for p in one.points],
                 }
                 for one in self.findings.doses
             ],
@@ -170,21 +175,23 @@ class Report:
                 {
                     "arm": one.arm,
                     "measure": one.measure,
-                    "points": [{"first": p.first, "last": p.last, **asdict(p.mean)} for p in one.points],
+                    "points": [{"first": p.first, "last": p.last, **p.mean.to_json()} for p in one.points],
                 }
                 for one in self.findings.over_time
             ],
-            "survival": [asdict(one) for one in self.findings.survival],
+            "survival": [one.to_json() for one in self.findings.survival],
             "ratings": [
                 {
                     "arm": one.arm,
                     "kind": one.kind,
-                    "points": [{"rating": p.rating, "count": p.count, **asdict(p.mean)} for p in one.points],
+                    "points": [
+                        {"rating": p.rating, "count": p.count, **p.mean.to_json()} for p in one.points
+                    ],
                 }
                 for one in self.findings.ratings
             ],
             "payoffs": [
-                {"arm": one.arm, "player": one.player, "agents": one.agents, **asdict(one.mean)}
+                {"arm": one.arm, "player": one.player, "agents": one.agents, **one.mean.to_json()}
                 for one in self.findings.payoffs
             ],
             "manifest": self.manifest,

@@ -9,7 +9,9 @@ from lab.store.history import StoredHistory, state_before
 
 def ending(store: Store, run: Run) -> Ending:
     """Return the results of a finished run. Its measures are worked out while they are read."""
-    outcomes = Counter(decision.outcome for decision in store.decisions(run.id))
+    outcomes = Counter[str]()
+    for one in store.outcomes(run.id):
+        outcomes[one.outcome] += one.calls
     failed = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
     return Ending(
         outcomes,

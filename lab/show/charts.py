@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from lab.show.looks import PALETTE
@@ -123,8 +124,17 @@ def data_url(svg: str) -> str:
 
 def _svg(figure: Figure) -> str:
     """Return a figure as an SVG image, with texts and axes in the colour of the page."""
+    figure.dpi = 72  # that of SVG images
+    canvas = FigureCanvasSVG(figure)
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    figure.patch.set_visible(False)
+    for axes in figure.axes:
+        axes.patch.set_visible(False)
     drawn = io.BytesIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None}, transparent=True)
+    # `savefig` would draw all of it twice.
+    canvas.print_svg(drawn, metadata={"Date": None})  # type: ignore[no-untyped-call]
     return (
         drawn.getvalue()
         .decode()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -12,10 +13,12 @@ from lab.experiment.report import Compared, Report, conclusions, short, verdicts
 from lab.experiment.statistics import RESAMPLES, Mean
 from lab.show.boards import svg
 from lab.show.findings import Picture, Section, interval, parts
-from lab.show.side_by_side import Locked, locked
 from lab.show.terminal import plain, table
 from lab.store.database import Store
 from lab.store.traces import with_traces
+
+if TYPE_CHECKING:
+    from lab.show.side_by_side import Locked
 
 MOST_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
@@ -148,8 +151,10 @@ def _boards(store: Store, found: Report) -> Iterator[Picture]:
                 yield Picture(label, partial(svg, board))
 
 
-def _where_they_part(store: Store, one: str, other: str) -> Locked:
+def _where_they_part(store: Store, one: str, other: str) -> "Locked":
     """Return two runs in the turn in which they begin to differ."""
+    from lab.show.side_by_side import locked  # noqa: PLC0415  slow to import
+
     return locked(store, store.find(one), store.find(other), None, None)
 
 

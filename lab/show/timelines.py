@@ -4,7 +4,7 @@ All of it is drawn here as small SVGs of one column per turn, which a page stret
 column says is told by its height as well as by its colour.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from engine.answer import DECISIONS, Outcome
 from lab.show.looks import PALETTE, Looks
-from lab.store.database import Decision, Run, Store, by_turn
+from lab.store.database import Decision, Run, Store
 from lab.store.history import scores
 from lab.store.timelines import Place, damaged_turns, landmarks, measures_by_turn, ratings, rejections
 
@@ -115,7 +115,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
         graphs.append(drawn.graph("scores", _by_agent(score_of), looks))
     lanes = [
         drawn.lane("damaged turns", dict.fromkeys(damaged_turns(store, run), 1), "bad"),
-        drawn.lane("failed calls", by_turn(decided)[1], "bad"),
+        drawn.lane("failed calls", Counter(d.turn for d in decided if d.failed), "bad"),
         drawn.lane("rejections", _by_turn(dropped), "odd"),
         *(drawn.lane(name, _by_turn(found), "deed") for name, found in marked.items()),
     ]

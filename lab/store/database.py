@@ -96,6 +96,12 @@ def may_be_damage(error: Exception) -> bool:
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
 """SQL for the calls that were answered without a token count."""
 
+DECIDING = (
+    "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
+    " and agent = coalesce(?, agent) and (question = 1 or outcome in (?, ?)) group by turn, agent"
+)
+"""The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
+
 MOST_DAMAGE = 20
 """How many lines say what is damaged."""
 
@@ -254,12 +260,21 @@ class Decision(NamedTuple):
         return self.outcome not in DECISIONS
 
 
-def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
+class OfTurn(NamedTuple):
+    """How many of the calls that count had an outcome in a turn."""
+
+    turn: int
+    outcome: str
+    calls: int
+
+
+def by_turn(outcomes: Iterable[OfTurn]) -> tuple[Counter[int], Counter[int]]:
     """Return two counts by turn: of all decisions, and of the failed calls among them."""
     decided, failed = Counter[int](), Counter[int]()
-    for decision in decisions:
-        decided[decision.turn] += 1
-        failed[decision.turn] += decision.failed
+    for one in outcomes:
+        decided[one.turn] += one.calls
+        if one.outcome not in DECISIONS:
+            failed[one.turn] += one.calls
     return decided, failed
 
 
@@ -755,14 +770,18 @@ class Store:
         return iter(self._decided[run])
 
     def _read_decisions(self, run: str, agent: str | None = None) -> Iterator[Decision]:
-        # The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum.
-        sql = (
-            "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
-            " and agent = coalesce(?, agent) and (question = 1 or outcome in (?, ?)) group by turn, agent"
-        )
-        rows = self.db.query(sql, [run, agent, *sorted(DECISIONS)])
+        rows = self.db.query(DECIDING, [run, agent, *sorted(DECISIONS)])
         found = (self.if_readable(partial(_as_decision, self.stored_row("calls", row)), None) for row in rows)
         return (decision for decision in found if decision)
+
+    def outcomes(self, run: str) -> Iterator[OfTurn]:
+        """Yield how many of the calls that count had an outcome in a turn; damaged calls are left out."""
+        sql = f"select run, turn, outcome, count(*) as calls from ({DECIDING}) group by turn, outcome"  # noqa: S608  ours
+        for values in self.db.query(sql, [run, None, *sorted(DECISIONS)]):
+            row = self.stored_row("calls", values)
+            one = self.if_readable(lambda row=row: (row["turn"], row["outcome"]), None)  # type: ignore[misc]
+            if one:
+                yield OfTurn(*one, values["calls"])
 
     def first_asked(self, run: str) -> dict[str, int]:
         """Return the first turn in which each agent was asked; damaged calls are left out."""
@@ -875,7 +894,7 @@ class Store:
 
     def measure_rows(self, run: str, measures: Iterable[Measure]) -> Iterator[MeasureRow]:
         """Yield measures as rows, each with its number of decisions and of failed calls."""
-        decided, failed = by_turn(self.decisions(run))
+        decided, failed = by_turn(self.outcomes(run))
         counted = {
             scope: (sum(decided[turn] for turn in turns), sum(failed[turn] for turn in turns))
             for scope, turns in parts(range(self.db.table("runs").get(run)["turns"]))

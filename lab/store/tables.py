@@ -99,7 +99,7 @@ def _stored(store: Store, run: Run, name: str) -> RunTable:
 
 def _with_decisions(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row]:
     """Yield the rows of turns with the numbers of their decisions and failures."""
-    decided, failed = by_turn(store.decisions(run.id))
+    decided, failed = by_turn(store.outcomes(run.id))
     for row in rows:
         yield {**row, "decisions": decided[row["turn"]], "failures": failed[row["turn"]]}
 

@@ -56,7 +56,7 @@ def test_which_answers_of_an_agent_were_refused_and_why(shown: Shown) -> None:
     """From the page of a turn to the agent's card; from there, a key leads from refusal to refusal."""
     page = shown.at(f"{shown.parent}/0")
     page.get_by_role("link", name="AgentA").first.click()
-    expect(page.locator("h1")).to_contain_text("AgentA, turn 0")
+    card_of(page, "AgentA", 0)
     seen = set()
     for _ in range(3):
         here = page.url
@@ -83,6 +83,7 @@ def test_where_two_runs_part_and_what_the_prompt_said_there(shown: Shown) -> Non
     page.get_by_label(f"compare {shown.parent} as a").check()
     page.get_by_label(f"compare {shown.child} as b").check()
     page.get_by_role("button", name="compare").click()
+    page.wait_for_url("**/compare?*")
     expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
     expect(page.locator("#turn")).to_contain_text("This is the first turn that differs.")
     expect(page.locator("#words h2")).to_contain_text("AgentB")
@@ -97,7 +98,7 @@ def test_where_two_runs_part_and_what_the_prompt_said_there(shown: Shown) -> Non
 
 
 def card_of(page: Page, agent: str, turn: int) -> None:
-    """Wait until the page is the card of an agent and a turn."""
+    """Wait until the page is the card of an agent and a turn, and its script listens to keys."""
     page.wait_for_url(f"**/{turn}/{agent}")
     expect(page.locator("h1")).to_contain_text(f"{agent}, turn {turn}")
 

@@ -3,7 +3,9 @@
 The pages of people who play are in test_seats_in_browser.py.
 """
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, ViewportSize
@@ -15,7 +17,6 @@ from lab.store.database import open_store
 from lab.wire.recording import running
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
-from tests.lab.test_experiments import play_all, written
 
 NARROW = ViewportSize(width=400, height=800)
 MODELS = {
@@ -44,14 +45,14 @@ OF_A_RUN = {
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(tmp_path_factory: pytest.TempPathFactory, small_experiment: Path) -> Iterator[Page]:
     """A narrow page of a home with two runs of each world and an experiment."""
     folder = tmp_path_factory.mktemp("every")
+    shutil.copytree(small_experiment, folder / "home")
     with open_store(folder / "home") as store:
         for world, models in MODELS.items():
             for seed, name in ((1, world), (2, f"other-{world}")):
                 played(store, RunOptions(world, 4, seed, models, values={"rounds": 6}, name=name))
-        play_all(store, written(folder))
     with running(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
         page = browser.new_page(viewport=NARROW, base_url=base)
         page.on("pageerror", lambda error: pytest.fail(str(error)))

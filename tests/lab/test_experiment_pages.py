@@ -28,15 +28,6 @@ class Stopping(Quiet):
             raise StoppedError
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with an experiment that has been played; no test changes it."""
-    folder = tmp_path_factory.mktemp("whole")
-    with open_store(folder / "home") as store:
-        play_all(store, written(folder))
-    return folder / "home"
-
-
 @pytest.fixture
 def pages(home: Path) -> Iterator[TestClient]:
     """A visitor of a home's pages on this machine."""
@@ -73,8 +64,11 @@ def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pa
     assert re.search(rf'href="/{runs["immune", 2][0]}">unfinished, 0 turns</a>', page)
 
 
-def test_a_number_leads_to_its_run_and_a_point_to_its_pair(whole: Path) -> None:
-    with open_store(whole) as store, TestClient(site(whole, "127.0.0.1"), base_url=LOCAL) as visitor:
+def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small_experiment: Path) -> None:
+    with (
+        open_store(small_experiment) as store,
+        TestClient(site(small_experiment, "127.0.0.1"), base_url=LOCAL) as visitor,
+    ):
         runs = {cell: run for cell, (run, _) in runs_of_cells(store, "small").items()}
         page = unescape(visitor.get("/experiments/small").text)
         for seed in (1, 2, 3):
@@ -90,13 +84,16 @@ def test_a_number_leads_to_its_run_and_a_point_to_its_pair(whole: Path) -> None:
 
 
 def test_without_scipy_the_runs_are_shown_and_what_to_install(
-    whole: Path, monkeypatch: pytest.MonkeyPatch
+    small_experiment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
-    with open_store(whole) as store, TestClient(site(whole, "127.0.0.1"), base_url=LOCAL) as visitor:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with (
+        open_store(small_experiment) as store,
+        TestClient(site(small_experiment, "127.0.0.1"), base_url=LOCAL) as visitor,
+    ):
         page = visitor.get("/experiments/small").text
         run = runs_of_cells(store, "small")["open", 1][0]
-    assert "statistics need scipy and statsmodels" in page
+    assert "statistics need scipy" in page
     assert f'href="/{run}"' in page
 
 

@@ -122,14 +122,11 @@ def test_models_move_on_by_one_seat_with_each_seed_alike_in_all_arms(opened: Sto
     assert seats["open"] == seats["immune"] == seats["null"]
 
 
-def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world(
-    opened: Store, file: Path
-) -> None:
-    play_all(opened, file)
+def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world(small: Store) -> None:
     drawn = {
         arm: {
             (turn.turn, draw.event, str(draw.subject)): draw.digest
-            for turn in opened.turns(opened.find(f"small.{arm}.2").id)
+            for turn in small.turns(small.find(f"small.{arm}.2").id)
             for draw in turn.record.draws
         }
         for arm in ("open", "null")
@@ -137,16 +134,15 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
     shared = drawn["open"].keys() & drawn["null"].keys()
     assert shared
     assert all(drawn["open"][key] == drawn["null"][key] for key in shared)
-    answers = [opened.answers(opened.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")]
+    answers = [small.answers(small.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")]
     assert answers[0] != answers[1]
     spoken = [[answer for _, answer, _ in of_arm] for of_arm in answers]
     assert spoken[0] == spoken[2]
 
 
-def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(opened: Store, file: Path) -> None:
-    play_all(opened, file)
+def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(small: Store) -> None:
     alone = played(
-        opened,
+        small,
         RunOptions(
             "mining",
             3,
@@ -155,7 +151,7 @@ def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(opened: Store, file
             values={"rounds": 4, "rows": 4, "cols": 4},
         ),
     )
-    assert opened.find("small.open.1").digest == alone.digest
+    assert small.find("small.open.1").digest == alone.digest
 
 
 def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> None:
@@ -168,20 +164,18 @@ def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> Non
     assert with_luck("openai:gpt-5-mini", "null") == "openai:gpt-5-mini"
 
 
-def test_a_second_call_plays_only_what_is_missing(opened: Store, file: Path) -> None:
-    assert len(play_all(opened, file)) == 9
-    assert play_all(opened, file) == []
+def test_a_second_call_plays_only_what_is_missing(small: Store, file: Path) -> None:
+    assert play_all(small, file) == []
     more = written(file.parent, FILE.replace("seeds = 3", "seeds = 4"))
-    assert play_all(opened, more) == ["small.open.4", "small.immune.4", "small.null.4"]
+    assert play_all(small, more) == ["small.open.4", "small.immune.4", "small.null.4"]
 
 
-def test_changed_settings_need_another_name(opened: Store, file: Path) -> None:
-    play_all(opened, file)
+def test_changed_settings_need_another_name(small: Store, file: Path) -> None:
     changed = written(file.parent, FILE.replace("immunity = 3", "immunity = 4"))
     with pytest.raises(
         UsageError, match=r"begun with other values of set \(arm immune, seed 1\); give the .* another name"
     ):
-        planned(opened, changed)
+        planned(small, changed)
 
 
 def test_a_prompt_that_changed_since_the_first_runs_needs_another_name(opened: Store, tmp_path: Path) -> None:
@@ -190,7 +184,8 @@ def test_a_prompt_that_changed_since_the_first_runs_needs_another_name(opened: S
     for part in ("system", "turn"):
         text = (Path("prompts/mining/guided") / f"{part}.en.md").read_text(encoding="utf-8")
         (variant / f"{part}.en.md").write_text(text, encoding="utf-8")
-    path = written(tmp_path, FILE.replace("set = { immunity = 3 }", f'prompts = "{variant}"'))
+    text = FILE.replace("set = { immunity = 3 }", f'prompts = "{variant}"')
+    path = written(tmp_path, text.replace("seeds = 3", "seeds = 1"))
     play_all(opened, path)
     with (variant / "system.en.md").open("a", encoding="utf-8") as system:
         system.write("\nBe bold.\n")
@@ -594,15 +589,13 @@ def stopping(monkeypatch: pytest.MonkeyPatch, moments: list[int]) -> None:
 
 
 def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_stopped(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    file: Path, small_experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     def documents(home: Path) -> list[str]:
         forms = (("--json",), ("--format", "html"))
         return [cli("report", "small", *form, env={"HOBBES_HOME": str(home)}).stdout for form in forms]
 
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    with open_store(whole) as store:
-        play_all(store, file)
+    stopped = tmp_path / "stopped"
     calls = 3 * 3 * 3 * 4
     moments = sorted(random.Random(5).sample(range(1, calls, 3), 10))  # noqa: S311  no secret
     stopping(monkeypatch, moments)
@@ -615,7 +608,7 @@ def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_sto
         except StopError:
             stops += 1
     assert stops == 10
-    one, other = documents(whole), documents(stopped)
+    one, other = documents(small_experiment), documents(stopped)
     assert all(one)
     assert one == other
 

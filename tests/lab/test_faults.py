@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from subprocess import Popen, TimeoutExpired
+from subprocess import TimeoutExpired
 from typing import Any
 
 import pytest
@@ -32,9 +32,10 @@ from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt, Reply
 from nodes.models import ModelSettings
 from nodes.prompting import PromptSet
+from tests.forking import Command
 from tests.lab.play import played
 
-Start = Callable[..., "Popen[str]"]
+Start = Callable[..., Command]
 
 KEY = "canary-0123456789"
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from experiments.findings import BLOCK, BLOCKS, PAGE, filled, levels, tournament
+from experiments.findings import BLOCK, BLOCKS, PAGE, duels, filled, levels, tournament
 from tests.conftest import Cli
 from tests.lab.test_experiments import expecting, written
 from tests.lab.test_invasion import FILE_OF_INVASION
@@ -70,12 +70,25 @@ def test_property_is_stable_where_all_changes_are_sure_and_gold_is_shared_equall
     ]
 
 
+def payoffs(*means: tuple[str, str, float]) -> dict[str, Any]:
+    return {"payoffs": [{"arm": arm, "player": player, "mean": mean} for arm, player, mean in means]}
+
+
 def test_a_tournament_ranks_strategies_by_their_mean_over_all_opponents() -> None:
-    payoffs = [
+    report = payoffs(
         ("one=a,other=a", "policy:a", 50),
         ("one=a,other=b", "policy:a", 20),
         ("one=a,other=b", "policy:b", 80),
         ("one=b,other=b", "policy:b", 60),
-    ]
-    report = {"payoffs": [{"arm": arm, "player": player, "mean": mean} for arm, player, mean in payoffs]}
+    )
     assert list(tournament(report))[2:] == ["| b | **70** | 60 | 80 |", "| a | **35** | 20 | 50 |"]
+
+
+def test_duels_show_the_scores_of_both_sides() -> None:
+    report = payoffs(
+        ("one=a,other=X", "policy:a", 20),
+        ("one=a,other=X", "policy:axelrod/X", 80.4),
+        ("one=b,other=X", "policy:b", 50),
+        ("one=b,other=X", "policy:axelrod/X", 49.6),
+    )
+    assert list(duels(report)) == ["| opponent | a | b |", "| --- | --- | --- |", "| X | 20 : 80 | 50 : 50 |"]

@@ -30,7 +30,7 @@ from tests.lab.test_view import LOCAL
 
 TABLES = ("runs", "measures", "turns", "scores", "spells", "ratings")
 
-SMALL = FILE.replace("seeds = 3", "seeds = 2")
+ONE_SEED, TWO_SEEDS, FOUR_SEEDS = (FILE.replace("seeds = 3", f"seeds = {n}") for n in (1, 2, 4))
 
 
 def play_keeping(store: Store, path: Path, keep: Keep) -> None:
@@ -46,11 +46,9 @@ def files(store: Store) -> dict[str, bytes]:
 
 
 def tables(store: Store) -> dict[str, Any]:
-    """Return the rows of the gathered files by their paths."""
-    folder = store.home / "gathered"
-    return {
-        str(path): pq.read_table(path, partitioning=None).to_pylist() for path in folder.rglob("*.parquet")
-    }
+    """Return the rows of the gathered files of the arm `open` by their paths."""
+    found = (store.home / "gathered").rglob("arm=open/*.parquet")
+    return {str(path): pq.read_table(path, partitioning=None).to_pylist() for path in found}
 
 
 def not_read(*_: Any) -> Any:
@@ -58,13 +56,12 @@ def not_read(*_: Any) -> Any:
 
 
 def test_runs_are_gathered_when_they_end_and_a_report_reads_no_run(
-    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play_all(opened, written(tmp_path, SMALL))
     arms = ("open", "immune", "null")
-    assert files(opened).keys() == {f"small/{t}/arm={a}/part.parquet" for t in TABLES for a in arms}
+    assert files(small).keys() == {f"small/{t}/arm={a}/part.parquet" for t in TABLES for a in arms}
     monkeypatch.setattr(gathering, "_rows", not_read)
-    report(opened, "small")
+    report(small, "small")
 
 
 def test_the_tables_of_an_arm_are_written_once_however_many_runs_it_has(
@@ -78,7 +75,7 @@ def test_the_tables_of_an_arm_are_written_once_however_many_runs_it_has(
         write(table, *rest, **options)
 
     monkeypatch.setattr(pq, "write_table", counted)
-    play_all(opened, written(tmp_path, SMALL))
+    play_all(opened, written(tmp_path, TWO_SEEDS))
     assert len(written_tables) == 3 * len(TABLES)
 
 
@@ -98,7 +95,7 @@ class Killed(Quiet):
 @pytest.fixture
 def stopped(opened: Store, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     """An experiment that was killed when 5 of its 6 runs had ended, and the report of one that was not."""
-    path = written(tmp_path, SMALL)
+    path = written(tmp_path, TWO_SEEDS)
     with open_store(tmp_path / "whole") as whole:
         play_all(whole, path)
         expected = report(whole, "small").to_json()
@@ -136,7 +133,7 @@ def test_what_a_killed_experiment_has_gathered_becomes_tables_when_it_is_played_
 def test_a_gathered_run_that_is_damaged_before_it_is_in_a_table_is_read_again(
     opened: Store, tmp_path: Path, damage: str
 ) -> None:
-    path = written(tmp_path, SMALL)
+    path = written(tmp_path, TWO_SEEDS)
     _, content = read_experiment_file(path)
     with pytest.raises(KeyboardInterrupt):
         play(opened, planned(opened, path), content, Killed())
@@ -159,16 +156,6 @@ def test_a_gathered_run_that_is_damaged_before_it_is_in_a_table_is_read_again(
     assert report(opened, "small").to_json() == expected
 
 
-def test_processes_gather_the_same_bytes_as_one_process(opened: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, SMALL)
-    play_all(opened, path)
-    with open_store(tmp_path / "other") as other:
-        _, content = read_experiment_file(path)
-        play(other, planned(other, path), content, Quiet(), jobs=2)
-        assert report(other, "small").to_json() == report(opened, "small").to_json()
-        assert [row["digest"] for row in runs(other)] == [row["digest"] for row in runs(opened)]
-
-
 def runs(store: Store) -> list[dict[str, Any]]:
     """Return the gathered rows of the runs of the arm `open`."""
     rows: list[dict[str, Any]] = pq.read_table(
@@ -178,7 +165,7 @@ def runs(store: Store) -> list[dict[str, Any]]:
 
 
 def test_a_file_that_is_damaged_or_does_not_fit_is_made_again(opened: Store, tmp_path: Path) -> None:
-    play_all(opened, written(tmp_path, SMALL.replace("seeds = 2", "seeds = 1")))
+    play_all(opened, written(tmp_path, ONE_SEED))
     before = tables(opened)
     (cell,) = (cell for cell in played_cells(opened, "small") if cell.arm == "open")
     for table in TABLES:
@@ -198,42 +185,41 @@ def test_a_file_that_is_damaged_or_does_not_fit_is_made_again(opened: Store, tmp
             assert tables(opened) == before
 
 
-def test_a_run_with_another_digest_is_gathered_again(opened: Store, tmp_path: Path) -> None:
-    play_all(opened, written(tmp_path, SMALL))
-    with opened.db.conn:
-        opened.db.conn.execute("update measures set value = 7 where scope = 'run' and name = 'output'")
-    assert report(opened, "small").to_json()["arms"]["open"]["runs"] == 2
-    assert {row["digest"] for row in runs(opened)} != {"another"}
-    with opened.db.conn:
-        opened.db.conn.execute("update runs set digest = 'another' where name = 'small.open.2'")
-    report(opened, "small")
-    rows = pq.read_table(opened.home / "gathered/small/measures/arm=open/part.parquet").to_pylist()
+def test_a_run_with_another_digest_is_gathered_again(small: Store) -> None:
+    with small.db.conn:
+        small.db.conn.execute("update measures set value = 7 where scope = 'run' and name = 'output'")
+    assert report(small, "small").to_json()["arms"]["open"]["runs"] == 3
+    assert {row["digest"] for row in runs(small)} != {"another"}
+    with small.db.conn:
+        small.db.conn.execute("update runs set digest = 'another' where name = 'small.open.2'")
+    report(small, "small")
+    rows = pq.read_table(small.home / "gathered/small/measures/arm=open/part.parquet").to_pylist()
     outputs = [row["value"] for row in rows if (row["scope"], row["name"]) == ("run", "output")]
     assert outputs[1] == 7
     assert outputs[0] != 7
-    assert [row["digest"] for row in runs(opened)][1] == "another"
+    assert [row["digest"] for row in runs(small)][1] == "another"
 
 
-def test_seeds_that_are_added_are_gathered_beside_the_others(opened: Store, tmp_path: Path) -> None:
-    play_all(opened, written(tmp_path, SMALL))
-    before = runs(opened)
-    play_all(opened, written(tmp_path, FILE))
-    assert [row["seed"] for row in runs(opened)] == [1, 2, 3]
-    assert runs(opened)[:2] == before
+def test_seeds_that_are_added_are_gathered_beside_the_others(small: Store, tmp_path: Path) -> None:
+    before = runs(small)
+    play_all(small, written(tmp_path, FOUR_SEEDS))
+    assert [row["seed"] for row in runs(small)] == [1, 2, 3, 4]
+    assert runs(small)[:3] == before
 
 
-def test_a_summary_is_enough_for_the_report_and_for_going_on(opened: Store, tmp_path: Path, cli: Cli) -> None:
-    path = written(tmp_path, SMALL)
-    with open_store(tmp_path / "whole") as whole:
-        play_all(whole, path)
+def test_a_summary_is_enough_for_the_report_and_for_going_on(
+    opened: Store, small_experiment: Path, tmp_path: Path, cli: Cli
+) -> None:
+    path = written(tmp_path)
+    with open_store(small_experiment) as whole:
         expected = report(whole, "small").to_json()
     play_keeping(opened, path, Keep.summary)
     ids = [cell.id for cell in played_cells(opened, "small")]
     assert with_traces(opened, ids) == set()
     assert told(cli, "report", "small") == json.loads(json.dumps(expected))
     assert play_all(opened, path) == []
-    assert play_all(opened, written(tmp_path, FILE)) == [
-        f"small.{arm}.3" for arm in ("open", "immune", "null")
+    assert play_all(opened, written(tmp_path, FOUR_SEEDS)) == [
+        f"small.{arm}.4" for arm in ("open", "immune", "null")
     ]
     for command in ("replay", "trace", "export"):
         assert "has no turns any more" in str(cli(command, "small.open.1").exception), command
@@ -249,7 +235,7 @@ def test_a_report_in_words_and_pages_needs_no_traces(
     opened: Store, tmp_path: Path, cli: Cli, keep: Keep
 ) -> None:
     """The pairs to look at are those that can still be looked at."""
-    play_keeping(opened, written(tmp_path, SMALL), keep)
+    play_keeping(opened, written(tmp_path, TWO_SEEDS), keep)
     page = tmp_path / "small.html"
     text = tmp_path / "small.md"
     assert cli("report", "small", "--format", "html", "--to", str(page)).exit_code == 0
@@ -270,7 +256,7 @@ def test_a_report_needs_no_room_on_the_disk_and_traces_stay_where_nothing_can_be
 
     with monkeypatch.context() as patched:
         patched.setattr("lab.experiment.gathering.os.fsync", full)
-        play_keeping(opened, written(tmp_path, SMALL), Keep.summary)
+        play_keeping(opened, written(tmp_path, ONE_SEED), Keep.summary)
         document = told(cli, "report", "small")
     ids = {cell.id for cell in played_cells(opened, "small")}
     assert with_traces(opened, ids) == ids
@@ -281,14 +267,14 @@ def test_a_report_is_written_although_a_file_stands_where_it_is_gathered(
     opened: Store, tmp_path: Path, cli: Cli
 ) -> None:
     (opened.home / "gathered").write_text("in the way")
-    play_all(opened, written(tmp_path, SMALL))
+    play_all(opened, written(tmp_path, ONE_SEED))
     assert told(cli, "report", "small")["experiment"] == "small"
 
 
 def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store, tmp_path: Path) -> None:
     alone = played(opened, RunOptions("mining", 3, models="policy:guided", values={"rounds": 3}))
     before = {row["hash"] for row in opened.db.query("select hash from packed_texts")}
-    play_keeping(opened, written(tmp_path, SMALL), Keep.summary)
+    play_keeping(opened, written(tmp_path, ONE_SEED), Keep.summary)
     assert opened.db.execute("select count(distinct run) from calls").fetchone() == (1,)
     assert opened.db.execute("pragma foreign_key_check").fetchall() == []
     after = {row["hash"] for row in opened.db.query("select hash from packed_texts")}
@@ -302,7 +288,9 @@ def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store,
 
 
 def test_with_failures_tainted_runs_keep_their_traces(opened: Store, tmp_path: Path) -> None:
-    text = SMALL.replace("noise=0.3", "noise=0.5").replace("set = { rows", "set = { taint_share = 0, rows")
+    text = TWO_SEEDS.replace("noise=0.3", "noise=0.5").replace(
+        "set = { rows", "set = { taint_share = 0, rows"
+    )
     play_keeping(opened, written(tmp_path, text), Keep.failures)
     cells = list(played_cells(opened, "small"))
     tainted = {cell.id for cell in cells if cell.tainted}
@@ -310,16 +298,14 @@ def test_with_failures_tainted_runs_keep_their_traces(opened: Store, tmp_path: P
     assert with_traces(opened, [cell.id for cell in cells]) == tainted
 
 
-def test_traces_that_a_killed_call_left_are_dropped_by_the_next_one(opened: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, SMALL)
-    play_all(opened, path)
-    play_keeping(opened, path, Keep.summary)
-    assert opened.db.execute("select count(*) from turns").fetchone() == (0,)
+def test_traces_that_a_killed_call_left_are_dropped_by_the_next_one(small: Store, tmp_path: Path) -> None:
+    play_keeping(small, written(tmp_path), Keep.summary)
+    assert small.db.execute("select count(*) from turns").fetchone() == (0,)
 
 
 def test_caps_count_what_runs_without_traces_have_cost(opened: Store, tmp_path: Path, cli: Cli) -> None:
-    path = str(written(tmp_path, SMALL))
-    calls = 2 * 3 * 3 * 4
+    path = str(written(tmp_path, ONE_SEED))
+    calls = 3 * 3 * 4
     options = ("--jobs", "1", "--keep", "summary")
     stopped = cli("experiment", path, *options, "--max-calls", str(calls - 1)).exception
     assert isinstance(stopped, HaltedRunError)
@@ -334,11 +320,11 @@ def test_caps_count_what_runs_without_traces_have_cost(opened: Store, tmp_path: 
 
 
 def test_a_lost_summary_of_a_run_without_traces_is_named_and_its_measures_stay(
-    opened: Store, tmp_path: Path, cli: Cli
+    small: Store, tmp_path: Path, cli: Cli
 ) -> None:
-    play_keeping(opened, written(tmp_path, SMALL), Keep.summary)
+    play_keeping(small, written(tmp_path), Keep.summary)
     before = told(cli, "report", "small")
-    (opened.home / "gathered/small/turns/arm=open/part.parquet").unlink()
+    (small.home / "gathered/small/turns/arm=open/part.parquet").unlink()
     for _ in range(2):  # it is named each time
         result = cli("report", "small", "--json")
         after = json.loads(result.stdout)
@@ -347,15 +333,14 @@ def test_a_lost_summary_of_a_run_without_traces_is_named_and_its_measures_stay(
         assert {curve["arm"] for curve in after["over_time"]} == {"immune", "null"}
 
 
-def test_damaged_figures_are_gathered_again_each_time(opened: Store, tmp_path: Path) -> None:
-    play_all(opened, written(tmp_path, SMALL))
-    before = files(opened)
-    for file in (opened.home / "gathered").rglob("arm=open/*"):
+def test_damaged_figures_are_gathered_again_each_time(small: Store) -> None:
+    before = files(small)
+    for file in (small.home / "gathered").rglob("arm=open/*"):
         file.unlink()
-    (run,) = [cell.id for cell in played_cells(opened, "small") if (cell.arm, cell.seed) == ("open", 1)]
-    with opened.db.conn:
-        opened.db.conn.execute("update turns set record = '{}' where run = ? and turn = 2", [run])
-    assert not gathering.gather(opened, run)
-    assert f"run {run}, turn 2" in "".join(opened.damage_lines())
-    assert len(files(opened)) < len(before)
-    drop_traces(opened, run)
+    (run,) = [cell.id for cell in played_cells(small, "small") if (cell.arm, cell.seed) == ("open", 1)]
+    with small.db.conn:
+        small.db.conn.execute("update turns set record = '{}' where run = ? and turn = 2", [run])
+    assert not gathering.gather(small, run)
+    assert f"run {run}, turn 2" in "".join(small.damage_lines())
+    assert len(files(small)) < len(before)
+    drop_traces(small, run)

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from lab.errors import HaltedRunError, LabError
@@ -19,17 +20,22 @@ from tests.lab.test_experiments import FILE, Quiet, planned, written
 from tests.lab.test_kills import answers
 
 CALLS = 3 * 3 * 3 * 4
+ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
 play_run = workers.play_run
 
 
 def test_two_processes_and_a_cap_end_with_the_bytes_of_one_process_and_none(
-    cli: Cli, home: Path, tmp_path: Path
+    cli: Cli, home: Path, small_experiment: Path, tmp_path: Path
 ) -> None:
     def documents(folder: Path) -> list[str]:
         forms = (("--json",), ("--format", "html"))
         return [cli("report", "small", *form, env={"HOBBES_HOME": str(folder)}).stdout for form in forms]
 
-    file, alone = str(written(tmp_path)), tmp_path / "alone"
+    def digests(folder: Path) -> list[str]:
+        gathered = pq.read_table(folder / "gathered" / "small" / "runs", partitioning=None)
+        return [str(row["digest"]) for row in gathered.to_pylist()]
+
+    file = str(written(tmp_path))
     stopped = cli("experiment", file, "--jobs", "2", "--max-calls", "50").exception
     assert isinstance(stopped, HaltedRunError)
     assert str(stopped) == (
@@ -38,10 +44,10 @@ def test_two_processes_and_a_cap_end_with_the_bytes_of_one_process_and_none(
     assert 0 < len(answers(home)) <= 50
     assert "9 runs, " in cli("experiment", file, "--jobs", "2").stdout
     assert len(answers(home)) == CALLS
-    cli("experiment", file, "--jobs", "1", env={"HOBBES_HOME": str(alone)})
-    one, other = documents(home), documents(alone)
+    one, other = documents(home), documents(small_experiment)
     assert all(one)
     assert one == other
+    assert digests(home) == digests(small_experiment)
 
 
 def test_an_experiment_that_another_process_plays_is_left_to_it(
@@ -53,22 +59,22 @@ def test_an_experiment_that_another_process_plays_is_left_to_it(
             refused.append(str(cli("experiment", str(path), "--jobs", "1").exception))
 
     refused: list[str] = []
-    path = written(tmp_path)
+    path = written(tmp_path, ONE_SEED)
     _, content = read_experiment_file(path)
     play(opened, planned(opened, path), content, Second())
-    assert refused == ["experiment small is being played by another process; wait for it to end"] * 9
-    assert "9 runs, 0 of them" in cli("experiment", str(path), "--jobs", "1").stdout
+    assert refused == ["experiment small is being played by another process; wait for it to end"] * 3
+    assert "3 runs, 0 of them" in cli("experiment", str(path), "--jobs", "1").stdout
 
 
 def test_a_cap_holds_over_all_runs_and_all_times_that_the_experiment_is_played(
     cli: Cli, home: Path, tmp_path: Path
 ) -> None:
-    file = str(written(tmp_path))
-    for cap in (50, 50, 70):
+    file = str(written(tmp_path, ONE_SEED))
+    for cap in (10, 10, 30):
         assert isinstance(cli("experiment", file, "--max-calls", str(cap)).exception, HaltedRunError)
         assert len(answers(home)) == cap
-    assert "9 runs, " in cli("experiment", file, "--max-calls", str(CALLS)).stdout
-    assert len(answers(home)) == CALLS
+    assert "3 runs, " in cli("experiment", file, "--max-calls", str(CALLS // 3)).stdout
+    assert len(answers(home)) == CALLS // 3
 
 
 def test_what_calls_cost_counts_for_all_who_share_a_budget(tmp_path: Path) -> None:
@@ -96,7 +102,7 @@ def dies(home: Path, run: str, shared: Shared, keep: Keep) -> None:
 def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_three_times(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 1") + "null = false\n")
+    path = written(tmp_path, ONE_SEED + "null = false\n")
     _, content = read_experiment_file(path)
     monkeypatch.setattr(workers, "play_run", dies)
     progress = Quiet()

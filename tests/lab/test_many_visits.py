@@ -5,7 +5,6 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from subprocess import Popen
 
 import httpx2
 import pytest
@@ -17,6 +16,7 @@ from lab.show.templating import STATIC
 from lab.show.viewing import BOARD, MOMENT, PAGES, server, site
 from lab.store.database import Store
 from lab.wire.recording import running
+from tests.forking import Command
 from tests.lab.play import played
 
 EXAMPLES = {
@@ -83,7 +83,7 @@ def test_visits_leave_nothing_in_the_process(home: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("two_runs")
 def test_two_tabs_and_a_writer_do_not_disturb_one_another(
-    home: Path, process: Callable[..., "Popen[str]"]
+    home: Path, process: Callable[..., Command]
 ) -> None:
     """While another process plays in the same home, each tab sees of a finished run what it saw before."""
     alike = [page for page in EXAMPLES.values() if page.startswith(("/one", "/compare", "/static"))]

@@ -5,7 +5,6 @@
 import asyncio
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +156,7 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
         asyncio.run(go_on(opened, run, lambda _: None))
         calls = opened.attempts(run.id, 1)
     without_players = {
-        agent: [replace(call, reply=replace(call.reply, player="")) for call in asked]
+        agent: [call._replace(reply=call.reply._replace(player="")) for call in asked]
         for agent, asked in calls.items()
     }
     with sqlite3.connect(home / "runs.db") as connection:  # as the first version left it

@@ -24,7 +24,8 @@ from lab.store.journal import RunJournal
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
-from tests.conftest import Cli, Hobbes
+from tests import forking
+from tests.conftest import Cli
 from tests.lab.play import go, played
 
 MODELS = "policy:copykitten*1,policy:beggar*1"
@@ -69,17 +70,18 @@ def test_a_person_who_answers_as_a_rule_does_leads_to_the_rules_digest(opened: S
     assert (replayed.digest, replayed.divergence) == (person.digest, None)
 
 
-def test_a_run_waits_across_processes_and_goes_on(hobbes: Hobbes, cli: Cli) -> None:
+def test_a_run_waits_across_processes_and_goes_on(process: Callable[..., forking.Command], cli: Cli) -> None:
+    def told(*arguments: str) -> Any:
+        return json.loads(process(*arguments).communicate()[0])
+
     game = ("run", "trust", "--rounds", "2", "--model", MODELS, "--json")
     scripted = json.loads(cli(*game, "--observer", "always").stdout)
-    stopped = json.loads(hobbes(*game, "--observer", "human", "--name", "mine").stdout)
+    stopped = told(*game, "--observer", "human", "--name", "mine")
     again = json.loads(cli("resume", "mine", "--json").stdout)
     assert again["waiting"] == stopped["waiting"], "a resume asks the same"
     while "waiting" in stopped:
         grants = [f"--grant={asked['unit']}={asked['amount']}" for asked in stopped["waiting"]]
-        answered = hobbes("answer", "mine", *grants, "--reason", REASON, "--json")
-        assert answered.returncode == 0, answered.stderr
-        stopped = json.loads(answered.stdout)
+        stopped = told("answer", "mine", *grants, "--reason", REASON, "--json")
     assert stopped["digest"] == scripted["digest"]
     assert stopped["calls"] > scripted["calls"], "a person's answers are calls, too"
 

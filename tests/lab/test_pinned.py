@@ -90,7 +90,9 @@ class Pinned:
 
 
 @pytest.fixture
-def pin(cli: Cli, pytester: pytest.Pytester) -> Pinned:
+def pin(cli: Cli, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Pinned:
+    """A folder for a pinned test; its sessions of pytest need none of the plugins that are installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return Pinned(cli, pytester)
 
 
@@ -275,7 +277,7 @@ def test_a_changed_rule_is_a_failure_of_the_engine(
     def generous(state: Any, intents: Any) -> Any:
         resolved = MINING.resolve(state, intents)
         more = {**resolved.state.gold, "miner-02": 999}
-        return replace(resolved, state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
+        return resolved._replace(state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
 
     mining_with(monkeypatch, resolve=generous)
     said = pin.fails()
@@ -294,7 +296,7 @@ def test_a_rejection_that_is_new_is_a_failure_of_validation(
     def strict(state: Any, agent: str, said: Any) -> Any:
         judged = MINING.validate(state, agent, said)
         drop = Drop(agent, "rule", "mining/not-yours", "everything", "")
-        return replace(judged, drops=(drop,)) if (state.turn, agent) == (2, "miner-03") else judged
+        return judged._replace(drops=(drop,)) if (state.turn, agent) == (2, "miner-03") else judged
 
     mining_with(monkeypatch, validate=strict)
     said = pin.fails()
@@ -346,7 +348,7 @@ def test_a_follow_up_question_that_is_new_has_no_answer_and_cannot_be_accepted(
 
     def strict(state: Any, agent: str, said: Any) -> Any:
         drop = Drop(agent, "rule", "mining/not-yours", "everything", "")
-        return replace(MINING.validate(state, agent, said), drops=(drop,))
+        return MINING.validate(state, agent, said)._replace(drops=(drop,))
 
     mining_with(monkeypatch, validate=strict)
     said = pin.fails()

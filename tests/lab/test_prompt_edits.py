@@ -4,7 +4,6 @@ import asyncio
 import json
 import shutil
 import signal
-import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from lab.wire.serving import stand_in
 from nodes.caps import NO_CAPS, Caps
 from nodes.prompting import ROOT, PromptSet
 from tests.conftest import Cli
+from tests.forking import Command
 from tests.lab.play import mining
 
 SENTENCE = "Your objective: have as much gold as you can in the long run."
@@ -320,7 +320,7 @@ def test_an_answer_stands_beside_the_last_one_if_there_is_room(  # noqa: PLR0913
     assert [count for count in found if count] == titles
 
 
-def until(watching: "subprocess.Popen[str]", key: str, words: str) -> None:
+def until(watching: Command, key: str, words: str) -> None:
     """Read what a command prints until a rendering has these words; it may see half of a save before."""
     assert watching.stdout
     while words not in (json.loads(watching.stdout.readline())[key] or ""):
@@ -328,7 +328,7 @@ def until(watching: "subprocess.Popen[str]", key: str, words: str) -> None:
 
 
 def test_files_are_watched_until_the_command_is_interrupted(
-    process: Callable[..., "subprocess.Popen[str]"], variant: Path, system: Path
+    process: Callable[..., Command], variant: Path, system: Path
 ) -> None:
     """A file is saved in place, replaced as many editors do it, included, and its folder is made anew."""
     watching = process("watch", "mining", "--prompts", str(variant), "--json")

@@ -63,13 +63,13 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path, hand_over: Submit =
 
 
 def test_an_experiment_ends_with_the_bytes_of_one_that_is_played_here_also_after_a_cap(
-    cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes_disk: Path
+    cli: Cli, home: Path, small_experiment: Path, monkeypatch: pytest.MonkeyPatch, nodes_disk: Path
 ) -> None:
     def report(folder: Path) -> str:
         return cli("report", "small", "--json", env={"HOBBES_HOME": str(folder)}).stdout
 
-    elsewhere(monkeypatch, tmp_path)
-    file, alone = str(written(tmp_path)), tmp_path / "alone"
+    elsewhere(monkeypatch, home.parent)
+    file = str(written(home.parent))
     stopped = cli("experiment", file, "--on", "ray", "--max-calls", "50").exception
     assert isinstance(stopped, HaltedRunError)
     assert str(stopped).startswith("--max-calls 50 is reached by the experiment; play it again")
@@ -77,9 +77,8 @@ def test_an_experiment_ends_with_the_bytes_of_one_that_is_played_here_also_after
     assert "9 runs, " in cli("experiment", file, "--on", "ray").stdout
     assert len(answers(home)) == CALLS
     assert list(nodes_disk.iterdir()) == []
-    cli("experiment", file, env={"HOBBES_HOME": str(alone)})
     assert (told := report(home))
-    assert report(alone) == told
+    assert report(small_experiment) == told
     assert cli("verify", "small.immune.2").exit_code == 0
 
 

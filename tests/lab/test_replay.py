@@ -204,7 +204,7 @@ def test_reread_tells_the_turns_in_which_rules_make_something_else_of_the_same_d
     def generous(state: Any, intents: Any) -> Any:
         resolved = MINING.resolve(state, intents)
         more = {**resolved.state.gold, "miner-01": resolved.state.gold["miner-01"] + 1}
-        return replace(resolved, state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
+        return resolved._replace(state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
 
     monkeypatch.setitem(WORLDS, "mining", replace(MINING, resolve=generous, rules_version=99))
     changed = opened.find(run.id)

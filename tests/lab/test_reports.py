@@ -7,15 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from lab.errors import LabError, MissingError, UsageError
 from lab.experiment.report import report
 from lab.store.database import open_store
 from tests.conftest import Cli
-from tests.lab import report_by_hand as by_hand
-from tests.lab.report_by_hand import hypotheses, recomputed
 from tests.lab.test_experiments import FILE, play_all, written
 
 MEASURES = ["efficiency", "raid_rate", "share_claim"]
@@ -58,92 +55,6 @@ def told(cli: Cli, *arguments: str) -> Any:
     result = cli(*arguments, "--json")
     assert result.exit_code == 0, result.exception
     return json.loads(result.stdout)
-
-
-def test_a_script_of_its_own_finds_the_same_figures_in_exported_parquet(cli: Cli, tmp_path: Path) -> None:
-    found = told(cli, "report", "small")
-    for cell in found["cells"]:
-        cli("export", cell["run"], "--format", "parquet", "--to", str(tmp_path / "exports" / cell["run"]))
-    again = recomputed(tmp_path / "exports", "open", MEASURES)
-    assert found["arms"].keys() == again["arms"].keys() == {"open", "immune", "null"}
-    for name, arm in found["arms"].items():
-        assert arm["runs"] == 8
-        assert arm["tainted"] == again["arms"][name]["tainted"]
-        for measure in MEASURES:
-            assert_same(arm["measures"][measure], again["arms"][name]["measures"][measure])
-    rows = {(row["arm"], row["measure"]): row for row in again["differences"]}
-    assert len(found["differences"]) == len(rows) == 6
-    for row in found["differences"]:
-        assert_same(row, rows[row["arm"], row["measure"]])
-        assert row["baseline"] == "open"
-    assert found["detectable"] == pytest.approx(again["detectable"], rel=1e-6)
-    tested = hypotheses(tmp_path / "exports", HYPOTHESES, "open")
-    for row, row_again in zip(found["hypotheses"], tested, strict=True):
-        assert_same(row, row_again)
-
-
-def test_the_script_finds_the_same_curves_in_what_was_gathered(cli: Cli, home: Path) -> None:
-    found = told(cli, "report", "small")
-    gathered = home / "gathered" / "small"
-    assert {curve["arm"] for curve in found["over_time"]} == {"open", "immune", "null"}
-    for curve in found["over_time"]:
-        for point in curve["points"]:
-            where = (curve["arm"], curve["measure"], point["first"], point["last"])
-            assert point == pytest.approx(
-                by_hand.over_time(gathered, *where) | dict(zip(("first", "last"), where[2:], strict=True))
-            )
-    for curve in found["survival"]:
-        games = by_hand.spells(gathered, curve["arm"])
-        together = [spell for game in games.values() for spell in game]
-        assert curve["games"] == len(games) == 8
-        assert curve["spells"] == len(together)
-        assert curve["ended"] == sum(ended for _, ended in together)
-        assert curve["median"] == by_hand.half_life(together)
-        for point in curve["points"]:
-            assert point["share"] == pytest.approx(by_hand.surviving(together, point["turns"]))
-            ends = by_hand.band(list(games.values()), point["turns"])
-            assert (point["low"], point["high"]) == pytest.approx(ends, abs=0.05)
-    players = {one["player"] for one in found["payoffs"]}
-    assert players == {"policy:guided", "policy:random"}
-    for one in found["payoffs"]:
-        assert_same(one, by_hand.payoff(gathered, one["arm"], one["player"]))
-
-
-def test_the_script_finds_the_same_measures_in_spells_scores_and_owners(
-    cli: Cli, home: Path, tmp_path: Path
-) -> None:
-    gathered = home / "gathered" / "small"
-    told(cli, "report", "small")
-    measures = {
-        (row["arm"], row["seed"], row["name"]): row["value"]
-        for row in by_hand.table(gathered, "measures")
-        if row["scope"] == "run"
-    }
-    games = by_hand.spells(gathered, "open")
-    for seed, spells in games.items():
-        assert measures["open", seed, "turnover"] == pytest.approx(by_hand.turnover(spells))
-        assert measures["open", seed, "half_life"] == by_hand.half_life(spells)
-        gold = [
-            row["score"]
-            for row in by_hand.table(gathered, "scores")
-            if (row["arm"], row["seed"]) == ("open", seed)
-        ]
-        assert measures["open", seed, "gold_gini"] == pytest.approx(by_hand.gini(gold))
-    cli("export", "small.open.3", "--format", "parquet", "--to", str(tmp_path / "export"))
-    last = pq.read_table(tmp_path / "export" / "turns.parquet").to_pylist()[-1]
-    assert measures["open", 3, "plots_hhi"] == pytest.approx(by_hand.hhi(json.loads(last["state"])["owners"]))
-
-
-def assert_same(row: Any, again: Any) -> None:
-    """Check figures. The ends of intervals come from random resamples, so they agree only roughly."""
-    width = again["high"] - again["low"]
-    for key, value in again.items():
-        if key in {"low", "high"}:
-            assert row[key] == pytest.approx(value, abs=0.1 * width)
-        elif isinstance(value, str):
-            assert row[key] == value
-        else:
-            assert row[key] == pytest.approx(value, rel=1e-9), key
 
 
 def test_a_report_has_these_keys(cli: Cli) -> None:
@@ -243,10 +154,7 @@ def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
     error = cli("report", "small").exception
     assert isinstance(error, LabError)
-    assert (
-        str(error)
-        == "statistics need scipy and statsmodels; install them in the checkout: pip install -e '.[stats]'"
-    )
+    assert str(error) == "statistics need scipy; install it in the checkout: pip install -e '.[stats]'"

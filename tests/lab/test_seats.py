@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
@@ -23,6 +22,7 @@ from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Address, Prompt, Reply
 from nodes.players import PolicyPlayer
+from tests.forking import Command
 from tests.lab.play import go
 from tests.lab.test_people import Clock, as_policy, begun
 from tests.lab.test_view import LOCAL, played_on
@@ -325,9 +325,7 @@ def test_of_two_tabs_that_answer_at_once_one_is_told_that_it_is_too_late(
     assert "hobbes answer" not in told.text
 
 
-def test_answers_and_links_outlive_the_pages(
-    opened: Store, process: Callable[..., "subprocess.Popen[str]"]
-) -> None:
+def test_answers_and_links_outlive_the_pages(opened: Store, process: Callable[..., Command]) -> None:
     """The process that serves the pages is killed after the first of two answers."""
     run = begun(opened, "trust", people=2, rounds=1)
     for seat in seats_of(run):

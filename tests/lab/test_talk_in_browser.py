@@ -1,5 +1,6 @@
 """Search, messages, judgements and experiments in Chromium."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from lab.store.database import open_store
 from lab.wire.recording import running
 from tests.lab.browsing import chromium
 from tests.lab.play import played
-from tests.lab.test_experiments import play_all, written
 
 NARROW = ViewportSize(width=400, height=800)
 
@@ -25,14 +25,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def page(folder: Path) -> Iterator[Page]:
+def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
     """A narrow page of a home with a war and an experiment."""
     home = folder / "home"
+    shutil.copytree(small_experiment, home)
     with open_store(home) as store:
         models = "policy:random*3,policy:militarist*1"
         war = played(store, RunOptions("nations", 4, 3, models, values={"rounds": 5}, name="war"))
         export(store, war, "html", folder / "pages")
-        play_all(store, written(folder))
     with running(server(home, "127.0.0.1")) as base, chromium() as browser:
         page = browser.new_page(viewport=NARROW, base_url=base)
         page.on("pageerror", lambda error: pytest.fail(str(error)))

@@ -490,7 +490,7 @@ FOUND = (
         world="waiting",
     ),
     Tampering(
-        "the outcome of a call of a turn in progress, sealed again",
+        "the outcome of a call of a turn in progress changed to `refused`, sealed again",
         "turn 1: the call of unit-a, attempt 1, is recorded as refused (json),"
         " but reading its answer gives refused (none)",
         sealed_again("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
@@ -549,8 +549,8 @@ NOT_FOUND = (
         sealed_again(failed_before),
     ),
     Tampering(
-        "a failed call relabelled with the outcome that reading its answer would give, after which the"
-        " follow-up question was answered, sealed again",
+        "a failed call whose follow-up question was answered: relabelled with the outcome that reading its"
+        " answer would give, sealed again",
         "Only the answer that counts is in the record. `replay` finds it.",
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),

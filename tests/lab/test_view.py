@@ -41,6 +41,7 @@ from nodes.caps import Caps
 from nodes.journal import Reply
 from nodes.players import PolicyPlayer
 from tests.conftest import ROOT, Cli, missing
+from tests.forking import Command
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
@@ -654,7 +655,7 @@ def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Pat
 
 
 def test_pages_can_be_read_while_a_run_is_played(
-    home: Path, pages: TestClient, tmp_path: Path, cli: Cli, process: Callable[..., "subprocess.Popen[str]"]
+    home: Path, pages: TestClient, tmp_path: Path, cli: Cli, process: Callable[..., Command]
 ) -> None:
     """Two processes play in one home, this one shows it: nothing is lost, and every page is whole."""
     play = ("run", "mining", "--agents", "5", "--rounds", "40", "--model", "policy:random?noise=0.2")

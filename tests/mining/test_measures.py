@@ -277,5 +277,5 @@ def test_a_run_of_one_round_has_no_halves_and_one_of_none_no_measures() -> None:
 
 
 def test_measures_read_a_history_in_which_an_agent_said_nothing() -> None:
-    silent = replace(play(board("AB.")).played, intents={})
+    silent = play(board("AB.")).played._replace(intents={})
     assert metrics.idle_stamina([silent]) == 1

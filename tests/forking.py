@@ -1,0 +1,77 @@
+"""Commands in processes of their own that start at once: forks of a process that has imported hobbes.
+
+A process that imports hobbes itself takes a second of processor time before it does anything.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from lab import cli
+from lab.experiment import forks, workers  # noqa: F401  it is imported before the first fork
+from lab.experiment.forks import CONTEXT
+
+ROOT = Path(__file__).parents[1]
+
+
+class Command:
+    """A running command, with what tests use of `subprocess.Popen`. What it prints as an error is lost."""
+
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+        forks.get_ready()
+        reader, writer = CONTEXT.Pipe(duplex=False)
+        self._process = CONTEXT.Process(target=_run, args=(arguments, dict(environment), writer))
+        self._process.start()
+        self.stdout = os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
+        writer.close()
+        reader.close()
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, negative if a signal ended it; None while it runs."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while it runs."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code once it has ended; raise subprocess.TimeoutExpired if it takes longer."""
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("hobbes", timeout or 0)
+        return self._process.exitcode
+
+    def communicate(self) -> tuple[str, None]:
+        """Return what it prints until it ends."""
+        told = self.stdout.read()
+        self.wait()
+        return told, None
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it still runs."""
+        if self._process.exitcode is None and self._process.pid is not None:
+            os.kill(self._process.pid, number)
+
+    def kill(self) -> None:
+        """Kill it, if it still runs."""
+        self.send_signal(signal.SIGKILL)
+
+
+def _run(arguments: Sequence[str], environment: Mapping[str, str], writer: Connection) -> None:
+    """Be the command: with this environment, an output of its own, and Ctrl-C as a terminal sends it."""
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(ROOT)
+    os.dup2(writer.fileno(), 1)
+    os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+    writer.close()
+    sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    sys.argv = ["hobbes", *arguments]
+    cli.main()

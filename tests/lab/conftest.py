@@ -1,0 +1,27 @@
+"""A small experiment that is played once per worker, for the tests that only need one that was played."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.store.database import Store, open_store
+from tests.lab.test_experiments import play_all, written
+
+
+@pytest.fixture(scope="session")
+def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which `tests.lab.test_experiments.FILE` has been played; no test changes it."""
+    folder = tmp_path_factory.mktemp("small")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder))
+    return folder / "home"
+
+
+@pytest.fixture
+def small(small_experiment: Path, home: Path) -> Iterator[Store]:
+    """The run database of a home of its own in which that experiment has been played."""
+    shutil.copytree(small_experiment, home)
+    with open_store(home) as found:
+        yield found

@@ -1,0 +1,272 @@
+"""Each figure of a report, as a script that imports nothing of hobbes computes it from Parquet files."""
+
+import ast
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from numpy import float64
+
+from lab.store.database import open_store
+from tests.conftest import Cli
+from tests.lab import report_by_hand as by_hand
+from tests.lab.report_by_hand import Range, report_by_hand
+from tests.lab.test_experiments import play_all, written
+
+MINING = """
+name = "mining"
+world = "mining"
+rounds = 6
+agents = 3
+seeds = 8
+model = "policy:raider?noise=0.2*{raiders},policy:guided?noise=0.2"
+set = { rows = 3, cols = 4 }
+
+[factors]
+raiders = [1, 0, 2, 3]
+
+[compare]
+null = false
+measures = ["efficiency", "raid_rate", "turnover", "half_life", "gold_gini", "plots_hhi"]
+
+[[hypothesis]]
+text = "Raiders raid"
+measure = "raid_rate"
+arm = "raiders=3"
+direction = "higher"
+test = "zero"
+
+[[hypothesis]]
+text = "Where nobody raids, plots change hands more often"
+measure = "turnover"
+arm = "raiders=0"
+direction = "higher"
+
+[[hypothesis]]
+text = "Raids become more frequent"
+measure = "raid_rate"
+arm = "raiders=1"
+direction = "higher"
+test = "halves"
+
+[[invasion]]
+resident = "policy:guided?noise=0.2"
+mutant = "policy:raider?noise=0.2"
+
+[[invasion]]
+resident = "policy:raider?noise=0.2"
+mutant = "policy:guided?noise=0.2"
+"""
+
+NATIONS = """
+name = "nations"
+world = "nations"
+rounds = 5
+agents = 4
+seeds = [3, 4, 5, 6, 7]
+model = "policy:militarist?tremble={tremble}*1,policy:grim?tremble={tremble}*2,policy:opportunist*1"
+
+[parameters]
+tremble = 0.1
+
+[factors]
+design = "one-at-a-time"
+tremble = [0.3]
+"constants.c_trade_factor" = [1.0]
+
+[set.constants]
+c_trade_factor = 1.5
+
+[compare]
+measures = ["welfare", "attacks", "aggressor_calibration", "keeps_word_calibration"]
+
+[[hypothesis]]
+text = "Ratings tell who attacks"
+measure = "aggressor_calibration"
+arm = "baseline"
+direction = "higher"
+test = "zero"
+"""
+
+TRUST = """
+name = "trust"
+world = "trust"
+rounds = 42
+agents = 2
+seeds = 3
+
+[factors]
+miss = [0, 30]
+
+[factors.model]
+copycats = "policy:copycat"
+spoiled = "policy:copycat?noise=0.9*1,policy:copykitten*1"
+
+[compare]
+measures = ["cooperation", "gain"]
+"""
+
+PAIRS = """
+name = "pairs"
+world = "trust"
+rounds = 3
+agents = 2
+seeds = 2
+model = "policy:{one}*1,policy:{other}*1"
+
+[factors]
+design = "pairs"
+one = ["copycat", "random"]
+other = ["copycat", "random"]
+
+[compare]
+measures = ["cooperation"]
+"""
+
+EXEMPT = {
+    "manifest hobbes": "the version that made the report",
+    "manifest python": "the version that made the report",
+    "manifest packages": "the versions that made the report",
+    "manifest file": "a hash of the file as hobbes writes it, with all defaults",
+}
+"""What the script does not compute, with the reason. None of it is a figure."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """An experiment that was played: its home, its name, and the content of its file."""
+
+    home: Path
+    name: str
+    asked: dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=(MINING, NATIONS, TRUST, PAIRS), ids=lambda text: text.split('"')[1])
+def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """An experiment that was played; no test changes it."""
+    asked = tomllib.loads(request.param)
+    folder = tmp_path_factory.mktemp("experiment")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder, request.param))
+    return Played(folder / "home", asked["name"], asked)
+
+
+@pytest.fixture
+def home(played: Played) -> Path:
+    """The home of the command line."""
+    return played.home
+
+
+def told(cli: Cli, *arguments: str) -> Any:
+    """Return the JSON document that a command prints."""
+    result = cli(*arguments, "--json")
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def unlike(found: Any, again: Any, place: str = "") -> Iterator[str]:
+    """Yield in which places a report is unlike what was computed again, or was not computed again."""
+    if place in EXEMPT:
+        return
+    if isinstance(found, dict) and isinstance(again, dict):
+        for key in [*found, *(again.keys() - found.keys())]:
+            where = f"{place} {key}".strip()
+            if key in found and (key in again or where in EXEMPT):
+                yield from unlike(found[key], again.get(key), where)
+            else:
+                yield f"{where} is only in {'the report' if key in found else 'what was computed again'}"
+    elif isinstance(found, list) and isinstance(again, list) and len(found) == len(again):
+        for number, (one, other) in enumerate(zip(found, again, strict=True)):
+            yield from unlike(one, other, f"{place} {number}")
+    elif not same(found, again):
+        yield f"{place} is {found} in the report, and {again} when computed again"
+
+
+def same(found: Any, again: Any) -> bool:
+    """Return whether two figures or texts are the same, or a figure lies in a range."""
+    if isinstance(again, Range):
+        return found is not None and again.least - 1e-9 <= found <= again.most + 1e-9
+    if type(found) in {int, float} and type(again) in {int, float, float64}:
+        return bool(found == pytest.approx(again, rel=1e-6, abs=1e-9))
+    return type(found) is type(again) and bool(found == again)
+
+
+def test_a_script_of_its_own_finds_every_figure_of_a_report(cli: Cli, played: Played) -> None:
+    for options in ({"with_tainted": True}, {"with_tainted": False}):
+        found = told(cli, "report", played.name, *([] if options["with_tainted"] else ["--without-tainted"]))
+        again = report_by_hand(played.home / "gathered" / played.name, played.asked, **options)
+        assert list(unlike(found, again)) == []
+
+
+@pytest.mark.parametrize("played", [PAIRS], ids=["pairs"], indirect=True)
+def test_a_figure_that_the_script_does_not_compute_or_computes_otherwise_is_found(
+    cli: Cli, played: Played
+) -> None:
+    found = told(cli, "report", played.name)
+    again = report_by_hand(played.home / "gathered" / played.name, played.asked)
+    found["arms"][again["cells"][0]["arm"]]["median"] = 1.5
+    found["manifest"]["calls"] += 1
+    found["payoffs"].pop()
+    assert [line.split(" is ")[0] for line in unlike(found, again)] == [
+        f"arms {again['cells'][0]['arm']} median",
+        "payoffs",
+        "manifest calls",
+    ]
+
+
+def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> None:
+    found = told(cli, "report", played.name)
+    empty = {key for key, value in found.items() if not value}
+    assert (
+        empty
+        == {
+            "mining": {"ratings"},
+            "nations": {"invasions", "survival"},
+            "trust": {"hypotheses", "invasions", "survival", "ratings"},
+            "pairs": {"hypotheses", "invasions", "survival", "ratings", "doses"},
+        }[played.name]
+    )
+
+
+def test_the_script_imports_nothing_of_hobbes() -> None:
+    tree = ast.parse(Path(by_hand.__file__).read_text(encoding="utf-8"))
+    imported = {
+        (one.module or "") if isinstance(one, ast.ImportFrom) else alias.name
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Import | ast.ImportFrom)
+        for alias in one.names
+    }
+    packages = {name.partition(".")[0] for name in imported}
+    assert packages.isdisjoint({"engine", "nodes", "graphs", "lab", "hobbes", "tests"})
+
+
+@pytest.mark.parametrize("played", [MINING], ids=["mining"], indirect=True)
+def test_the_script_finds_the_measures_of_mining_in_the_states_of_exported_runs(
+    cli: Cli, played: Played, tmp_path: Path
+) -> None:
+    files = by_hand.Files(played.home / "gathered" / "mining", played.asked, with_tainted=True)
+    arm = "raiders=2"
+    for seed, spells in by_hand.spells(files, arm).items():
+        run, folder = f"mining.{arm}.{seed}", tmp_path / str(seed)
+        assert cli("export", run, "--format", "parquet", "--to", str(folder)).exit_code == 0
+        turns = pq.read_table(folder / "turns.parquet").to_pylist()
+        states = [json.loads(row["state"]) for row in sorted(turns, key=lambda row: row["turn"])]
+        owned = by_hand.spells_of([state["owners"] for state in states])
+        assert sorted(owned) == sorted(spells)
+        unequal = [(by_hand.gini([*s["gold"].values()]), by_hand.hhi(s["owners"])) for s in states]
+        gathered = [row for row in files.table("turns") if (row["arm"], row["seed"]) == (arm, seed)]
+        assert [row["gold_gini"] for row in gathered] == pytest.approx([gini for gini, _ in unequal])
+        assert [row["plots_hhi"] for row in gathered] == pytest.approx([hhi for _, hhi in unequal])
+        measures = {name: files.value(arm, name).get(seed) for name in played.asked["compare"]["measures"]}
+        assert measures["turnover"] == pytest.approx(by_hand.turnover(owned))
+        assert measures["half_life"] == by_hand.half_life(owned)
+        assert (measures["gold_gini"], measures["plots_hhi"]) == pytest.approx(unequal[-1])
+        scores = {
+            r["agent"]: r["score"] for r in files.table("scores") if (r["arm"], r["seed"]) == (arm, seed)
+        }
+        assert scores == states[-1]["gold"]
