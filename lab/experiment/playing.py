@@ -52,7 +52,7 @@ class Progress(Protocol):
     def on_turn(self, run: str, turns: int, /) -> None:
         """Take how many turns of a run have been played."""
 
-    def on_died(self, cell: str, reason: str, /) -> None:
+    def on_died(self, cell: str, why: str, /) -> None:
         """Take why a cell could not be played to its end, and is tried again."""
 
     def on_ended(self, run: str, /) -> None:

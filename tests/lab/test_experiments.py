@@ -66,7 +66,7 @@ class Quiet:
     def on_turn(self, _: str, turns: int) -> None:
         pass
 
-    def on_died(self, cell: str, reason: str) -> None:
+    def on_died(self, cell: str, why: str) -> None:
         self.died.append(f"{cell}: {reason}")
 
     def on_ended(self, _: str) -> None:
