@@ -67,7 +67,7 @@ class Quiet:
         pass
 
     def on_died(self, cell: str, why: str) -> None:
-        self.died.append(f"{cell}: {reason}")
+        self.died.append(f"{cell}: {why}")
 
     def on_ended(self, _: str) -> None:
         pass
