@@ -16,6 +16,10 @@ from lab.experiment.playing import play
 from lab.play.playing import RunOptions
 from lab.store.database import Run, Store, open_store
 from lab.store.journal import RunJournal
+from lab.wire import faults
+from lab.wire.faults import ANSWER
+from lab.wire.recording import in_thread
+from lab.wire.serving import stand_in
 from nodes.players import with_luck
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -624,18 +628,32 @@ def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_sto
 
 
 def test_an_experiment_that_is_interrupted_or_killed_goes_on(
-    file: Path, home: Path, process: Start, cli: Cli
+    file: Path, home: Path, process: Start, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interrupted = process("experiment", str(file), "--jobs", "2")
-    watch(interrupted, home, 13)
-    interrupted.send_signal(signal.SIGINT)
-    assert interrupted.wait() == INTERRUPTED
-    assert 0 < len(answers(home)) < 108
-    killed = process("experiment", str(file), "--jobs", "2")
-    kill_at(killed, home, 60)
-    assert killed.stdout is not None
-    killed.stdout.read()  # to its end, which comes when no process can write to it any more
-    assert "9 runs, " in cli("experiment", str(file)).stdout
+    """A server answers some calls and then none, so that the experiment cannot end before it is stopped."""
+    left = 20
+
+    def some_are_answered(*_: Any) -> str:
+        nonlocal left
+        left -= 1
+        return ANSWER if left >= 0 else "stall"
+
+    monkeypatch.setattr(faults, "drawn", some_are_answered)
+    written(file.parent, FILE.replace("policy:guided?noise=0.3*2,policy:random*1", "openai:policy/guided"))
+    command = ("experiment", str(file), "--yes", "--jobs", "2")
+    with in_thread(stand_in(faults={})) as base:
+        env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
+        interrupted = process(*command, env=env)
+        watch(interrupted, home, 13)
+        interrupted.send_signal(signal.SIGINT)
+        assert interrupted.wait() == INTERRUPTED
+        assert 0 < len(answers(home)) < 108
+        left = 40
+        killed = process(*command, env=env)
+        kill_at(killed, home, 45)
+        killed.stdout.read()  # to its end, which comes when no process can write to it any more
+        left = 108
+        assert "9 runs, " in cli("experiment", str(file), "--yes", env=env).stdout
     assert len(answers(home)) == 108
     (told,) = json.loads(cli("experiments", "--json").stdout)
     assert (told["played"], told["runs"]) == (9, 9)

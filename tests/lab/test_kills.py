@@ -14,6 +14,10 @@ from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import Any, TypeAlias
 
+import pytest
+
+from lab.wire import faults
+from lab.wire.faults import ANSWER
 from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
 from tests.conftest import Cli
@@ -107,11 +111,23 @@ def stats(base: str) -> dict[str, int]:
     return counted
 
 
-def test_an_interrupted_run_says_how_to_go_on_and_does(home: Path, cli: Cli, process: Start) -> None:
-    player = process(*RUN, "--model", "policy:random")
-    watch(player, home, AGENTS * 3)
-    player.send_signal(signal.SIGINT)
-    assert player.wait() == INTERRUPTED
-    ended = json.loads(cli("resume", "killed", "--json").stdout)
-    again = json.loads(cli(*RUN[:-1], "whole", "--model", "policy:random", "--json").stdout)
+def test_an_interrupted_run_says_how_to_go_on_and_does(
+    home: Path, cli: Cli, process: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted in the fourth of eight rounds, in which the server answers nobody until then."""
+    unanswered = {"3"}
+    monkeypatch.setattr(
+        faults, "drawn", lambda _, address, __: "stall" if address.split("/")[0] in unanswered else ANSWER
+    )
+    run = ("run", "mining", "--rounds", "8", "--agents", str(AGENTS), "--name", "killed")
+    run += ("--model", "openai:policy/random")
+    with in_thread(stand_in(faults={})) as base:
+        env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
+        player = process(*run, env=env)
+        watch(player, home, AGENTS * 3)
+        player.send_signal(signal.SIGINT)
+        assert player.wait() == INTERRUPTED
+        unanswered.clear()
+        ended = json.loads(cli("resume", "killed", "--json", env=env).stdout)
+        again = json.loads(cli(*run, "--json", env={**env, "HOBBES_HOME": str(tmp_path / "other")}).stdout)
     assert ended["digest"] == again["digest"]
