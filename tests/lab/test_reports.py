@@ -119,6 +119,8 @@ def test_a_page_has_its_charts_inside_and_loads_nothing(cli: Cli, tmp_path: Path
     assert boards[0][1] == boards[1][1], "both runs of a pair are shown in the same turn"
     assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES) + len(CURVES) + len(boards)
     assert 'src="http' not in page
+    assert page.count('<figure class="wide" tabindex="0">') == page.count("<figure ")
+    assert page.count('<div class="wide" tabindex="0"><table>') == page.count("<table>")
     assert "<script" not in page
     assert "immune, raid_rate: lower than open by " in page
 
