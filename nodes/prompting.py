@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain, combinations, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -209,6 +209,7 @@ def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
     return schema_of(world.action(setting))
 
 
+@cache
 def schema_of(model: type[BaseModel]) -> str:
     """Return a model's JSON schema as compact JSON, without the titles, which only repeat the names."""
     return one_line_json(_without_titles(model.model_json_schema()))

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ from nodes.chat import ChatPlayer
 from nodes.journal import Address, Prompt
 from nodes.models import ModelSettings
 from nodes.prompting import PromptSet
-from tests.conftest import Cli, Hobbes
+from tests.conftest import Cli
+from tests.forking import Command
 
 ROOT = Path(__file__).parents[1]
 CASSETTES = sorted((ROOT / "cassettes").rglob("*.json.gz"))
@@ -72,7 +74,7 @@ def test_the_cassettes_contain_every_drop_and_mend_and_every_way_of_reading() ->
 
 
 def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hobbes: Hobbes
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: Callable[..., Command]
 ) -> None:
     path = recorded(tmp_path)
     shutil.copytree(prompting.ROOT, tmp_path / "prompts")
@@ -82,7 +84,7 @@ def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
     with pytest.raises(CassetteMissError, match=r"(?s)turn 0, miner-01\n.*\n\+Beware\. ") as miss:
         play_cassette(path)
     assert (miss.value.turn, miss.value.agent) == ("0", "miner-01")
-    assert hobbes("replay", str(path)).returncode == 0  # another process reads the prompts as they are
+    assert process("replay", str(path)).wait() == 0  # another process reads the prompts as they are
 
 
 def test_replay_of_a_cassette_reports_by_its_exit_code(tmp_path: Path, cli: Cli) -> None:

@@ -97,6 +97,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     plays the experiment now; the cells played so far are kept.
     """
     elsewhere = _cluster(on, jobs) if on else None
+    store.expect_many_runs()
     with _locked(store, made.file.name):
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)

@@ -10,6 +10,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
 
 from lab.show.looks import PALETTE
 from lab.show.panels import Line, Panel
@@ -58,8 +60,8 @@ DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (
 LETTERS = 17
 """How many letters of a legend stand on an inch."""
 
-WIDE = 3
-"""How many panels stand side by side."""
+WIDE = 2
+"""How many panels stand side by side; a sheet of paper has room for as many."""
 
 
 def curves(panels: Sequence[Panel]) -> str:
@@ -69,7 +71,10 @@ def curves(panels: Sequence[Panel]) -> str:
     high = -(-len(panels) // wide)
     width = max(3.6 * wide, 5.4)
     columns = max(1, int(width * LETTERS / (max(map(len, names), default=0) + 6)))  # of the legend
-    figure = Figure(figsize=(width, 2.7 * high + 0.4 + 0.18 * len(names) / columns), layout="constrained")
+    figure = Figure(
+        figsize=(width, 2.7 * high + 0.4 + 0.18 * len(names) / columns),
+        layout=ConstrainedLayoutEngine(h_pad=0.1),
+    )
     grid = figure.subplots(high, wide, squeeze=False).ravel()
     handles: dict[str, Any] = {}
     for axes, panel in zip(grid, panels, strict=False):
@@ -81,6 +86,8 @@ def curves(panels: Sequence[Panel]) -> str:
         axes.set_xlabel(panel.x, fontsize=8)
         axes.set_ylabel(textwrap.fill(panel.y, 36), fontsize=8)
         axes.tick_params(labelsize=7)
+        if all(float(x).is_integer() for line in panel.lines for x, *_ in line.points):
+            axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         axes.spines[["top", "right"]].set_visible(False)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)

@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from engine.record import Json
 from engine.worlds import WORLDS
 from graphs import mining as mining_graph
 from graphs import nations as nations_graph
 from graphs.run import checkpoints
 from graphs.turn import declared
+from lab.play.playing import RunOptions, begin
 from lab.store.database import Store
 from nodes.prompting import approximate_tokens
 from nodes.state import CHANNELS, PASSING, TurnState
-from tests.lab.play import mining
+from tests.lab.play import go, mining
 
 
 def checkpoint_sizes(home: Path) -> list[int]:
@@ -29,7 +31,8 @@ def checkpoint_sizes(home: Path) -> list[int]:
 
 
 def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
-    mining(opened, agents=2, values={"rounds": 502, "rows": 4, "cols": 4})
+    values: dict[str, Json] = {"rounds": 502, "rows": 4, "cols": 4}
+    go(opened, begin(opened, RunOptions("mining", 2, values=values)))
     sizes = checkpoint_sizes(home)
     assert len(sizes) == 502
     early, late = sum(sizes[48:53]) / 5, sum(sizes[497:502]) / 5

@@ -1,18 +1,47 @@
 """Small runs for tests."""
 
 import asyncio
+import sqlite3
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from lab.play.answering import the_question
 from lab.play.playing import RunOptions, begin, go_on, keep_answer
 from lab.proof.verifying import faults
-from lab.store.database import Run, Store
+from lab.store.database import Run, Store, open_store
+
+SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 
 
 def mining(store: Store, **asked: Any) -> Run:
-    """Play a small mining run to its end."""
-    asked = {"agents": 3, "values": {"rounds": 4, "rows": 4, "cols": 4}, **asked}
-    return played(store, RunOptions("mining", **asked))
+    """Play a small mining run to its end; if nothing else is asked of the first run of a home, copy one."""
+    if not asked and not store.db.table("runs").count:
+        return _copied(store)
+    return played(store, replace(SMALL, **asked))
+
+
+def _copied(store: Store) -> Run:
+    """Copy the home of a small mining run, which a worker plays once, into a home without runs."""
+    runs, checkpoints = _small_home()
+    runs.backup(store.db.conn)
+    (store.home / "checkpoints.db").write_bytes(checkpoints)
+    (run,) = store.runs()
+    return store.find(run["id"])
+
+
+@cache
+def _small_home() -> tuple[sqlite3.Connection, bytes]:
+    """Return a copy of the run database of a home with a small mining run, and its checkpoints."""
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        with open_store(home) as store:
+            played(store, SMALL)
+            runs = sqlite3.connect(":memory:", check_same_thread=False)
+            store.db.conn.backup(runs)
+        return runs, (home / "checkpoints.db").read_bytes()
 
 
 def go(store: Store, run: Run, said: str | None = None) -> Run:

@@ -375,6 +375,16 @@ WRONG = {
         'baseline = "open"\n[parameters]\nnoise = 0',
         r"small.toml: \[parameters\]: only an experiment with \[factors\] takes them$",
     ),
+    "a parameter that nothing uses": (
+        ARMS,
+        '[parameters]\nnoise = 0\n[factors]\nmodel = ["policy:guided?tremble={noice}", "policy:random"]',
+        r"small.toml: \[parameters\] noise: nothing uses it; write \{noise\} in model, or leave it out$",
+    ),
+    "a parameter that a factor replaces in all arms": (
+        ARMS,
+        '[parameters]\nnoise = 0\n[factors]\nmodel = ["policy:guided?noise={noise}"]\nnoise = [0, 0.5]',
+        r"small.toml: \[parameters\] noise: the factor noise replaces it; leave one of them out$",
+    ),
     "an unknown name in braces": (
         ARMS,
         '[factors]\nimmunity = [1, 2]\nmodel = ["policy:guided?noise={nois}"]',

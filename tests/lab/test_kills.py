@@ -11,8 +11,8 @@ import sqlite3
 import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from subprocess import TimeoutExpired
-from typing import Any
+from subprocess import Popen, TimeoutExpired
+from typing import Any, TypeAlias
 
 from lab.wire.recording import in_thread
 from lab.wire.serving import stand_in
@@ -20,6 +20,7 @@ from tests.conftest import Cli
 from tests.forking import Command
 
 Start = Callable[..., Command]
+Player: TypeAlias = "Command | Popen[str]"
 
 ROUNDS, AGENTS = 40, 6
 INTERRUPTED = 130
@@ -37,14 +38,14 @@ def answers(home: Path) -> list[tuple[int, str]]:
             return []
 
 
-def kill_at(player: Command, home: Path, moment: int) -> None:
+def kill_at(player: Player, home: Path, moment: int) -> None:
     """Kill a player as soon as so many answers are on disk."""
     watch(player, home, moment)
     player.kill()
     player.wait()
 
 
-def watch(player: Command, home: Path, moment: int) -> None:
+def watch(player: Player, home: Path, moment: int) -> None:
     """Wait until so many answers are on disk, or the player has ended."""
     while len(answers(home)) < moment:
         try:

@@ -15,7 +15,7 @@ import pytest
 from lab.wire.recording import in_thread
 from tests.conftest import ROOT, Hobbes
 from tests.lab.test_disk import small_disk
-from tests.lab.test_kills import Start
+from tests.lab.test_kills import Player, Start
 from tests.lab.test_limits import AT_ONCE, CountingServer
 from tests.lab.test_models import table, write
 
@@ -125,7 +125,7 @@ def finished(home: Path) -> int:
             return 0
 
 
-def wait_for(player: "subprocess.Popen[str]", home: Path, runs: int) -> None:
+def wait_for(player: Player, home: Path, runs: int) -> None:
     """Wait until so many runs are finished."""
     while finished(home) < runs and player.poll() is None:
         try:

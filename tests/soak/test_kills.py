@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
-from subprocess import Popen, TimeoutExpired
+from subprocess import TimeoutExpired
 
 import pytest
 
@@ -19,7 +19,7 @@ from lab.wire import faults
 from lab.wire.faults import ANSWER
 from tests.conftest import Hobbes
 from tests.lab.test_faults import OUTCOMES, log_of, served
-from tests.lab.test_kills import Start, answers, kill_at, stats, watch
+from tests.lab.test_kills import Player, Start, answers, kill_at, stats, watch
 from tests.soak import times
 from tests.soak.test_faults import HEALED, healed
 
@@ -35,7 +35,7 @@ def written(home: Path) -> list[int]:
     return [(home / name).stat().st_mtime_ns for name in FILES if (home / name).exists()]
 
 
-def kill_in_a_write(player: "Popen[str]", home: Path, moment: int) -> None:
+def kill_in_a_write(player: Player, home: Path, moment: int) -> None:
     """Kill a player at the first sign of a write, once so many answers are on disk."""
     while len(answers(home)) < moment and player.poll() is None:
         try:
@@ -102,7 +102,7 @@ GIVEN = {ANSWER, "stall", *(name for name in HEALED if OUTCOMES[name][:2] == ("a
 """What the server did where it gave an answer in the end, if anybody was there to take it."""
 
 
-def kill_in_a_pause(player: "Popen[str]", home: Path, moment: int) -> None:
+def kill_in_a_pause(player: Player, home: Path, moment: int) -> None:
     """Kill a player at any time in the half second after so many answers: in a try, or between two."""
     watch(player, home, moment)
     try:
@@ -151,7 +151,7 @@ def test_runs_that_are_killed_again_and_again_while_the_server_fails(  # noqa: P
             for moment in sorted(luck.sample(range(1, whole["calls"] - AGENTS), FAULTY_KILLS)):
                 player, kill = process(*command, env=there), next(manners)
                 kill(player, place, moment)
-                kills[kill.__name__] += player.returncode < 0
+                kills[kill.__name__] += player.wait() < 0
                 seen.append((len(log_of(base)), kept(place)))
                 command = ("resume", "killed") if seen[-1][1] else play
             ended = hobbes("resume", "killed", "--json", env=there)
