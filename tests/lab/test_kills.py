@@ -119,8 +119,8 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
     monkeypatch.setattr(
         faults, "drawn", lambda _, address, __: "stall" if address.split("/")[0] in unanswered else ANSWER
     )
-    run = ("run", "mining", "--rounds", "8", "--agents", str(AGENTS), "--name", "killed")
-    run += ("--model", "openai:policy/random")
+    size = ("--rounds", "8", "--agents", str(AGENTS))
+    run = ("run", "mining", *size, "--name", "killed", "--model", "openai:policy/random")
     with in_thread(stand_in(faults={})) as base:
         env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
         player = process(*run, env=env)
