@@ -90,7 +90,7 @@ def _match_rows() -> list[tuple[str, str, str]]:
     match = rounds_per_second(partial(tournament.playing_out, _endless(), PAIR, 1), REPEATS)
     rows = [(f"rounds per second, a match of trust: {PAIR[0]}, {PAIR[1]}", f"{match:,.0f}", "")]
     if find_spec("axelrod") is None:
-        return [*rows, ("  floor: Axelrod's Match; run pip install -e '.[bench]'", "-", "")]
+        return [*rows, ("  floor: Axelrod's Match; run pip install -e '.[axelrod]'", "-", "")]
     turns = axelrod_turns_per_second(ROUNDS, REPEATS, MISS / 100)
     return [
         *rows,

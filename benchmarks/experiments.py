@@ -1,4 +1,4 @@
-"""How fast an experiment of 1,000 runs is listed, resumed and reported, and the bytes that a run takes."""
+"""How fast two processes play, how fast an experiment of 1,000 runs is reported, and what a run takes."""
 
 import json
 import os
@@ -7,7 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx2
@@ -26,6 +29,9 @@ from lab.store.experiments import add_cell, keep_experiment, played_cells
 from lab.wire.recording import running
 
 ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
+
+FEW_SEEDS, REPEATS = 10, 3
+"""How many seeds of two arms one process and two play, and how often."""
 
 FILE = """
 name = "many"
@@ -48,6 +54,8 @@ class _Silent:
     def on_cell(self, run: Run, /) -> None: ...
 
     def on_turn(self, run: str, turns: int, /) -> None: ...
+
+    def on_died(self, cell: str, reason: str, /) -> None: ...
 
     def on_ended(self, run: str, /) -> None: ...
 
@@ -80,7 +88,35 @@ def measure() -> list[Row]:
     rows.append(("  bytes per run with --keep all", f"{whole['all']:,.0f}", ""))
     rows.append(("    with --keep summary, in the run database", f"{whole['summary']:,.0f}", ""))
     rows.append(("    and gathered, with any --keep", f"{gathered:,.0f}", ""))
-    return rows
+    return [*rows, *_over_processes()]
+
+
+def _over_processes() -> list[Row]:
+    """Return how long one process and two take for the same runs, and what this machine gains from two.
+
+    The floor is two experiments that share nothing and are played at once, each by one process.
+    """
+    seconds: dict[str, list[float]] = defaultdict(list)
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(REPEATS):
+            for way, at_once, jobs in (("one", 1, 1), ("two", 1, 2), ("apart", 2, 1)):
+                began = time.perf_counter()
+                list(threads.map(_play_few, [jobs] * at_once))
+                seconds[way].append(time.perf_counter() - began)
+    one, two, apart = (median(seconds[way]) for way in ("one", "two", "apart"))
+    return [
+        (f"  seconds for {2 * FEW_SEEDS} runs in one process, over two", f"{one:.1f}, {two:.1f}", ""),
+        ("    ratio", f"{one / two:.2f}", ">= 1.80"),
+        ("    floor: two experiments at once, by one process each", f"{2 * one / apart:.2f}", ""),
+    ]
+
+
+def _play_few(jobs: int) -> None:
+    """Play two arms in a home of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        home, file = Path(folder) / "home", Path(folder) / "many.toml"
+        file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=FEW_SEEDS, immunity="[1, 2]"))
+        _seconds(home, ["experiment", str(file), "--jobs", str(jobs)])
 
 
 def _played(home: Path, file: Path) -> dict[str, float]:

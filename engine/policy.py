@@ -58,6 +58,8 @@ def parameters_of(policy: Policy) -> dict[str, float]:
     return {one.name: one.default for one in found if one.kind is one.KEYWORD_ONLY}
 
 
+_as_text = json.JSONEncoder(ensure_ascii=False).encode
+
 NONE_GIVEN: Mapping[str, float] = {}
 
 
@@ -81,11 +83,11 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     if tremble > 0:
         answer = policies.tremble(view, answer, luck, tremble)
     if noise == 0:
-        return json.dumps(answer, ensure_ascii=False)
+        return _as_text(answer)
     answer = policies.spoil(view, answer, luck, noise)
     if luck.happens(noise, "noise/reflection"):
         answer = {**answer, **luck.pick(spoiled_reflections(luck.agent), "noise/reflection-kind")}
-    text = json.dumps(answer, ensure_ascii=False)
+    text = _as_text(answer)
     if luck.happens(noise, "noise/text"):
         return luck.pick(SPOILED_TEXTS, "noise/text-kind")(text)
     return text

@@ -108,7 +108,7 @@ def _text(findings: Findings, name: str, value: Json) -> str:
 
 def _report(findings: Findings, name: str, value: Json, agents: Collection[str]) -> dict[str, int]:
     """Return a report. A wrong type drops the whole field, an unknown agent or bad rating only its entry."""
-    if not isinstance(value, Mapping) or any(whole(rating) is None for rating in value.values()):
+    if not isinstance(value, dict) or any(whole(rating) is None for rating in value.values()):
         findings.drop("schema", "reflection/not-ratings", {name: value})
         return {}
     report: dict[str, int] = {}

@@ -21,6 +21,7 @@ from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, poli
 from nodes.limits import Gate, OwnGate
 from nodes.luck import without_luck
 from nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
+from nodes.present import Made
 from nodes.prompting import PromptSet, system_text
 
 if TYPE_CHECKING:
@@ -197,15 +198,19 @@ class PolicyPlayer:
     world: AnyWorld
     spec: Spec
     seed: int
+    _views: Made[Mapping[str, Any]] = field(default_factory=lambda: Made(orjson.loads), init=False)
+    """The view of the last prompt, so that it need not be read back from its text."""
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the view as JSON; a policy reads no system text."""
-        return Prompt("", canonical(view))
+        text = canonical(view)
+        self._views.leave(text, view)
+        return Prompt("", text)
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
-        """Return what the policy answers. The view is read back from the prompt, as a model would read it."""
+        """Return what the policy answers to the view of the prompt."""
         luck = Luck(self.seed, address.turn, address.agent, self.spec.luck)
-        text = self.spec.speak(self.world.policies, orjson.loads(prompt.turn), luck)
+        text = self.spec.speak(self.world.policies, self._views.of(prompt.turn), luck)
         return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:

@@ -3,6 +3,7 @@
 Source: docs/rules/mining.md#what-an-agent-may-say.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine.mining.state import Cell
 from engine.record import Findings, Json, JsonObject
-from engine.reflection import ReflectionFields, fields_of
+from engine.reflection import ReflectionFields
 from engine.said import whole
 
 Kind: TypeAlias = Literal["claim", "raid", "defend", "mine"]
@@ -84,15 +85,14 @@ Said: TypeAlias = tuple[Kind, Json]
 """One element of an answer: its kind, and the JSON that the agent gave."""
 
 
-def spoken(findings: Findings, answer: JsonObject, *, communication: bool) -> list[Said]:
-    """Return the elements of an answer in the order of their priority. Unknown fields are rejected.
+def spoken(findings: Findings, answer: JsonObject, fields: Collection[str]) -> list[Said]:
+    """Return the elements of an answer in the order of their priority; unknown fields are rejected.
 
     A message is not looked at here: where agents cannot talk, it is rejected with a code of its own.
 
     Source: docs/rules/mining.md#priority, docs/rules/mining.md#answer-fields.
     """
     said: list[Said] = []
-    known = fields_of(action_model(communication=communication))
     for key, value in answer.items():
         if key == "plan":
             said += _planned(findings, value)
@@ -101,7 +101,7 @@ def spoken(findings: Findings, answer: JsonObject, *, communication: bool) -> li
                 said += [(key, element) for element in value]
             else:
                 findings.drop("schema", "mining/not-a-list", {key: value})
-        elif key not in known and key != "message":
+        elif key not in fields and key != "message":
             findings.drop("schema", "mining/unknown-field", {key: value})
     return said
 
@@ -132,25 +132,19 @@ def as_action(kind: Kind, element: Json) -> Action | None:
 
     Source: docs/rules/mining.md#shape-and-type.
     """
-    stamina: int | None
-    if kind != "mine":
-        cell, stamina = _as_cell(element), 1
-    elif isinstance(element, dict) and element.keys() == MINE_FIELDS:
-        cell, stamina = _as_cell(element["cell"]), whole(element["s"])
-    else:
+    cell: Json = element
+    said: Json = 1
+    if kind == "mine":
+        if not isinstance(element, dict) or element.keys() != MINE_FIELDS:
+            return None
+        cell, said = element["cell"], element["s"]
+    if not isinstance(cell, list) or len(cell) != 2:  # noqa: PLR2004  [row, col]
         return None
-    return None if cell is None or stamina is None else _action(kind, cell, stamina)
+    row, col = cell
+    if not (type(row) is type(col) is type(said) is int):
+        row, col, said = whole(row), whole(col), whole(said)
+    return None if row is None or col is None or said is None else _action(kind, (row, col), said)
 
 
 # Agents say the same few hundred actions again and again, so equal actions share one object.
 _action = lru_cache(maxsize=4096)(Action)
-
-
-def _as_cell(value: Json) -> Cell | None:
-    """Return the plot that a list of two whole numbers names, or None for anything else."""
-    if not isinstance(value, list) or len(value) != 2:  # noqa: PLR2004  [row, col]
-        return None
-    row, col = value
-    if type(row) is not int or type(col) is not int:
-        row, col = whole(row), whole(col)
-    return None if row is None or col is None else (row, col)

@@ -66,6 +66,12 @@ OFF_GRID = ""
 
 Whose: TypeAlias = Literal["own", "another's", "unowned", "off-grid"]
 
+NOT_OWN: Mapping[str | None, Whose] = {None: "unowned", OFF_GRID: "off-grid"}
+"""What an agent calls a plot by its owner, if that is no agent; with an owner it is its own or another's.
+
+Source: docs/rules/mining.md#plots-on-the-grid, docs/rules/mining.md#ownership.
+"""
+
 REFUSALS: Mapping[tuple[Kind, Whose], str] = {
     ("claim", "off-grid"): "mining/off-grid",
     ("claim", "own"): "mining/already-owned",
@@ -93,29 +99,29 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     """
     if answer is None:
         return Validated(IDLE)
-    findings, model = Findings(agent), action_model(communication=state.config.communication)
+    findings, fields = Findings(agent), fields_of(action_model(communication=state.config.communication))
     removed: list[Said] = []
-    allowed = _clean(state, findings, answer, removed)
+    allowed = _clean(state, findings, spoken(findings, answer, fields), removed)
     actions = _within_stamina(findings, allowed, state.stamina(agent), removed)
     if state.config.fault_policy == "rationalize":
         actions = _rationalize(state, findings, actions, removed)
     intent = Intent(
         tuple(actions),
         _message(state.config, findings, answer.get("message")),
-        reflect(findings, answer, state.setting.agents, fields_of(model)),
+        reflect(findings, answer, state.setting.agents, fields),
     )
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
-def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[Said]) -> list[Action]:
+def _clean(state: State, findings: Findings, said: list[Said], removed: list[Said]) -> list[Action]:
     """Return the allowed actions, with mining cut to the cap, and add all others to `removed`.
 
     Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#mining-over-the-cap.
     """
-    agent, config = findings.agent, state.config
+    agent, cap = findings.agent, state.config.mine_cap
     kept: list[Action] = []
     seen: set[tuple[Kind, Cell]] = set()
-    for kind, element in spoken(findings, answer, communication=config.communication):
+    for kind, element in said:
         action = as_action(kind, element)
         if action is None:
             findings.drop("schema", "mining/bad-shape", {kind: element})
@@ -127,8 +133,8 @@ def _clean(state: State, findings: Findings, answer: JsonObject, removed: list[S
             findings.drop("rule", refusal, {kind: element})
             removed.append((kind, element))
             continue
-        if kind == "mine" and action.stamina > config.mine_cap:
-            capped = replace(action, stamina=config.mine_cap)
+        if action.stamina > cap and kind == "mine":
+            capped = replace(action, stamina=cap)
             findings.mend("rule", "mining/cut-to-cap", {kind: element}, as_said(capped))
             action = capped
         kept.append(action)
@@ -143,25 +149,14 @@ def _refusal(state: State, agent: str, action: Action, seen: Container[tuple[Kin
     Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#mining-with-no-stamina.
     """
     kind, cell = action.kind, action.cell
+    owner = state.owner.get(cell, OFF_GRID)
+    whose = "own" if owner == agent else NOT_OWN.get(owner, "another's")
     return (
-        REFUSALS.get((kind, _whose(state, agent, cell)))
+        REFUSALS.get((kind, whose))
         or (_unraidable(state, cell) if kind == "raid" else None)
         or (_repeat(state.config, kind) if (kind, cell) in seen else None)
         or ("mining/no-stamina" if action.stamina < 1 else None)
     )
-
-
-def _whose(state: State, agent: str, cell: Cell) -> Whose:
-    """Tell who owns a plot at the start of the round, as an agent sees it.
-
-    Source: docs/rules/mining.md#plots-on-the-grid, docs/rules/mining.md#ownership.
-    """
-    owner = state.owner.get(cell, OFF_GRID)
-    if owner == agent:
-        return "own"
-    if owner is None:
-        return "unowned"
-    return "off-grid" if owner == OFF_GRID else "another's"
 
 
 def _unraidable(state: State, cell: Cell) -> str | None:

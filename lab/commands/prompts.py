@@ -207,7 +207,7 @@ def prompts_diff(
     Example: hobbes prompts diff mining unguided guided
     """
     from lab.play.rendering import prompts_for
-    from lab.proof.replaying import diff_of
+    from lab.proof.differing import diff_of
     from lab.show.terminal import OUT, plain, print_json
 
     ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))

@@ -92,7 +92,7 @@ def _show_reread(result: dict[str, Any]) -> None:
     """Print which decisions change, with the diffs of the first ones."""
     from rich.text import Text
 
-    from lab.proof.replaying import diff_of, pretty
+    from lab.proof.differing import diff_of, pretty
     from lab.show.terminal import OUT, plain
 
     decisions = result["decisions"]

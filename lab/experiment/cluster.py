@@ -179,8 +179,7 @@ class Nodes:
 
     def submit(self, task: Task) -> "Future[tuple[str, Played]]":
         """Hand a task over to a node."""
-        nodes = ray.nodes()  # type: ignore[no-untyped-call]
-        alive = {node["NodeID"] for node in nodes if node["Alive"] and node["Resources"].get("CPU")}
+        alive = _alive()
         unfit = alive & self._unfit
         others = {"label_selector": {"ray.io/node-id": f"!in({','.join(sorted(unfit))})"}}
         # Not tried again by Ray: whoever plays the experiment counts how often a run failed.
@@ -189,7 +188,10 @@ class Nodes:
         return future
 
     def result(self, future: "Future[tuple[str, Played]]") -> Played:
-        """Return how a run was played. Raise DiedError if what played it died."""
+        """Return how a run was played.
+
+        Raise DiedError if what played it died, LabError if no node is left on which it could be played.
+        """
         try:
             node, played = future.result()
         except RayTaskError as error:
@@ -204,7 +206,18 @@ class Nodes:
             raise DiedError(_in_short(error)) from error
         if isinstance(played.error, DiedError):
             self._unfit.add(node)
+            if _alive() <= self._unfit:
+                raise LabError(
+                    f"no node is left on which a run can be played: {played.error}; then play the experiment "
+                    "again to go on"
+                )
         return played
+
+
+def _alive() -> set[str]:
+    """Return the nodes of the cluster that can play runs."""
+    nodes = ray.nodes()  # type: ignore[no-untyped-call]
+    return {node["NodeID"] for node in nodes if node["Alive"] and node["Resources"].get("CPU")}
 
 
 def _in_short(error: Exception) -> str:

@@ -200,9 +200,11 @@ def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
     if "world" in content and not {"seeds", "arms", "factors"} & content.keys():
         raise UsageError(f"{path} has no seeds, arms or factors; `hobbes run {path}` plays it as one run")
     try:
-        return parse(content), content
+        file = parse(content)
+        _check_parameters(file)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
+    return file, content
 
 
 def parse(content: Mapping[str, Any]) -> ExperimentFile:
@@ -254,6 +256,22 @@ def _check_hypotheses(file: ExperimentFile) -> None:
             raise ValueError(
                 f"[[hypothesis]] {number} arm: {one.arm!r} is the baseline itself; name another arm"
             )
+
+
+def _check_parameters(file: ExperimentFile) -> None:
+    """Raise ValueError, in one line, for a parameter that nothing uses."""
+    if file.factors is None:
+        return
+    levels = (file.factors.model_extra or {}).get("model", {})
+    models = [file.model, *(levels.values() if isinstance(levels, dict) else levels)]
+    in_models = {name for model in models for name in _IN_BRACES.findall(str(model))}
+    for name in file.parameters:
+        if name not in in_models:
+            raise ValueError(
+                f"[parameters] {name}: nothing uses it; write {{{name}}} in model, or leave it out"
+            )
+        if name in next(file.factors.combinations()):
+            raise ValueError(f"[parameters] {name}: the factor {name} replaces it; leave one of them out")
 
 
 def _arms(file: ExperimentFile, factors: Factors) -> dict[str, Options]:

@@ -89,6 +89,12 @@ class SurvivalCurve:
     """The smallest number of turns that at most half of the spells outlast."""
     points: tuple[Surviving, ...]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the curve as plain JSON."""
+        points = [{"turns": p.turns, "share": p.share, "low": p.low, "high": p.high} for p in self.points]
+        counts = {"spells": self.spells, "ended": self.ended, "games": self.games, "median": self.median}
+        return {"arm": self.arm, **counts, "points": points}
+
 
 @dataclass(frozen=True, slots=True)
 class Truth:
@@ -302,8 +308,10 @@ def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tup
     if games < FEWEST:
         return None, None
     # Not by BLAS, whose threads wait for each other on a busy machine.
-    gone, there = (np.einsum("gr,ga->ar", _resampled(games), of_games) for of_games in (ended, at_risk))
-    curves = _surviving(gone, there, axis=0)
+    ended_again, at_risk_again = (
+        np.einsum("gr,ga->ar", _resampled(games), of_games) for of_games in (ended, at_risk)
+    )
+    curves = _surviving(ended_again, at_risk_again, axis=0)
     outside = tail(games)
     low, high = np.quantile(np.sort(curves), [outside, 1 - outside], axis=1)
     return low, high

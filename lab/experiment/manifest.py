@@ -12,7 +12,7 @@ from lab.experiment.file import ExperimentFile
 from lab.experiment.gathering import Tables
 from lab.store.database import HOBBES
 
-PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy", "statsmodels")
+PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
 """The libraries on which the figures or the records depend."""
 
 

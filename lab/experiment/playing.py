@@ -52,6 +52,9 @@ class Progress(Protocol):
     def on_turn(self, run: str, turns: int, /) -> None:
         """Take how many turns of a run have been played."""
 
+    def on_died(self, cell: str, why: str, /) -> None:
+        """Take why a cell could not be played to its end, and is tried again."""
+
     def on_ended(self, run: str, /) -> None:
         """Take that a run has ended, or is given up."""
 
@@ -94,6 +97,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     plays the experiment now; the cells played so far are kept.
     """
     elsewhere = _cluster(on, jobs) if on else None
+    store.expect_many_runs()
     with _locked(store, made.file.name):
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)
@@ -112,7 +116,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
                     told = _Settling(store, keep, progress) if elsewhere else progress
                     ledger = crew.ledger(caps, spent)
                     with _told_of_caps(ledger):
-                        _play_in(crew, ledger, store, cells, told)
+                        _play_in(crew, ledger, store, _longest_first(cells), told)
         except LabError:
             add_runs(store, made.file.name, made.world)
             raise
@@ -170,6 +174,7 @@ class _Settling:
         self._store, self._keep, self._progress = store, keep, progress
         self.on_cell = progress.on_cell
         self.on_turn = progress.on_turn
+        self.on_died = progress.on_died
 
     def on_ended(self, run: str) -> None:
         """Take that a run has ended, or is given up."""
@@ -207,6 +212,20 @@ def _play_here(ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Pr
         progress.on_ended(run.id)
 
 
+def _longest_first(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells, and of each seed the longest ones first: at the end, nobody waits long for the last.
+
+    The seeds stay in their order, so that an experiment that stops has whole pairs.
+    """
+    places = {seed: place for place, seed in enumerate(dict.fromkeys(cell.seed for cell in cells))}
+
+    def place(cell: Cell) -> tuple[int, int]:
+        setting = cell.new.setting
+        return places[cell.seed], -setting.config.rounds * len(setting.agents)
+
+    return sorted(cells, key=place)
+
+
 def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress) -> None:
     """Let a crew play cells.
 
@@ -234,6 +253,7 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
                 ledger.leave(run_id)
                 failures[cell.name] += 1
                 if failures[cell.name] < MOST_FAILURES and not stopped:
+                    progress.on_died(cell.name, str(error))
                     waiting.appendleft(cell)
                     continue
                 lost.append(f"{cell.name} ({error})")

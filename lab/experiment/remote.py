@@ -57,7 +57,7 @@ def play_task(hobbes: str, node: str, task: Task) -> Played:
         versions = f"{node} has hobbes {HOBBES}, and this is hobbes {hobbes}"
         return Played(b"", UsageError(f"{versions}; install the same version on all nodes"))
     os.environ.update(task.variables)
-    home = Path(tempfile.gettempdir()) / task.folder
+    home = _temporary() / task.folder
     try:
         _prepare(home, task.files)
         error = _play(home, task)
@@ -70,6 +70,14 @@ def play_task(hobbes: str, node: str, task: Task) -> Played:
         return Played(b"", DiedError(f"{node}: cannot store runs in {home}: {failure.strerror}"))
     shutil.rmtree(home)
     return Played(rows, error)
+
+
+def _temporary() -> Path:
+    """Return the folder for temporary files of this machine, even if its disk is full.
+
+    `tempfile.gettempdir` would choose another folder then, and the run would not be found there next time.
+    """
+    return Path(os.environ.get("TMPDIR", "/tmp"))  # noqa: S108  where nothing is said
 
 
 def _prepare(home: Path, files: Mapping[str, bytes]) -> None:

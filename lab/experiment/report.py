@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -45,6 +45,11 @@ class Arm:
     tainted: int
     measures: dict[str, Mean]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        measures = {name: mean.to_json() for name, mean in self.measures.items()}
+        return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -62,7 +67,7 @@ class Compared:
         """Return the measure and the figures of the difference as plain JSON."""
         return {
             "measure": self.measure,
-            **asdict(self.difference.mean),
+            **self.difference.mean.to_json(),
             "p": self.difference.p,
             "p_holm": self.p_holm,
             "effect": self.difference.effect,
@@ -130,7 +135,7 @@ class Report:
         """Return the report as `hobbes report --json` prints it."""
         return {
             "experiment": self.experiment,
-            "arms": {name: asdict(arm) for name, arm in self.arms.items()},
+            "arms": {name: arm.to_json() for name, arm in self.arms.items()},
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
@@ -150,7 +155,7 @@ class Report:
                 {
                     **one.hypothesis.model_dump(),
                     "verdict": one.verdict(),
-                    **asdict(one.difference.mean),
+                    **one.difference.mean.to_json(),
                     "p": one.difference.p,
                     "p_holm": one.p_holm,
                 }
@@ -162,7 +167,7 @@ class Report:
                     "factor": one.factor,
                     "measure": one.measure,
                     "fixed": one.fixed,
-                    "points": [{"value": p.value, "arm": p.arm, **asdict(p.mean)} for p in one.points],
+                    "points": [{"value": p.value, "arm": p.arm, **p.mean.to_json()} for p in one.points],
                 }
                 for one in self.findings.doses
             ],
@@ -170,21 +175,23 @@ class Report:
                 {
                     "arm": one.arm,
                     "measure": one.measure,
-                    "points": [{"first": p.first, "last": p.last, **asdict(p.mean)} for p in one.points],
+                    "points": [{"first": p.first, "last": p.last, **p.mean.to_json()} for p in one.points],
                 }
                 for one in self.findings.over_time
             ],
-            "survival": [asdict(one) for one in self.findings.survival],
+            "survival": [one.to_json() for one in self.findings.survival],
             "ratings": [
                 {
                     "arm": one.arm,
                     "kind": one.kind,
-                    "points": [{"rating": p.rating, "count": p.count, **asdict(p.mean)} for p in one.points],
+                    "points": [
+                        {"rating": p.rating, "count": p.count, **p.mean.to_json()} for p in one.points
+                    ],
                 }
                 for one in self.findings.ratings
             ],
             "payoffs": [
-                {"arm": one.arm, "player": one.player, "agents": one.agents, **asdict(one.mean)}
+                {"arm": one.arm, "player": one.player, "agents": one.agents, **one.mean.to_json()}
                 for one in self.findings.payoffs
             ],
             "manifest": self.manifest,
@@ -195,6 +202,9 @@ class Report:
         found = (one.difference for one in self.differences if (one.arm, one.measure) == (NULL, measure))
         return next(found, None)
 
+
+NOTHING = "nothing can be concluded"
+"""What a conclusion begins with that is said once for all arms and measures that it is about."""
 
 LARGE = 999.5
 """From here on, a figure is told without fractions."""
@@ -448,9 +458,7 @@ def conclusions(found: Report) -> Iterator[str]:
     same = {arm: pairs for arm in changed if (pairs := _same(found, arm))}
     for arm, pairs in same.items():
         yield f"{arm}: the same as {found.baseline}. All {pairs} pairs have equal digests: no turn differs."
-    for one in found.differences:
-        if one.arm != NULL and one.arm not in same:
-            yield f"{one.arm}, {one.measure}: {_conclusion(found, one)}"
+    yield from _concluded(found, [one for one in found.differences if one.arm not in {NULL, *same}])
     for one in found.differences:
         if one.arm == NULL and one.p_holm is not None and one.p_holm < ALPHA:
             yield (
@@ -466,13 +474,38 @@ def _same(found: Report, arm: str) -> int:
     return len(pairs) if all(one == other for one, other in pairs) else 0
 
 
+def _concluded(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
+    """Yield what can be concluded about differences; that nothing can be is said once for each reason."""
+    nothing: dict[str, list[Compared]] = {}
+    for one in compared:
+        conclusion = _conclusion(found, one)
+        if conclusion.startswith(NOTHING):
+            nothing.setdefault(conclusion, []).append(one)
+        else:
+            yield f"{one.arm}, {one.measure}: {conclusion}"
+    for conclusion, about in nothing.items():
+        if len(about) == len(compared) > 1:
+            yield conclusion[0].upper() + conclusion[1:]
+        else:
+            yield f"{'; '.join(_about(found, about))}: {conclusion}"
+
+
+def _about(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
+    """Yield arm and measure of differences, and only the arm where all its measures are among them."""
+    for arm, count in Counter(one.arm for one in compared).items():
+        if count == len(found.measures) > 1:
+            yield arm
+        else:
+            yield from (f"{arm}, {one.measure}" for one in compared if one.arm == arm)
+
+
 def _conclusion(found: Report, one: Compared) -> str:
     """Return what can be concluded about one difference."""
     difference, n = one.difference, one.difference.mean.n
     tests = len(found.measures)
     fewest = fewest_pairs(tests)
     if not n or difference.mean.mean is None:
-        return "nothing can be concluded, because in no pair do both runs have a value that counts."
+        return f"{NOTHING}, because in no pair do both runs have a value that counts."
     if difference.spread == 0 and difference.mean.mean == 0:
         return f"no difference at all: {found.baseline} and {one.arm} have the same value in all {n} pairs."
     if one.p_holm is not None and one.p_holm < ALPHA:
@@ -484,7 +517,7 @@ def _conclusion(found: Report, one: Compared) -> str:
     if n < fewest:
         pairs = "one pair" if n == 1 else f"{n} pairs"
         test = "The test needs" if tests == 1 else f"With {tests} measures the test needs"
-        return f"nothing can be concluded from {pairs}. {test} {fewest} or more."
+        return f"{NOTHING} from {pairs}. {test} {fewest} or more."
     return f"no difference can be concluded (p {short(one.p_holm)}). {_what_would_do(found, one)}"
 
 

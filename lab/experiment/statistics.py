@@ -1,7 +1,8 @@
-"""The statistics of an experiment. scipy and statsmodels compute them; they are imported when needed.
+"""The statistics of an experiment. numpy computes them, with scipy's functions of distributions.
 
 A game is one value. Arms are paired by seed, so all tests are about the differences of pairs. Random numbers
-are seeded: the same values give the same figures.
+are seeded: the same values give the same figures. Samples of one length share their resamples, so that many
+arms are computed at once; `scipy.stats` would resample each by itself, and takes a second to import.
 """
 
 import math
@@ -27,10 +28,10 @@ RESAMPLES = 9_999
 """The resamples of a bootstrap, and the most sign flips of a test, which is exact up to 13 pairs."""
 
 AT_ONCE = 256
-"""How many samples are tested at once."""
+"""How many samples are resampled at once."""
 
 MOST_HELD = 4_000_000
-"""How many resampled values are held in memory at a time."""
+"""How many values of the resamples are held in memory at a time."""
 
 FEWEST = 3
 """The fewest values that an interval is computed from."""
@@ -50,6 +51,10 @@ class Mean:
     mean: float | None
     low: float | None
     high: float | None
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return the figures as plain JSON."""
+        return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +77,12 @@ def rounded(value: float) -> float:
 
 
 def needed() -> None:
-    """Raise LabError if the libraries of statistics are not installed."""
+    """Raise LabError if the library of statistics is not installed."""
     try:
-        import scipy.stats  # noqa: F401, PLC0415
-        import statsmodels  # noqa: F401, PLC0415
+        import scipy.special  # noqa: F401, PLC0415
     except ImportError as error:
         raise LabError(
-            "statistics need scipy and statsmodels; install them in the checkout: pip install -e '.[stats]'"
+            "statistics need scipy; install it in the checkout: pip install -e '.[stats]'"
         ) from error
 
 
@@ -110,7 +114,7 @@ def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:
 
 
 def _alike(samples: Sequence[Sequence[float]], places: Iterable[int]) -> Iterator[list[int]]:
-    """Yield places of samples that have the same number of values. scipy takes such samples at once."""
+    """Yield places of samples that have the same number of values. They are resampled together."""
     by_length: dict[int, list[int]] = {}
     for place in places:
         by_length.setdefault(len(samples[place]), []).append(place)
@@ -122,49 +126,76 @@ def _alike(samples: Sequence[Sequence[float]], places: Iterable[int]) -> Iterato
 def _intervals(samples: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
     """Return the ends of the interval of each of these samples, which have the same number of values."""
     import numpy as np  # noqa: PLC0415
-    from scipy import stats  # noqa: PLC0415
+    from scipy import special  # noqa: PLC0415
 
-    values = np.asarray(samples)
-    found: list[tuple[float, float]] = [(math.nan, math.nan)] * len(samples)
-    for method in ("BCa", "percentile"):
-        left = [n for n, ends in enumerate(found) if not all(map(math.isfinite, ends))]
-        if not left:
-            break
-        with np.errstate(invalid="ignore", divide="ignore"):
-            interval = stats.bootstrap(
-                (values[left],),
-                np.mean,
-                n_resamples=RESAMPLES,
-                batch=_batch(values[left]),
-                confidence_level=1 - 2 * tail(values.shape[1]),
-                method=method,
-                rng=0,
-                axis=-1,
-            ).confidence_interval
-        for place, low, high in zip(left, interval.low, interval.high, strict=True):
-            found[place] = float(low), float(high)
+    values = np.asarray(samples, float)
+    means = values.mean(axis=1, keepdims=True)
+    resampled = np.hstack([_means(values, counts) for counts in _resamples(values.shape[1])])
+    tie = _tie(values)
+    below = ((resampled < means - tie).mean(axis=1) + (resampled <= means + tie).mean(axis=1)) / 2
+    off = values - means  # in proportion to what leaving a value out changes
+    skew = (off**3).sum(axis=1) / (6 * (off**2).sum(axis=1) ** 1.5)
+    outside = tail(values.shape[1])
+    found = []
+    for of_sample, share, bend in zip(resampled, below.tolist(), skew.tolist(), strict=True):
+        bias = special.ndtri(share)
+        ends = [bias + z for z in (special.ndtri(outside), -special.ndtri(outside))]
+        levels = [special.ndtr(bias + end / (1 - bend * end)) for end in ends]
+        if not all(map(math.isfinite, levels)):
+            levels = [outside, 1 - outside]
+        low, high = np.quantile(of_sample, levels)
+        found.append((float(low), float(high)))
     return found
+
+
+def _resamples(n: int) -> "Iterator[np.ndarray[Any, Any]]":
+    """Yield random resamples of n values, in parts: a row for each value, how often it is in each."""
+    import numpy as np  # noqa: PLC0415
+
+    rng = np.random.default_rng(0)
+    for size in _parts(n):
+        drawn = rng.integers(0, n, (size, n))
+        counts = np.bincount((drawn + n * np.arange(size)[:, None]).ravel(), minlength=size * n)
+        yield counts.reshape(size, n).T.astype(float)
+
+
+def _parts(n: int) -> Iterator[int]:
+    """Yield how many resamples of n values are made at a time."""
+    size = max(1, MOST_HELD // n)
+    yield from (min(size, RESAMPLES - first) for first in range(0, RESAMPLES, size))
+
+
+def _means(values: "np.ndarray[Any, Any]", weights: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Return the means of samples, a row for each; a column for each resample, with its weights."""
+    import numpy as np  # noqa: PLC0415
+
+    # Not by BLAS, whose threads wait for each other on a busy machine.
+    means: np.ndarray[Any, Any] = np.einsum("sn,nr->sr", values, weights) / values.shape[1]
+    return means
+
+
+def _tie(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Return by how much two means of each sample may differ and still be the same, as a column."""
+    import numpy as np  # noqa: PLC0415
+
+    tie: np.ndarray[Any, Any] = np.maximum(np.abs(values).max(axis=1, keepdims=True), 1) * 10.0**-PLACES
+    return tie
 
 
 @cache
 def reach(n: int) -> float:
     """Return how many standard errors the 95% t interval of n values reaches from their mean."""
-    from scipy import stats  # noqa: PLC0415
+    from scipy import special  # noqa: PLC0415
 
-    return float(-stats.t.ppf(ALPHA / 2, n - 1))
+    return float(-special.stdtrit(n - 1, ALPHA / 2))
 
 
 @cache
 def tail(n: int) -> float:
     """Return the share of resampled means of n values that lies below a 95% interval; as many lie above."""
-    from scipy import stats  # noqa: PLC0415
+    from scipy import special  # noqa: PLC0415
 
-    return float(stats.norm.cdf(-math.sqrt(n / (n - 1)) * reach(n)))
-
-
-def _batch(values: "np.ndarray[Any, Any]") -> int:
-    """Return how many resamples of these values scipy holds in memory at a time."""
-    return max(1, MOST_HELD // values.size)
+    return float(special.ndtr(-math.sqrt(n / (n - 1)) * reach(n)))
 
 
 def difference_of(differences: Sequence[float]) -> Difference:
@@ -190,31 +221,41 @@ def differences_of(samples: Sequence[Sequence[float]]) -> list[Difference]:
 def _ps(samples: Sequence[Sequence[float]]) -> list[float]:
     """Return the p of each of these samples, which have the same number of differences."""
     import numpy as np  # noqa: PLC0415
-    from scipy import stats  # noqa: PLC0415
 
-    values = np.asarray(samples)
-    found = stats.permutation_test(
-        (values,),
-        _mean,
-        permutation_type="samples",
-        n_resamples=RESAMPLES,
-        batch=_batch(values),
-        vectorized=True,
-        rng=0,
-        axis=-1,
-    )
-    return [float(p) for p in found.pvalue]
+    values = np.asarray(samples, float)
+    n = values.shape[1]
+    means, tie = values.mean(axis=1, keepdims=True), _tie(values)
+    flips = less = more = 0
+    for signs in _flips(n):
+        flipped = _means(values, signs)
+        less += (flipped <= means + tie).sum(axis=1)
+        more += (flipped >= means - tie).sum(axis=1)
+        flips += signs.shape[1]
+    itself = 0 if _all_flips(n) else 1  # random flips need not contain the one that was observed
+    ps = np.minimum(1, 2 * (np.minimum(less, more) + itself) / (flips + itself))
+    return [float(p) for p in ps]
+
+
+def _all_flips(n: int) -> bool:
+    """Return whether all sign flips of n differences are tried."""
+    return n <= math.log2(RESAMPLES)
+
+
+def _flips(n: int) -> "Iterator[np.ndarray[Any, Any]]":
+    """Yield all sign flips of n differences, or random ones in parts: a row for each difference."""
+    import numpy as np  # noqa: PLC0415
+
+    if _all_flips(n):
+        yield 1.0 - 2 * (np.arange(2**n) >> np.arange(n)[:, None] & 1)
+        return
+    rng = np.random.default_rng(0)
+    for size in _parts(n):
+        yield rng.permuted(np.tile((1.0, -1.0), (size, n, 1)), axis=-1)[:, :, 0].T
 
 
 def spread_of(values: Sequence[float]) -> float | None:
     """Return the standard deviation of a sample, None if there are not two values."""
     return stdev(values) if len(values) > 1 else None
-
-
-def _mean(values: "np.ndarray[Any, Any]", axis: int) -> "np.ndarray[Any, Any]":
-    """Return the mean, so that equal ones count as equal; scipy flips the signs of the values."""
-    means: np.ndarray[Any, Any] = values.mean(axis=axis).round(PLACES)
-    return means
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
@@ -236,9 +277,10 @@ def detectable_effect(n: int, tests: int = 1) -> float | None:
     """
     if n < fewest_pairs(tests):
         return None
-    from statsmodels.stats.power import TTestPower  # noqa: PLC0415
-
-    return float(TTestPower().solve_power(nobs=n, alpha=ALPHA, power=POWER))
+    low, high = 0.0, 20 / math.sqrt(n)
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if _power(middle, n) >= POWER else (middle, high)
+    return high
 
 
 @cache
@@ -247,13 +289,19 @@ def pairs_needed(effect: float, tests: int = 1) -> int | None:
 
     They are as many as can find any effect when the p of so many tests are corrected, or more.
     """
-    from statsmodels.stats.power import TTestPower  # noqa: PLC0415
-
-    test = TTestPower()
-    if effect == 0 or test.power(abs(effect), MANY, ALPHA) < POWER:
+    if effect == 0 or _power(effect, MANY) < POWER:
         return None
     pairs = range(fewest_pairs(tests), MANY + 1)
-    return pairs[bisect_left(pairs, POWER, key=lambda n: float(test.power(abs(effect), n, ALPHA)))]
+    return pairs[bisect_left(pairs, POWER, key=lambda n: _power(effect, n))]
+
+
+def _power(effect: float, n: int) -> float:
+    """Return the probability that a two-sided t test of n pairs finds an effect."""
+    from scipy import special  # noqa: PLC0415
+
+    off = abs(effect) * math.sqrt(n)
+    not_above, below = (float(special.nctdtr(n - 1, off, way * reach(n))) for way in (1, -1))
+    return 1 - sum(one for one in (not_above, -below) if not math.isnan(one))  # nan is too small to tell
 
 
 def fewest_pairs(tests: int) -> int:

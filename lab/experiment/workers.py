@@ -154,5 +154,6 @@ def _end_with_parent(lifeline: Connection) -> None:
 def play_run(home: Path, run: str, shared: Shared, keep: Keep) -> None:
     """Play a run of a home to its end, gather what reports need of it, and keep what `keep` says."""
     with open_store(home) as store:
+        store.expect_many_runs()
         asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))
         settle(store, run, keep)

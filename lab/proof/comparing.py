@@ -16,7 +16,7 @@ from engine.record import JsonObject, canonical, sha256
 from engine.turn import Layer
 from engine.world import OBSERVER
 from lab.errors import UsageError
-from lab.proof.replaying import diff_of, first_differing_part
+from lab.proof.differing import diff_of, first_differing_part
 from lab.store.database import LoggedTurn, Run, Store
 from lab.store.history import logged, reports
 from nodes.journal import TURN_QUESTION, Call

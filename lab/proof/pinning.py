@@ -26,6 +26,7 @@ from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import LabError, UsageError
 from lab.proof.comparing import CHANGE, word_diff
+from lab.proof.differing import first_differing_part
 from lab.proof.pin_file import (
     FORMAT,
     Answer,
@@ -40,7 +41,7 @@ from lab.proof.pin_file import (
     turns_in_words,
     whole_prompt,
 )
-from lab.proof.replaying import DivergedError, JournalWithoutCalls, first_differing_part
+from lab.proof.replaying import DivergedError, JournalWithoutCalls
 from lab.proof.rereading import decision
 from lab.store.database import HOBBES, Run, Store
 from lab.store.history import logged, memories_before, state_before

@@ -18,7 +18,7 @@ from engine.turn import Layer, TurnRecord
 from engine.world import OBSERVER
 from lab.errors import LabError
 from lab.play.ending import ending
-from lab.proof.replaying import first_differing_part
+from lab.proof.differing import first_differing_part
 from lab.store.database import STATUSES, LoggedTurn, MeasureRow, Run, Store
 from lab.store.history import first_of
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column

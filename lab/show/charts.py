@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
 
 from lab.show.looks import PALETTE
 from lab.show.panels import Line, Panel
@@ -57,8 +60,8 @@ DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (
 LETTERS = 17
 """How many letters of a legend stand on an inch."""
 
-WIDE = 3
-"""How many panels stand side by side."""
+WIDE = 2
+"""How many panels stand side by side; a sheet of paper has room for as many."""
 
 
 def curves(panels: Sequence[Panel]) -> str:
@@ -68,7 +71,10 @@ def curves(panels: Sequence[Panel]) -> str:
     high = -(-len(panels) // wide)
     width = max(3.6 * wide, 5.4)
     columns = max(1, int(width * LETTERS / (max(map(len, names), default=0) + 6)))  # of the legend
-    figure = Figure(figsize=(width, 2.7 * high + 0.4 + 0.18 * len(names) / columns), layout="constrained")
+    figure = Figure(
+        figsize=(width, 2.7 * high + 0.4 + 0.18 * len(names) / columns),
+        layout=ConstrainedLayoutEngine(h_pad=0.1),
+    )
     grid = figure.subplots(high, wide, squeeze=False).ravel()
     handles: dict[str, Any] = {}
     for axes, panel in zip(grid, panels, strict=False):
@@ -80,6 +86,8 @@ def curves(panels: Sequence[Panel]) -> str:
         axes.set_xlabel(panel.x, fontsize=8)
         axes.set_ylabel(textwrap.fill(panel.y, 36), fontsize=8)
         axes.tick_params(labelsize=7)
+        if all(float(x).is_integer() for line in panel.lines for x, *_ in line.points):
+            axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         axes.spines[["top", "right"]].set_visible(False)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
@@ -123,8 +131,17 @@ def data_url(svg: str) -> str:
 
 def _svg(figure: Figure) -> str:
     """Return a figure as an SVG image, with texts and axes in the colour of the page."""
+    figure.dpi = 72  # that of SVG images
+    canvas = FigureCanvasSVG(figure)
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    figure.patch.set_visible(False)
+    for axes in figure.axes:
+        axes.patch.set_visible(False)
     drawn = io.BytesIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None}, transparent=True)
+    # `savefig` would draw all of it twice.
+    canvas.print_svg(drawn, metadata={"Date": None})  # type: ignore[no-untyped-call]
     return (
         drawn.getvalue()
         .decode()

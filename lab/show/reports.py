@@ -38,7 +38,8 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
         yield Section("Hypotheses", list(verdicts(found)))
     for one in found.invasions:
         rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
-        yield Section("Invasion", list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
+        title = f"Invasion: {one.mutant} among {one.resident}"
+        yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
     yield Section("What was found", list(conclusions(found)))
     yield Section(
         f"Differences from {found.baseline}",
@@ -220,9 +221,15 @@ def markdown(store: Store, found: Report, name: str = "") -> str:
             lines += [f"![{picture.label}]({_file(name, number)})", ""]
         if section.columns:
             rules = ["---"] * len(section.columns)
-            lines += [f"| {' | '.join(row)} |" for row in (section.columns, rules, *section.rows)]
+            lines += [_row(row) for row in (section.columns, rules, *section.rows)]
             lines.append("")
     return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    """Return a row of a Markdown table."""
+    escaped = (cell.replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"
 
 
 def pictures(store: Store, found: Report, name: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from engine.board import Board
 from engine.memory import EMPTY_MEMORY, Memory
@@ -14,7 +14,6 @@ from engine.record import MESSAGE, Event, JsonObject
 from engine.turn import as_list, question_of
 from engine.world import OBSERVER, AnyWorld, Played, board_of
 from lab.errors import MissingError
-from lab.play.asking import Asked
 from lab.proof.comparing import CHANGE, whole_word_diff
 from lab.store.database import Decision, LoggedTurn, Run, Store
 from lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
@@ -22,6 +21,9 @@ from lab.store.noted import Note
 from lab.store.rows import damaged
 from nodes.journal import Call
 from nodes.reading import deciding
+
+if TYPE_CHECKING:
+    from lab.play.asking import Asked
 
 Card = dict[str, Any]
 
@@ -328,7 +330,7 @@ def _first_noted(
     return None
 
 
-def asked_card(world: AnyWorld, asked: Asked) -> Card:
+def asked_card(world: AnyWorld, asked: "Asked") -> Card:
     """Return the card of a question that was asked apart from any run: call, rejections, what was decided."""
     judged, agent = asked.judged, asked.call.address.agent
     decided: Card = {}

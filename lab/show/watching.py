@@ -122,6 +122,10 @@ class CellsWatch:
         """Take how many turns of a run have been played."""
         self._bar.update(self._turns[run], completed=turns)
 
+    def on_died(self, cell: str, why: str) -> None:
+        """Take why a cell could not be played to its end, and is tried again."""
+        self._bar.console.print(plain(f"{cell} is played again: {why}"), soft_wrap=True)
+
     def on_ended(self, run: str) -> None:
         """Take that a run has ended."""
         self._bar.remove_task(self._turns.pop(run))

@@ -1,6 +1,6 @@
 """Seals: hashes of rows when they were written, which detect a later change of any column."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine.record import canonical, sha256
@@ -67,26 +67,26 @@ CALL_SEAL = 32
 """Characters of the seal of a call: 128 bits, because every decision of a run has one."""
 
 
-def sealed(row: Mapping[str, Any]) -> str:
+def sealed(values: Iterable[Any]) -> str:
     """Return the seal of a row: a hash of its values when it was written.
 
     It detects a later change of any column, unless the seal was rewritten, too.
     """
-    values = (repr(value) if isinstance(value, bytes) else value for value in row.values())  # bytes: damage
-    return sha256(canonical(list(values)))
+    return sha256(
+        canonical([repr(one) if isinstance(one, bytes) else one for one in values])
+    )  # bytes: damage
 
 
 def seal_of(call: Mapping[str, Any]) -> str:
     """Return the seal of the row of a call."""
-    return sealed(later_if_set({column: call[column] for column in CALL_COLUMNS}))[:CALL_SEAL]
+    return sealed([call[column] for column in _covered(call, CALL_COLUMNS)])[:CALL_SEAL]
 
 
-def later_if_set(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that the seal of a row covers: those added later only where they are not empty."""
-    return {column: value for column, value in row.items() if column not in LATER or value is not None}
+def _covered(row: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
+    """Return those columns that the seal of a row covers: those added later only where they are not empty."""
+    return [column for column in columns if row[column] is not None or column not in LATER]
 
 
 def sealed_by_column(row: Mapping[str, Any]) -> str:
     """Return a seal that also shows which column was changed later: JSON, the seal of each column."""
-    covered = later_if_set(row)
-    return canonical({column: sealed({column: value})[:SEAL] for column, value in covered.items()})
+    return canonical({column: sealed([row[column]])[:SEAL] for column in _covered(row, row)})

@@ -52,7 +52,8 @@ def main(home: Path) -> dict[str, Any]:
     for name, value in changed.items():
         setattr(turns, name, value)
     # Only now, since the rooms take the record from engine.turn when they are imported.
-    from lab.proof.replaying import first_differing_part, replay_run  # noqa: PLC0415
+    from lab.proof.differing import first_differing_part  # noqa: PLC0415
+    from lab.proof.replaying import replay_run  # noqa: PLC0415
     from lab.proof.verifying import faults  # noqa: PLC0415
     from lab.show.exporting import export  # noqa: PLC0415
     from lab.store.database import open_store  # noqa: PLC0415

@@ -38,7 +38,7 @@ from engine.worlds import WORLDS
 from lab.play.stepping import MEMORY
 from lab.show.boards import svg
 from tests.arithmetic import comes_out
-from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, settled, start
+from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, said, settled, start
 from tests.contract.private import others, places
 from tests.corpus import STRANGE, corpus, scene
 
@@ -336,6 +336,16 @@ def test_a_view_names_its_world_turn_and_agent_and_is_plain_json(case: Case) -> 
 
 
 @each_case
+def test_a_policy_answers_a_view_as_it_answers_its_text_and_does_not_change_it(case: Case) -> None:
+    for moment in game(case):
+        for agent, view in turns.views(case.world, moment.state, moment.memories).items():
+            text = canonical(view)
+            assert said(case, moment.state, agent, json.loads(text)) == moment.texts[agent]
+            assert said(case, moment.state, agent, view) == moment.texts[agent]
+            assert canonical(view) == text
+
+
+@each_case
 def test_an_agent_reads_no_memory_but_its_own(case: Case) -> None:
     world, memory = case.world, Memory("my notes", "my summary", "my history", {"x": 1}, {"y": 2})
     state = game(case)[-1].state
@@ -564,8 +574,8 @@ def test_no_ruling_raises(case: Case) -> None:
         stand_in = observer.stand_ins.by_name[observer.stand_ins.default]
         good = stand_in(question, Luck(1, moment.state.turn, OBSERVER))
         observer.ruling(observer.requests(moment.state, intents)).model_validate(good)
-        for said in spoiled(good):
-            ruling = heard(OBSERVER, json.dumps(said))
+        for words in spoiled(good):
+            ruling = heard(OBSERVER, json.dumps(words))
             ruled = observer.rule(moment.state, intents, ruling.said)
             assert ruled.intents.keys() == intents.keys()
             assert codes_of(ruled) <= {*world.codes}

@@ -1,17 +1,22 @@
 """The statistics of a report are right as often as they say. `make soak` measures it more closely."""
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from lab.experiment.statistics import (
     FEWEST,
     detectable_effect,
     difference_of,
+    differences_of,
     fewest_pairs,
     holm,
     mean_of,
     pairs_needed,
+    tail,
 )
 from tests.lab.simulated import simulate
 
@@ -32,6 +37,23 @@ def test_the_permutation_test_is_exact_where_pairs_are_few() -> None:
     assert difference_of([1, 2, 3, 4, 5, 6]).p == pytest.approx(2 / 2**6)
     assert difference_of([1, 2, 3, 4, 5, -6]).p == pytest.approx(28 / 2**6)
     assert difference_of([0, 0, 0, 0, 0, 0]).p == 1
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_intervals_tests_and_power_are_those_of_scipy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    samples = [rng.normal(0.5, 1, n), rng.exponential(1, n) - 0.7, rng.integers(-2, 4, n)]
+    confidence = 1 - 2 * tail(n)
+    assert tail(n) == pytest.approx(stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
+    for values, found in zip(samples, differences_of([[*map(float, one)] for one in samples]), strict=True):
+        ends = stats.bootstrap((values,), np.mean, confidence_level=confidence, rng=0).confidence_interval
+        assert (found.mean.low, found.mean.high) == pytest.approx((ends.low, ends.high), abs=0.001)
+        p = stats.permutation_test((values,), np.mean, permutation_type="samples", rng=0).pvalue
+        assert found.p == pytest.approx(p)
+    effect, limit = detectable_effect(max(n, 6)) or 0, stats.t.ppf(0.975, max(n, 6) - 1)
+    off = effect * math.sqrt(max(n, 6))
+    power = stats.nct.sf(limit, max(n, 6) - 1, off) + stats.nct.cdf(-limit, max(n, 6) - 1, off)
+    assert power == pytest.approx(0.8)
 
 
 def test_the_same_values_give_the_same_figures() -> None:

@@ -1,5 +1,7 @@
 """What a report concludes, from experiments whose values are written by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.errors import DamagedError
@@ -73,7 +75,7 @@ def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
                 opened.db.table("measures").insert(row)
     found = report(opened, "made")
     assert found.differences[0].p_holm == pytest.approx(4 * 2 / 2**7)
-    assert said(opened).splitlines()[0] == (
+    assert said(opened).splitlines()[-1] == (
         "two, output: nothing can be concluded from 7 pairs. With 4 measures the test needs 8 or more."
     )
     assert found.detectable["output"] is None
@@ -84,6 +86,33 @@ def test_one_seed_concludes_nothing_and_names_its_pair(opened: Store) -> None:
     assert said(opened) == "two, output: nothing can be concluded from one pair. The test needs 6 or more."
     (difference,) = report(opened, "made").differences
     assert difference.nearest() == difference.farthest() == 1
+
+
+def test_that_nothing_can_be_concluded_is_said_once_for_all_arms(opened: Store) -> None:
+    low: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0]
+    made_up(opened, {"one": low, "two": low[::-1], "three": [7.0, 7.0, 6.0, 8.0, 9.0]})
+    assert said(opened) == "Nothing can be concluded from 5 pairs. The test needs 6 or more."
+
+
+def test_each_reason_why_nothing_can_be_concluded_is_said_once(opened: Store) -> None:
+    four: list[float | None] = [4.0, 3.0, 1.0, 7.0, None]
+    none: list[float | None] = [None] * 5
+    made_up(
+        opened, {"one": [1.0, 2.0, 3.0, 4.0, 5.0], "two": four, "three": none, "four": four, "five": none}
+    )
+    few, none_at_all = said(opened).splitlines()
+    assert few == (
+        "two, output; four, output: nothing can be concluded from 4 pairs. The test needs 6 or more."
+    )
+    assert none_at_all.startswith(
+        "three, output; five, output: nothing can be concluded, because in no pair "
+    )
+
+
+def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table(opened: Store) -> None:
+    made_up(opened, {"one": [1.0] * 3, "two": [2.0] * 3})
+    found = replace(report(opened, "made"), manifest={"models": ["small|fast"]})
+    assert r"| models | small\|fast |" in markdown(opened, found)
 
 
 def test_an_arm_without_any_value_is_said_to_conclude_nothing(opened: Store) -> None:

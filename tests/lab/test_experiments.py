@@ -62,12 +62,16 @@ class Quiet:
 
     def __init__(self) -> None:
         self.runs: list[str | None] = []
+        self.died: list[str] = []
 
     def on_cell(self, run: Run) -> None:
         self.runs.append(run.name)
 
     def on_turn(self, _: str, turns: int) -> None:
         pass
+
+    def on_died(self, cell: str, why: str) -> None:
+        self.died.append(f"{cell}: {why}")
 
     def on_ended(self, _: str) -> None:
         pass
@@ -374,6 +378,16 @@ WRONG = {
         'baseline = "open"',
         'baseline = "open"\n[parameters]\nnoise = 0',
         r"small.toml: \[parameters\]: only an experiment with \[factors\] takes them$",
+    ),
+    "a parameter that nothing uses": (
+        ARMS,
+        '[parameters]\nnoise = 0\n[factors]\nmodel = ["policy:guided?tremble={noice}", "policy:random"]',
+        r"small.toml: \[parameters\] noise: nothing uses it; write \{noise\} in model, or leave it out$",
+    ),
+    "a parameter that a factor replaces in all arms": (
+        ARMS,
+        '[parameters]\nnoise = 0\n[factors]\nmodel = ["policy:guided?noise={noise}"]\nnoise = [0, 0.5]',
+        r"small.toml: \[parameters\] noise: the factor noise replaces it; leave one of them out$",
     ),
     "an unknown name in braces": (
         ARMS,

@@ -135,6 +135,20 @@ def test_curves_over_time_are_means_of_stretches_and_leave_out_what_is_undefined
     assert len(curves["share_raid"].points) <= MOST_POINTS
 
 
+def test_the_band_of_a_share_ends_at_0_and_1_or_at_a_value_beyond() -> None:
+    blank = dict.fromkeys((*MINING.shares, *MINING.inequality), 0.5)
+    shares = {"share_raid": (0.0, 0.0, 0.1), "share_mine": (1.0, 1.0, 0.9), "share_claim": (0.0, 0.2, 1.25)}
+    rows = [
+        {"seed": seed, "turn": 0, **blank, **{name: values[seed] for name, values in shares.items()}}
+        for seed in range(3)
+    ]
+    found = {one.measure: one.points[0].mean for one in over_time(MINING, {"a": tables(turns=rows)})}
+    assert found["share_raid"].low == 0
+    assert found["share_mine"].high == 1
+    assert (found["share_claim"].low, found["share_claim"].high) == (0, 1.25)
+    assert 0.1 < (found["share_raid"].high or 0) < 1
+
+
 def test_ratings_stand_beside_the_mean_truth_of_the_games() -> None:
     rows = [
         {"seed": 1, "kind": "aggressor", "rating": 9, "count": 30, "truth": 2.0},

@@ -70,6 +70,7 @@ def test_a_report_has_the_payoffs_by_the_number_of_mutants_and_where_they_lead(
     result = cli("report", "small", "--format", "md")
     assert result.exit_code == 0, result.exception
     text = result.stdout
+    assert "## Invasion: policy:raider among policy:guided" in text
     assert "policy:raider among policy:guided: the mutants earn more than the residents where they" in text
     assert f"| 1 | 3 | {residents[1]:.3g} | {mutants[1]:.3g} |" in text
 

@@ -111,6 +111,8 @@ def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_thre
     ):
         play(opened, planned(opened, path), content, progress, jobs=2)
     assert sorted(map(str, progress.runs)) == ["small.immune.1"] * 3 + ["small.open.1"] * 2
+    reason = "the process that played it died; see whether memory ran out"
+    assert sorted(progress.died) == [f"small.immune.1: {reason}"] * 2 + [f"small.open.1: {reason}"]
     assert {run["name"]: run["status"] for run in opened.runs()} == {
         "small.open.1": "finished",
         "small.immune.1": "unfinished",

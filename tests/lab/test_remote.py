@@ -36,6 +36,7 @@ def nodes_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The temporary folder of all nodes, and so of this process."""
     folder = tmp_path / "node"
     folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
 
@@ -81,11 +82,26 @@ def test_an_experiment_ends_with_the_bytes_of_one_that_is_played_here_also_after
     assert cli("verify", "small.immune.2").exit_code == 0
 
 
-def test_a_run_that_dies_goes_on_and_is_reported_after_three_times(
+def test_of_each_seed_the_longest_runs_begin_first(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    text = FILE.replace("seeds = 3", "seeds = [2, 1]").replace("immunity = 3", "rounds = 5")
+    path = written(
+        tmp_path, text.replace("[compare]", '[arms.many]\nmodel = "policy:guided"\nagents = 9\n\n[compare]')
+    )
+    _, content = read_experiment_file(path)
+    progress = Quiet()
+    elsewhere(monkeypatch, tmp_path)
+    play(opened, planned(opened, path), content, progress, on="ray")
+    assert progress.runs == [
+        f"small.{arm}.{seed}" for seed in (2, 1) for arm in ("many", "immune", "open", "null")
+    ]
+
+
+def test_a_run_that_dies_goes_on_and_is_reported_after_three_times(
+    cli: Cli, opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 1") + "null = false\n")
-    made, (_, content) = planned(opened, path), read_experiment_file(path)
     submitted: list[str] = []
 
     def dying(task: Task) -> "Future[Played]":
@@ -98,12 +114,14 @@ def test_a_run_that_dies_goes_on_and_is_reported_after_three_times(
         return future
 
     elsewhere(monkeypatch, tmp_path, dying)
-    with pytest.raises(
-        LabError,
-        match=r"^these runs failed 3 times each: small\.immune\.1 \(the node is dead\); all other runs have "
-        "been played; play the experiment again to go on$",
-    ):
-        play(opened, made, content, Quiet(), on="ray")
+    done = cli("experiment", str(path), "--on", "ray")
+    assert isinstance(done.exception, LabError)
+    assert str(done.exception) == (
+        "these runs failed 3 times each: small.immune.1 (the node is dead); all other runs have been played; "
+        "play the experiment again to go on"
+    )
+    again = [f"small.{cell} is played again: the node is dead" for cell in ("immune.1", "immune.1", "open.1")]
+    assert sorted(line for line in done.stderr.splitlines() if line) == again
     assert sorted(submitted) == ["small.immune.1"] * 3 + ["small.open.1"] * 2
     assert {run["name"]: run["status"] for run in opened.runs()} == {
         "small.open.1": "finished",

@@ -2,16 +2,19 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from lab.wire.recording import in_thread
 from tests.conftest import ROOT, Hobbes
+from tests.lab.test_disk import small_disk
 from tests.lab.test_kills import Player, Start
 from tests.lab.test_limits import AT_ONCE, CountingServer
 from tests.lab.test_models import table, write
@@ -57,11 +60,11 @@ CANARY = "canary-of-a-key-0123456789"
 class Nodes:
     """The cluster, in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
+    def __init__(self, folder: Path, through: Sequence[str] = ()) -> None:
+        folder.mkdir(exist_ok=True)
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.soak.three_nodes", str(folder)],
+            [*through, sys.executable, "-m", "tests.soak.three_nodes", str(folder)],
             cwd=ROOT,
             # With grpc's support of forks, the server for clients of Ray 2.60 crashes now and then.
             env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"},
@@ -92,12 +95,21 @@ class Nodes:
         return next(line for line in self._process.stdout if expected(line))
 
 
+@contextmanager
+def three_nodes(folder: Path, through: Sequence[str] = ()) -> Iterator[Nodes]:
+    """Start a cluster of three nodes, and end it."""
+    started = Nodes(folder, through)
+    try:
+        yield started
+    finally:
+        started.end()
+
+
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Nodes]:
     """A cluster of three nodes."""
-    started = Nodes(tmp_path / "nodes")
-    yield started
-    started.end()
+    with three_nodes(tmp_path / "nodes") as started:
+        yield started
 
 
 def finished(home: Path) -> int:
@@ -122,25 +134,25 @@ def wait_for(player: Player, home: Path, runs: int) -> None:
             continue
 
 
+def report(hobbes: Hobbes, home: Path) -> list[str]:
+    """The report of the experiment, as JSON and as a page."""
+    env = {"HOBBES_HOME": str(home)}
+    told = [hobbes("report", "small", *form, env=env).stdout for form in (("--json",), ("--format", "html"))]
+    assert all(told)
+    assert json.loads(told[0])["cells"]
+    return told
+
+
 def test_an_experiment_on_three_nodes_of_which_one_is_killed_and_so_is_the_driver(
     tmp_path: Path, hobbes: Hobbes, process: Start, nodes: Nodes, tried: Callable[[str], None]
 ) -> None:
-    def report(home: Path) -> list[str]:
-        env = {"HOBBES_HOME": str(home)}
-        told = [
-            hobbes("report", "small", *form, env=env).stdout for form in (("--json",), ("--format", "html"))
-        ]
-        assert all(told)
-        assert json.loads(told[0])["cells"]
-        return told
-
     def ended(home: Path, *words: str, env: dict[str, str] | None = None) -> list[str]:
         done = hobbes(
             "experiment", str(file), *words, env={"HOBBES_HOME": str(home), "HOBBES_JOBS": "", **(env or {})}
         )
         assert f"{CELLS} runs" in done.stdout, done.stderr
         assert finished(home) == CELLS
-        return report(home)
+        return report(hobbes, home)
 
     file = tmp_path / "small.toml"
     file.write_text(FILE)
@@ -202,3 +214,75 @@ def test_limits_hold_over_a_cluster_and_keys_are_written_nowhere(
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
     assert not any(CANARY.encode() in command for command in commands)
     tried(f"4 runs with a model, {counting.most} calls at once at most; no trace of the key")
+
+
+ROOM = "1m"
+"""A disk on which a run can begin, and none can end."""
+
+FULL = "(database or disk is full|No space left on device)"
+
+
+def told(stderr: str) -> list[str]:
+    """What a command has said, without empty lines."""
+    return [line for line in stderr.splitlines() if line]
+
+
+@pytest.fixture
+def whole(tmp_path: Path, hobbes: Hobbes) -> tuple[Path, list[str]]:
+    """An experiment, and its report where there is room."""
+    file, home = tmp_path / "small.toml", tmp_path / "whole"
+    file.write_text(FILE)
+    hobbes("experiment", str(file), "--jobs", "1", env={"HOBBES_HOME": str(home), "HOBBES_JOBS": ""})
+    return file, report(hobbes, home)
+
+
+def test_a_node_whose_disk_is_full_is_told_in_one_line_and_the_others_play_its_run(
+    tmp_path: Path,
+    hobbes: Hobbes,
+    home: Path,
+    whole: tuple[Path, list[str]],
+    tried: Callable[[str], None],
+) -> None:
+    file, expected = whole
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    full = folder / "disk-1"
+    with small_disk(full, ROOM) as disk, three_nodes(folder, disk.through) as nodes:
+        env = {"RAY_ADDRESS": nodes.places["address"], "HOBBES_HOME": str(home), "HOBBES_JOBS": ""}
+        done = hobbes("experiment", str(file), "--on", "auto", env=env)
+    assert f"{CELLS} runs, {CELLS} of them played now" in done.stdout, done.stderr
+    lines = told(done.stderr)
+    assert 1 <= len(lines) < CELLS
+    for line in lines:
+        assert re.match(rf"small\.\w+\.\d is played again: node .*: cannot .*{full.name}/.* {FULL}", line), (
+            line
+        )
+    assert finished(home) == CELLS
+    assert report(hobbes, home) == expected
+    tried(f"{CELLS} runs on 3 nodes, of which one has a disk of {ROOM}; {len(lines)} played again")
+
+
+def test_nodes_whose_disks_are_all_full_stop_the_experiment_in_one_line_and_it_goes_on_with_more_room(
+    tmp_path: Path,
+    hobbes: Hobbes,
+    home: Path,
+    whole: tuple[Path, list[str]],
+    tried: Callable[[str], None],
+) -> None:
+    file, expected = whole
+    folder = tmp_path / "nodes"
+    with small_disk(folder, ROOM) as disk, three_nodes(folder, disk.through) as nodes:
+        env = {"RAY_ADDRESS": nodes.places["address"], "HOBBES_HOME": str(home), "HOBBES_JOBS": ""}
+        stopped = hobbes("experiment", str(file), "--on", "auto", env=env)
+        assert stopped.returncode == 1
+        assert stopped.stdout == ""
+        *again, line = told(stopped.stderr)
+        assert re.match(f"hobbes: no node is left on which a run can be played: node .*{FULL}", line), line
+        assert all(" is played again: node " in one for one in again)
+        assert finished(home) == 0
+        disk.make_room()
+        done = hobbes("experiment", str(file), "--on", "auto", env=env)
+    assert f"{CELLS} runs, {CELLS} of them played now" in done.stdout, done.stderr
+    assert told(done.stderr) == []
+    assert report(hobbes, home) == expected
+    tried(f"{CELLS} runs on 3 nodes with a disk of {ROOM} together; {len(again)} played again")

@@ -45,9 +45,9 @@ def test_four_processes_keep_the_limits_of_a_server_that_fails_and_asks_to_wait(
         most = max(most, under_way)
         address = request.headers[ADDRESS_HEADER]
         tries[address] += 1
+        status = {1: 429, 3: 500}.get(tries[address])  # all runs have the same addresses
         try:
             await asyncio.sleep(0.2)  # so that others come
-            status = {1: 429, 3: 500}.get(tries[address])
             if status is None:
                 return completion("{}")
             return Response("later", status, {"retry-after": "1"} if status == 429 else {})

@@ -17,7 +17,7 @@ MEMORY = 80 * 2**20
 def node(folder: Path, number: int) -> dict[str, Any]:
     """Return what a node is started with."""
     disk = folder / f"disk-{number}"
-    disk.mkdir()
+    disk.mkdir(exist_ok=True)  # it may be a file system of its own
     return {
         "num_cpus": 1,
         "object_store_memory": MEMORY,
