@@ -78,7 +78,8 @@ def filled(text: str, experiment: str, report: Report) -> str:
     def block(found: re.Match[str]) -> str:
         if found["experiment"] != experiment:
             return found[0]
-        return f"{found[1]}\n{chr(10).join(BLOCKS[found['block']](report))}\n\n{found[4]}"
+        written = "\n".join(BLOCKS[found["block"]](report)).rstrip()
+        return f"{found[1]}\n{written}\n\n{found[4]}"
 
     return BLOCK.sub(block, text)
 
