@@ -72,7 +72,7 @@ class Window:
         self.sent = {
             number: sent
             for number, sent in self.sent.items()
-            if sent.under_way or (per_minute and sent.seen > now - MINUTE)
+            if sent.under_way or (per_minute and sent.seen + MINUTE > now)
         }
         if sum(sent.under_way for sent in self.sent.values()) >= limits.parallel:
             return None
@@ -101,7 +101,7 @@ class Window:
 
     def _fits(self, at: float, limits: Limits, tokens: int) -> bool:
         """Return whether a request fits at this time, with those of the minute before."""
-        recent = [sent.tokens for sent in self.sent.values() if sent.seen > at - MINUTE]
+        recent = [sent.tokens for sent in self.sent.values() if sent.seen + MINUTE > at]
         few = limits.calls is None or len(recent) < limits.calls
         return not recent or (few and (limits.tokens is None or sum(recent) + tokens <= limits.tokens))
 

@@ -20,7 +20,7 @@ from lab.play.playing import RunOptions, Shared, begin, go_on
 from lab.store.database import Store, open_store
 from nodes.caps import NO_CAPS, Spent
 from nodes.chat import ADDRESS_HEADER
-from nodes.limits import ON_THE_WAY, Limits, Place
+from nodes.limits import ON_THE_WAY, Limits, Place, Window
 from tests.lab.test_models import completion, server, table, write
 
 RUNS, AGENTS, AT_ONCE, ROUNDS = 4, 20, 20, 2
@@ -152,3 +152,14 @@ def test_calls_that_a_dead_worker_had_under_way_make_room_and_still_count_in_the
     ledger.leave("dead")
     assert [other.begin("alice", limits, 0) for _ in range(3)] == [(3, 0), (4, 60 + ON_THE_WAY), None]
     assert other.begin("bob", limits, 0) == (1, 0), "each model has limits of its own"
+
+
+def test_a_minute_after_a_request_another_one_fits_however_its_time_is_rounded() -> None:
+    seen = 32724.814227  # a minute added and taken away again is a little less than this
+    window = Window()
+    first = window.begin(seen, Limits(1, calls=1), 0)
+    assert first is not None
+    window.end(seen, first.number, 0)
+    second = window.begin(seen, Limits(1, calls=1), 0)
+    assert second is not None
+    assert second.seconds == pytest.approx(60)
