@@ -55,6 +55,11 @@ class Sent:
     """The latest moment at which the server may have got it."""
     under_way: bool = True
 
+    @property
+    def counted_until(self) -> float:
+        """The moment from which it does not count in the server's last minute any more."""
+        return self.seen + MINUTE
+
 
 @dataclass(slots=True)
 class Window:
@@ -72,7 +77,7 @@ class Window:
         self.sent = {
             number: sent
             for number, sent in self.sent.items()
-            if sent.under_way or (per_minute and sent.seen + MINUTE > now)
+            if sent.under_way or (per_minute and sent.counted_until > now)
         }
         if sum(sent.under_way for sent in self.sent.values()) >= limits.parallel:
             return None
@@ -96,12 +101,12 @@ class Window:
     def _earliest(self, now: float, limits: Limits, tokens: int) -> float:
         """Return the earliest time at which a request fits; a minute after the last one any request does."""
         first = max([now, *(sent.begins for sent in self.sent.values())])
-        moments = sorted({first, *(sent.seen + MINUTE for sent in self.sent.values())})
+        moments = sorted({first, *(sent.counted_until for sent in self.sent.values())})
         return next(at for at in moments if at >= first and self._fits(at, limits, tokens))
 
     def _fits(self, at: float, limits: Limits, tokens: int) -> bool:
         """Return whether a request fits at this time, with those of the minute before."""
-        recent = [sent.tokens for sent in self.sent.values() if sent.seen + MINUTE > at]
+        recent = [sent.tokens for sent in self.sent.values() if sent.counted_until > at]
         few = limits.calls is None or len(recent) < limits.calls
         return not recent or (few and (limits.tokens is None or sum(recent) + tokens <= limits.tokens))
 
