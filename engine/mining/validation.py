@@ -67,7 +67,7 @@ OFF_GRID = ""
 Whose: TypeAlias = Literal["own", "another's", "unowned", "off-grid"]
 
 NOT_OWN: Mapping[str | None, Whose] = {None: "unowned", OFF_GRID: "off-grid"}
-"""What an agent calls a plot by its owner, if that is no agent; with an owner it is its own or another's.
+"""What a plot without an owner is to every agent. A plot with an owner is the agent's own or another's.
 
 Source: docs/rules/mining.md#plots-on-the-grid, docs/rules/mining.md#ownership.
 """

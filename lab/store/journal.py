@@ -16,13 +16,17 @@ from lab.store.texts import Texts
 from nodes.journal import Address, Call, Prompt
 from nodes.reading import deciding
 
-_CALL = (*CALL_COLUMNS, "seal")
-INSERT_CALL = f"insert into calls ({', '.join(_CALL)}) values ({', '.join(f':{name}' for name in _CALL)})"  # noqa: S608  names are ours
 
-INSERT_TURN = (
-    f"insert or replace into turns ({', '.join(TURN_COLUMNS)}) values ({', '.join('?' * len(TURN_COLUMNS))})"  # noqa: S608  names are ours
-)
-"""SQL that stores a turn. If it is stored again after a crash, its row replaces the first one."""
+def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
+    """Return the SQL that inserts a row, a mapping by column."""
+    return (
+        f"{command} into {table} ({', '.join(columns)}) values ({', '.join(f':{name}' for name in columns)})"
+    )
+
+
+INSERT_CALL = _insertion("insert", "calls", (*CALL_COLUMNS, "seal"))
+INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
+"""If a turn is stored again after a crash, its row replaces the first one."""
 
 
 class RunJournal:
@@ -133,9 +137,8 @@ class RunJournal:
     def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
         """Store a turn, and that the run has it, in one transaction."""
         with self._store.db.conn as connection:
-            connection.execute(
-                INSERT_TURN, (self._run, turn, record.text, digest, canonical(ledgers), _now())
-            )
+            values = (self._run, turn, record.text, digest, canonical(ledgers), _now())
+            connection.execute(INSERT_TURN, dict(zip(TURN_COLUMNS, values, strict=True)))
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",

@@ -620,7 +620,7 @@ def hhi(owners: Owners) -> float | None:
 def spells_of(owners: Sequence[Owners]) -> list[tuple[int, bool]]:
     """Return how long each plot stayed with each of its owners, and whether it then lost it to another one.
 
-    A plot is nobody's before the first round.
+    A plot has no owner before the first round.
     """
     found = []
     for row, column in itertools.product(range(len(owners[0])), range(len(owners[0][0]))):
