@@ -315,6 +315,7 @@ class World(Generic[C, S, I]):
                                      is no answer)
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
     over(state)                      whether the game has ended
+    may_end_early                    whether a game may be over before all its rounds are played
     scores(state)                    the score of each agent
     measures(turns)                  works out the figures of a run with this number of turns (`measured`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
@@ -397,6 +398,7 @@ class World(Generic[C, S, I]):
     spells: Callable[[History[Played[S, I]]], Mapping[Spell, int]] | None = None
     ratings: Callable[[History[Played[S, I]]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
+    may_end_early: bool = False
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]

@@ -15,8 +15,8 @@ HOLD = "insert into temp.held (run, name, scope, value) values (?, ?, ?, ?)"
 class RunMeasuring:
     """Works out the measures of a run while it is played, so that its turns need not be read again.
 
-    This needs a run that one process plays from the first turn to the last one that its settings ask for,
-    because measures of a half need the number of turns. The stored turns of any other run are read.
+    This needs a run that one process plays from its first turn, and whose number of turns is known then,
+    because of the measures of halves. The stored turns of any other run are read at its end.
     """
 
     def __init__(self, store: Store, run: Run) -> None:
@@ -24,7 +24,8 @@ class RunMeasuring:
         self._run = run.id
         self._turns = run.setting.config.rounds
         self._next = 0
-        self._measuring = None if run.turns else run.world.measures(self._turns)
+        known = not run.turns and not run.world.may_end_early
+        self._measuring = run.world.measures(self._turns) if known else None
         # Measures of single turns wait in a temporary table, and not in memory, because there may be many.
         store.db.conn.execute(
             "create temp table if not exists held (run text, name text, scope text, value real)"
