@@ -232,18 +232,28 @@ def _raid_rate_held(name: str, rounds: range) -> Formula[PlayedRound, float | No
     return share(rate)
 
 
+class _Spending:
+    """The stamina spent by kind of action."""
+
+    def __init__(self) -> None:
+        self.by_kind: Counter[str] = Counter()
+
+    def add(self, spent: Counter[str]) -> None:
+        """Add what was spent in a round."""
+        self.by_kind.update(spent)
+
+
 def _share_of(kind: str) -> Formula[PlayedRound, float | None]:
     """Return the formula of one kind's share of the stamina that was spent.
 
     Source: docs/rules/mining.md#shares-of-stamina.
     """
 
-    def share_of(played: PlayedRound) -> tuple[int, int]:
-        spent = _spent(played)
-        return spent[kind], spent.total()
+    def share_of(spending: _Spending) -> float | None:
+        return ratio(spending.by_kind[kind], spending.by_kind.total())
 
     share_of.__doc__ = f"Stamina spent on actions of the kind {kind} / stamina spent."
-    return share(share_of)
+    return Formula(_spent, _Spending, share_of, share_of)
 
 
 def _spent(played: PlayedRound) -> Counter[str]:
