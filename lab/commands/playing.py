@@ -353,14 +353,18 @@ def _play(
 
 def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
     """Play a run like `_play`. If only one person plays, ask in the terminal where there is one."""
-    from lab.play import answering
-    from lab.play.playing import keep_answer
     from lab.play.seats import seats_of
-    from lab.show.terminal import ERR, plain
 
     alone = len(seats_of(run)) == 1 and not as_json and in_terminal()
     tainted = _play(store, run, as_json=as_json, asks=alone)
-    while alone and (found := store.find(run.id)).questions:
+    if not alone:
+        return tainted
+
+    from lab.play import answering
+    from lab.play.playing import keep_answer
+    from lab.show.terminal import ERR, plain
+
+    while (found := store.find(run.id)).questions:
         question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
             said = answering.asked_in_terminal(question, answering.form_for(found, question))

@@ -254,7 +254,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         if run.status == "finished":
             return
         _check_the_models_can_be_reached(chats_of(run))
-        if run.status != "halted":  # it is halted until a turn is played past where it halted
+        if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
         try:
