@@ -35,7 +35,7 @@ from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.rows import Note, StoredRow, damaged, record_of
-from lab.store.schema import TEMPLATES, kinds_of, make_views, migrations
+from lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migrations
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
 from lab.store.sqlite import Database
 from lab.store.texts import prepare_connection
@@ -1002,10 +1002,10 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
         # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
             _keep_a_copy_of_version_1(folder, db)
-            migrations.apply(db)
+            migrate(db)
             make_views(db)
-        connection.execute("pragma synchronous = normal")
         connection.execute(f"pragma wal_autocheckpoint = {JOURNAL_PAGES}")
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)
