@@ -586,6 +586,10 @@ class Store:
         for row in self._turn_rows(run, first):
             yield _as_turn(row)
 
+    def digests(self, run: str) -> list[str]:
+        """Return the digests of the stored turns of a run in order; raise DamagedError at a damaged one."""
+        return [row["digest"] for row in self._turn_rows(run, 0)]
+
     def turn_texts(self, run: str) -> Iterator[tuple[int, object]]:
         """Yield the number of each stored turn of a run, in order, with the unchecked text of its record."""
         for row in self._turn_rows(run, 0):

@@ -64,8 +64,8 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  vcrpy's arguments
         super().__init__(*args, **kwargs)
-        # Only the transport of the models' clients is patched. vcrpy's patch of aiohttp lies below it, where a
-        # response is built twice.
+        # Only the transport of the models' clients is patched. vcrpy's patch of aiohttp lies below it,
+        # where each response is built twice.
         handle = vcr_handle_async_request(self, AiohttpTransport.handle_async_request, httpx2)
         self.custom_patches = ((AiohttpTransport, "handle_async_request", handle),)
         self._by_key: dict[Key, list[int]] = defaultdict(list)

@@ -110,7 +110,7 @@ def _played(home: Store, request: RunOptions) -> dict[str, Any]:
     return {
         **{name: result[name] for name in names},
         "found_as": home.counts(run.id, "calls", "found_as"),
-        "digests": [turn.digest for turn in home.turns(run.id)],
+        "digests": home.digests(run.id),
     }
 
 
