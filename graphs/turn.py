@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 
 from engine.world import AnyWorld
 from nodes.agent_reason import Asking, agent_reason
@@ -74,17 +75,20 @@ def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[s
 def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "StateGraph[TurnState, Any]":
     """Return a graph that runs the nodes in order, again and again until the game is over."""
     graph = StateGraph(TurnState, context_schema=context)
-    names = list(nodes)
-    for name, node in nodes.items():
-        graph.add_node(name, cast("Any", declared(name, node)))
+    *names, last = nodes
+    for name in names:
+        graph.add_node(name, cast("Any", declared(name, nodes[name])))
+    closing = declared(last, nodes[last])
+
+    # The node itself says where to go on. A conditional edge would be one more step, which takes 0.07 ms.
+    async def close(state: TurnState) -> Command[str]:
+        update = await closing(state)
+        return Command(update=update, goto=END if update["over"] else names[0])
+
+    graph.add_node(last, close, destinations=(names[0], END))
     graph.add_edge(START, names[0])
-    for here, there in pairwise(names):
+    for here, there in pairwise(nodes):
         graph.add_edge(here, there)
-
-    async def onward(state: TurnState) -> str:  # a plain function would wake a thread for each turn
-        return END if state["over"] else names[0]
-
-    graph.add_conditional_edges(names[-1], onward, [names[0], END])
     return graph
 
 

@@ -8,24 +8,24 @@ Source: docs/rules/mining.md#measures.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from engine.measuring import Formula, Formulas, at_end, keeping, measured, ratio, rest, share, total
+from engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, rest, share, total
 from engine.mining.actions import KINDS
 from engine.mining.state import Cell, State
 from engine.mining.validation import Intent
-from engine.world import History, Measure, Played, Spell
+from engine.world import Played, Spell
 
 PlayedRound: TypeAlias = Played[State, Intent]
 
 
-def measures(history: History[PlayedRound]) -> Iterator[Measure]:
-    """Yield every measure for the run and its halves, and all but the half-life for each round.
+def measures(turns: int) -> Folding[PlayedRound]:
+    """Return what works out every measure for the run and its halves, and all but the half-life per round.
 
     Source: docs/rules/mining.md#scopes-of-measures.
     """
-    return measured(history, turns=FORMULAS, parts=BY_NAME)
+    return Folding(turns, each=FORMULAS, parts=BY_NAME)
 
 
 @share

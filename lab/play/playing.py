@@ -260,7 +260,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         try:
             meter = _meter_of(store, run, shared.budget)
             on_meter(meter)
-            await _play_to_the_end(store, run, meter, shared.gate, on_turn, late)
+            journal = RunJournal(store, run)
+            await _play_to_the_end(store, run, journal, meter, shared.gate, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
@@ -275,7 +276,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         finally:
             store.update(run.id, seconds=run.seconds + time.monotonic() - began)
         ended = store.find(run.id)
-        store.end_run(ended.id, ending(store, ended))
+        store.end_run(ended.id, ending(store, ended, journal.measuring.measures(ended)))
 
 
 def halted(store: Store, run: str) -> HaltedRunError:
@@ -376,7 +377,13 @@ def _meter_of(store: Store, run: Run, budget: Budget | None) -> Meter:
 
 
 async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with
-    store: Store, run: Run, meter: Meter, gate: Gate | None, on_turn: OnTurn, late: Mapping[str, str]
+    store: Store,
+    run: Run,
+    journal: RunJournal,
+    meter: Meter,
+    gate: Gate | None,
+    on_turn: OnTurn,
+    late: Mapping[str, str],
 ) -> None:
     """Play from the last logged turn until the world is over."""
     players = RunPlayers(
@@ -389,7 +396,6 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         late=late,
         gate=gate,
     )
-    journal = RunJournal(store, run)
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:
         _meet(players, run)

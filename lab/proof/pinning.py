@@ -52,6 +52,7 @@ from nodes.journal import (
     TURN_QUESTION,
     Address,
     Call,
+    Logged,
     PlayerKind,
     Prompt,
     Reply,
@@ -312,10 +313,11 @@ class _PinJournal(JournalWithoutCalls):
         """Note a question and how its answer is read."""
         self._played.asked.append(_asked(call, parsed, self._played.texts))
 
-    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:  # noqa: ARG002  as in Journal
+    def turn(self, turn: Logged) -> None:
         """Note the record of a turn."""
         played = self._played
-        now = Expected(turn=turn, asked=[*played.asked], record=dict(record.to_json()), digest=digest)
+        record = dict(turn.record.to_json())
+        now = Expected(turn=turn.number, asked=[*played.asked], record=record, digest=turn.digest)
         played.turns.append(now)
         played.asked.clear()
 

@@ -21,6 +21,7 @@ from lab.store.database import LoggedTurn, Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import prompting
+from nodes.journal import Logged
 from tests.conftest import Cli
 from tests.lab.play import mining
 from tests.lab.test_observer import game, granting_all, to_the_end
@@ -262,9 +263,9 @@ def test_a_replay_reads_one_turn_at_a_time(opened: Store, monkeypatch: pytest.Mo
             done.append(("read", turn.turn))
             yield turn
 
-    def comparing(self: ReplayJournal, turn: int, *told: Any) -> None:
-        compare(self, turn, *told)
-        done.append(("compared", turn))
+    def comparing(self: ReplayJournal, turn: Logged) -> None:
+        compare(self, turn)
+        done.append(("compared", turn.number))
 
     monkeypatch.setattr(Store, "turns", reading)
     monkeypatch.setattr(ReplayJournal, "turn", comparing)
