@@ -33,10 +33,9 @@ def divergence(store: Store, run: Run, *, reread: bool = False) -> DivergedError
 
 def change_record(store: Store, run: Run, turn: int, part: str, change: Any) -> None:
     """Tamper with a part of a logged turn."""
-    row = store.db.table("turns").get((run.id, turn))
-    record = json.loads(row["record"])
+    record = next(store.turns(run.id, turn)).record.to_json()
     change(record[part])
-    store.db.table("turns").update((run.id, turn), {"record": json.dumps(record)})
+    store.db.table("packed_turns").update((run.id, turn), {"record": json.dumps(record)})
 
 
 def change_call(store: Store, run: Run, turn: int, agent: str, **values: Any) -> None:
@@ -112,7 +111,7 @@ def test_another_intent_is_reported(opened: Store) -> None:
 
 def test_a_turn_that_was_not_recorded_is_reported(opened: Store) -> None:
     run = mining(opened)
-    opened.db.table("turns").delete((run.id, 2))
+    opened.db.table("packed_turns").delete((run.id, 2))
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (2, "", "engine")
