@@ -250,7 +250,10 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
 
 def one_line_json(value: Json) -> str:
     r"""Return compact JSON on one line for every reader: U+0085, U+2028 and the like become \uXXXX."""
-    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", compact(value))
+    text = compact(value)
+    if text.isascii() and "\x7f" not in text:  # the usual case; a search takes longer than making the text
+        return text
+    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def rules_of(template: str) -> tuple[str, ...]:

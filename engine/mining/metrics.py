@@ -58,7 +58,7 @@ class _Spells:
             # A spell begins at the end of the round of the claim or capture, so one round less than `held`
             # is over.
             self.began = {
-                cell: 1 - before.held(cell) for cell, owner in before.owner.items() if owner is not None
+                cell: 1 - before.held[cell] for cell, owner in before.owner.items() if owner is not None
             }
             self.entered.update(-begin for begin in self.began.values())
         self.rounds += 1
@@ -224,7 +224,7 @@ def _raid_rate_held(name: str, rounds: range) -> Formula[PlayedRound, float | No
 
     def rate(played: PlayedRound) -> tuple[int, int]:
         before = played.before
-        raids = [len(raid.raiders) for raid in played.after.news.raids if before.held(raid.cell) in rounds]
+        raids = [len(raid.raiders) for raid in played.after.news.raids if before.held[raid.cell] in rounds]
         return sum(raids), sum(count for held, count in before.exposed.items() if held in rounds)
 
     held = name.replace("_", " ")

@@ -137,12 +137,14 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
     from lab.wire.recording import first_difference, play_cassette
     from lab.wire.stored import meta_of
 
-    result: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
+    result: dict[str, Any] = {"run": str(path), "divergence": None}
     try:
         then, now = play_cassette(path)
     except CassetteMissError as miss:
+        result["recorded"] = meta_of(path)["digest"]
         at = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
         return {**result, "turns": 0, "same": False, "digest": "", "divergence": at}
+    result["recorded"] = then["digest"]
     turn = first_difference(then, now)
     if turn is not None:
         diff = f"digest {then['digests'][turn]}, now {now['digests'][turn]}"

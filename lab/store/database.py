@@ -34,6 +34,7 @@ from lab import axelrod_strategies  # noqa: F401  it offers its strategies as po
 from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
+from lab.store.records import unpacked
 from lab.store.rows import Note, StoredRow, damaged, record_of
 from lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migrations
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
@@ -102,6 +103,9 @@ DECIDING = (
 )
 """The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
 
+CALLS_AT = "calls where run = :run and turn = :turn and agent = coalesce(:agent, agent)"
+"""SQL for the calls of a turn, of one agent or of all."""
+
 MOST_DAMAGE = 20
 """How many lines say what is damaged."""
 
@@ -114,8 +118,8 @@ CAPS = TypeAdapter(Caps)
 STATUSES = ("unfinished", "waiting", "halted", "finished")
 """What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
 
-TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
-"""The columns of a turn that are stored; its state is a part of the record."""
+TURN_COLUMNS = ("run", "turn", "record", "size", "digest", "ledgers", "ended")
+"""The columns of a turn as it is stored, in `packed_turns`."""
 
 MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
 """Name, scope, value, decisions, failures."""
@@ -451,7 +455,7 @@ class Store:
         )
         told = ", ".join(TURN_COLUMNS[1:])
         self.db.conn.execute(
-            f"insert into turns (run, {told}) select ?, {told} from turns"  # noqa: S608  names are ours
+            f"insert into packed_turns (run, {told}) select ?, {told} from packed_turns"  # noqa: S608  names are ours
             " where run = ? and turn < ? order by turn",
             [run, parent, turns],
         )
@@ -583,6 +587,15 @@ class Store:
         for row in self._turn_rows(run, first):
             yield _as_turn(row)
 
+    def digests(self, run: str) -> list[str]:
+        """Return the digests of the stored turns of a run in order; raise DamagedError at a damaged one."""
+        return [row["digest"] for row in self._turn_rows(run, 0)]
+
+    def turn_texts(self, run: str) -> Iterator[tuple[int, object]]:
+        """Yield the number of each stored turn of a run, in order, with the unchecked text of its record."""
+        for row in self._turn_rows(run, 0):
+            yield row["turn"], row.unchecked("record")
+
     def readable_turns(self, run: str, first: int = 0) -> Iterator[tuple[int, LoggedTurn | None]]:
         """Yield the number of each stored turn, in order, with the turn; None for a damaged one."""
         for row in self._turn_rows(run, first):
@@ -595,12 +608,17 @@ class Store:
 
     def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
         """Yield the rows of a run's turns in order."""
-        sql = f"select {', '.join(TURN_COLUMNS)} from turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
         row = None
-        for row in self.db.query(sql, [run, first]):
+        for row in self._unpacked_turns(run, first):
             yield self.stored_row("turns", row)
         if row is None:
             self.check_kept(run)
+
+    def _unpacked_turns(self, run: str, first: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the values of a run's turns in order, which may be damaged. It is quicker than the view."""
+        sql = f"select {', '.join(TURN_COLUMNS)} from packed_turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
+        for row in self.db.query(sql, [run, first]):
+            yield {**row, "record": unpacked(row["record"], row["size"])}
 
     def check_kept(self, run: str) -> None:
         """Raise MissingError if the turns of a run were not kept."""
@@ -625,21 +643,25 @@ class Store:
 
         Raise DamagedError at a damaged one. With `note`, what is damaged is noted and left out.
         """
-        rows = self.db.table("calls").rows_where(
-            "run = ? and turn = ? and agent = coalesce(?, agent)",
-            [run, turn, agent],
-            order_by="agent, attempt",
-        )
+        at = {"run": run, "turn": turn, "agent": agent}
+        texts = self._texts_at(at)
         found: dict[str, list[Call]] = {}
-        for row in rows:
+        sql = f"select {', '.join(CALL_COLUMNS)} from {CALLS_AT} order by agent, attempt"  # noqa: S608  ours
+        for row in self.db.query(sql, at):
             stored = self.stored_row("calls", row, note)
             try:
-                call = self._as_call(stored)
+                call = self._as_call(stored, texts)
             except DamagedError as error:
                 stored.leave_out(error)
             else:
                 found.setdefault(call.address.agent, []).append(call)
         return found
+
+    def _texts_at(self, at: dict[str, Any]) -> dict[str, str]:
+        """Return the texts of the prompts of CALLS_AT, by hash. Damaged ones are left out without a word."""
+        named = " union ".join(f"select {column} from {CALLS_AT}" for column in ("system", "prompt"))  # noqa: S608  ours
+        texts = self.db.execute(f"select hash, text from texts where hash in ({named})", at)  # noqa: S608  ours
+        return {name: text for name, text in texts if isinstance(text, str) and sha256(text) == name}
 
     def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
         """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
@@ -659,13 +681,18 @@ class Store:
         rows = (self.stored_row("calls", row) for row in self.db.query(sql, [run, turn]))
         return {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
-    def _as_call(self, row: StoredRow) -> Call:
-        """Return the call of a row; raise DamagedError if it is damaged."""
+    def _as_call(self, row: StoredRow, texts: Mapping[str, str]) -> Call:
+        """Return the call of a row, with these texts by hash; raise DamagedError if it is damaged."""
+
+        def text(column: str) -> str:
+            name = row[column]
+            return texts[name] if name in texts else self.text_of(row, column, name)
+
         outcome = Outcome(row["outcome"])
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
         return Call(
             Address(row["turn"], row["agent"], row["attempt"]),
-            Prompt(self.text(row, "system"), self.text(row, "prompt")),
+            Prompt(text("system"), text("prompt")),
             Reply(
                 row["answer"],
                 row["model"],
@@ -923,9 +950,7 @@ class Store:
         if row["seal"] not in {None, sealed_by_column({column: row[column] for column in RUN_COLUMNS})}:
             return damaged(run.id, "", "its row in the table runs was changed")
         digest = ""
-        for row in self.db.query(
-            "select turn, record, digest from turns where run = ? order by turn", [run.id]
-        ):
+        for row in self._unpacked_turns(run.id):
             begun = run.digest_before(row["turn"], digest)
             if row["digest"] != sha256(f"{begun}{row['record']}"):
                 return damaged(run.id, f", turn {row['turn']}", "the column turns.record was changed")

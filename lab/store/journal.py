@@ -11,6 +11,7 @@ from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical
 from lab.store.database import TURN_COLUMNS, Question, Run, Store, update_run
 from lab.store.measuring import RunMeasuring
+from lab.store.records import packed
 from lab.store.seals import CALL_COLUMNS, seal_of
 from lab.store.texts import Texts
 from nodes.journal import Address, Call, Logged, Prompt
@@ -25,7 +26,7 @@ def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
 
 
 INSERT_CALL = _insertion("insert", "calls", (*CALL_COLUMNS, "seal"))
-INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
+INSERT_TURN = _insertion("insert or replace", "packed_turns", TURN_COLUMNS)
 """If a turn is stored again after a crash, its row replaces the first one."""
 
 
@@ -140,7 +141,7 @@ class RunJournal:
         number, record, digest, ledgers, played = turn
         with self._store.db.conn as connection:
             self.measuring.add(played)
-            values = (self._run, number, record.text, digest, canonical(ledgers), _now())
+            values = (self._run, number, *packed(record.text), digest, canonical(ledgers), _now())
             connection.execute(INSERT_TURN, dict(zip(TURN_COLUMNS, values, strict=True)))
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"

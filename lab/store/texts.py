@@ -15,6 +15,7 @@ from functools import lru_cache
 from pluggy import HookimplMarker
 
 from engine.record import sha256
+from lab.store.records import uncompressed
 
 SHORT = 256
 """A text of fewer characters is not packed."""
@@ -42,8 +43,10 @@ VIEW = f"CREATE VIEW texts AS\nselect hash, {UNPACKED} as text\nfrom packed_text
 
 
 @HookimplMarker("datasette")
+@HookimplMarker("sqlite_utils")
 def prepare_connection(conn: sqlite3.Connection) -> None:
-    """Let a connection unpack texts; the hook of the plugin for Datasette."""
+    """Let a connection unpack texts and records; the hook of the plugins for Datasette and sqlite-utils."""
+    conn.create_function("sqlar_uncompress", 2, uncompressed, deterministic=True)
     conn.create_function("hobbes_text", 2, unpacked, deterministic=True)
 
 
@@ -56,7 +59,7 @@ def packed(text: str, base: str = "") -> bytes:
 def unpacked(text: object, base: object) -> str | None:
     """Return a packed text, whose packed base is None if it has none; None for damaged bytes."""
     try:
-        return _unpacked(text, b"" if base is None else _unpacked(base, b"")).decode()
+        return _unpacked(text, b"" if base is None else _unpacked_base(base)).decode()
     except (zlib.error, TypeError, ValueError):
         return None
 
@@ -68,6 +71,12 @@ def _unpacked(text: object, dictionary: bytes) -> bytes:
     if not unpacking.eof:
         raise ValueError("the packed text is cut off")
     return whole
+
+
+@lru_cache(maxsize=FEW)
+def _unpacked_base(base: object) -> bytes:
+    """Return the bytes of a packed base, which many texts share; raise as `_unpacked` does."""
+    return _unpacked(base, b"")
 
 
 class Texts:

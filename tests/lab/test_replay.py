@@ -17,7 +17,7 @@ from lab.errors import LabError
 from lab.play.playing import RunOptions, begin
 from lab.proof.replaying import DivergedError, ReplayJournal, replay_run
 from lab.proof.rereading import Reread, reread
-from lab.store.database import LoggedTurn, Run, Store
+from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import prompting
@@ -33,10 +33,9 @@ def divergence(store: Store, run: Run, *, reread: bool = False) -> DivergedError
 
 def change_record(store: Store, run: Run, turn: int, part: str, change: Any) -> None:
     """Tamper with a part of a logged turn."""
-    row = store.db.table("turns").get((run.id, turn))
-    record = json.loads(row["record"])
+    record = next(store.turns(run.id, turn)).record.to_json()
     change(record[part])
-    store.db.table("turns").update((run.id, turn), {"record": json.dumps(record)})
+    store.db.table("packed_turns").update((run.id, turn), {"record": json.dumps(record)})
 
 
 def change_call(store: Store, run: Run, turn: int, agent: str, **values: Any) -> None:
@@ -112,7 +111,7 @@ def test_another_intent_is_reported(opened: Store) -> None:
 
 def test_a_turn_that_was_not_recorded_is_reported(opened: Store) -> None:
     run = mining(opened)
-    opened.db.table("turns").delete((run.id, 2))
+    opened.db.table("packed_turns").delete((run.id, 2))
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (2, "", "engine")
@@ -257,18 +256,18 @@ def test_a_run_that_was_killed_before_its_first_turn_replays(opened: Store) -> N
 def test_a_replay_reads_one_turn_at_a_time(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
     done: list[tuple[str, int]] = []
-    turns, compare = Store.turns, ReplayJournal.turn
+    texts, compare = Store.turn_texts, ReplayJournal.turn
 
-    def reading(self: Store, run: str, first: int = 0) -> Iterator[LoggedTurn]:
-        for turn in turns(self, run, first):
-            done.append(("read", turn.turn))
-            yield turn
+    def reading(self: Store, run: str) -> Iterator[tuple[int, object]]:
+        for turn, text in texts(self, run):
+            done.append(("read", turn))
+            yield turn, text
 
     def comparing(self: ReplayJournal, turn: Logged) -> None:
         compare(self, turn)
         done.append(("compared", turn.number))
 
-    monkeypatch.setattr(Store, "turns", reading)
+    monkeypatch.setattr(Store, "turn_texts", reading)
     monkeypatch.setattr(ReplayJournal, "turn", comparing)
     assert divergence(opened, run) is None
     assert done == [(what, turn) for turn in range(run.turns) for what in ("read", "compared")]
