@@ -13,7 +13,7 @@ import aiohttp
 import httpx2
 import langsmith
 import openai
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
@@ -114,11 +114,18 @@ class LeanChat(ChatOpenAI):
     other response formats are not supported here.
     """
 
-    async def complete(
-        self, messages: list[BaseMessage], address: Address, parameters: Mapping[str, Any]
-    ) -> AIMessage:
-        """Send the messages and return the answer. Raise openai.OpenAIError if there is none."""
-        body = {**self._get_request_payload(messages), **parameters}
+    _first: dict[str, Any] | None = None
+    """The body of the first request. The others differ only in their texts and parameters."""
+
+    async def complete(self, prompt: Prompt, address: Address, parameters: Mapping[str, Any]) -> AIMessage:
+        """Send a prompt and return the answer. Raise openai.OpenAIError if there is none."""
+        if self._first is None:
+            self._first = self._get_request_payload([SystemMessage(prompt.system), HumanMessage(prompt.turn)])
+        messages = [
+            {**message, "content": text}
+            for message, text in zip(self._first["messages"], prompt, strict=True)
+        ]
+        body = {**self._first, "messages": messages, **parameters}
         response = await self.root_async_client.post(
             "/chat/completions",
             cast_to=httpx2.Response,
@@ -345,7 +352,6 @@ class ChatPlayer:
         Raise HaltedError if the provider is gone before the call has an outcome.
         """
         began, tries = time.monotonic(), 0
-        messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.turn)]
         tokens = self._estimated(prompt)
 
         async def one_try() -> tuple[AIMessage, str]:
@@ -353,7 +359,7 @@ class ChatPlayer:
             async with self._pace.slot(tokens) as sent:
                 self._breaker.check()
                 tries += 1
-                message, without = await self._try(messages, address)
+                message, without = await self._try(prompt, address)
                 told = _tokens(message)
                 sent.tokens = tokens if None in told else sum(filter(None, told))
                 return message, without
@@ -374,13 +380,13 @@ class ChatPlayer:
             return 0
         return approximate_tokens(prompt.system) + approximate_tokens(prompt.turn)
 
-    async def _try(self, messages: list[BaseMessage], address: Address) -> tuple[AIMessage, str]:
+    async def _try(self, prompt: Prompt, address: Address) -> tuple[AIMessage, str]:
         """Return the answer of one try, with a note on unsent parameters; otherwise raise TryFailedError."""
         sent = dict(self._parameters)
         try:
             # The client's own timeout starts again with each byte, and some servers send blanks to wait.
             async with asyncio.timeout(self._timeout):
-                return await self._chat.complete(messages, address, sent), self._unsent(sent)
+                return await self._chat.complete(prompt, address, sent), self._unsent(sent)
         except (openai.OpenAIError, TimeoutError) as error:
             failure = failure_of(error)
             if refused := _refused_parameter(error, failure, sent):

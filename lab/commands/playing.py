@@ -34,6 +34,7 @@ from lab.commands.options import (
 )
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.files import read_text
+from lab.loop import play_out
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -310,8 +311,6 @@ def _play(
     Return whether the run is tainted. With `results`, the result as JSON is added there, not printed. With
     `asks`, the caller asks the person, so that nothing is printed of it.
     """
-    import asyncio
-
     from rich.text import Text
 
     from lab.play.playing import go_on
@@ -321,7 +320,7 @@ def _play(
     tell = print_json if results is None else results.append
     try:
         with watched(run) as watch:
-            asyncio.run(go_on(store, run, watch.on_turn, watch.on_meter))
+            play_out(go_on(store, run, watch.on_turn, watch.on_meter))
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
         ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)

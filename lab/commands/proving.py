@@ -11,6 +11,7 @@ import typer
 from lab.commands import completion
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from lab.errors import HaltedRunError, LabError, UsageError
+from lab.loop import play_out
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -111,13 +112,12 @@ def _show_reread(result: dict[str, Any]) -> None:
 
 
 def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str, Any]:
-    import asyncio
 
     from lab.proof.replaying import replay_run
 
     run.check_versions(rules=not reread)
     try:
-        replayed = asyncio.run(replay_run(store, run, reread=reread))
+        replayed = play_out(replay_run(store, run, reread=reread))
     except ValueError as error:
         raise LabError(str(error)) from error
     found = replayed.divergence
@@ -137,12 +137,14 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
     from lab.wire.recording import first_difference, play_cassette
     from lab.wire.stored import meta_of
 
-    result: dict[str, Any] = {"run": str(path), "recorded": meta_of(path)["digest"], "divergence": None}
+    result: dict[str, Any] = {"run": str(path), "divergence": None}
     try:
         then, now = play_cassette(path)
     except CassetteMissError as miss:
+        result["recorded"] = meta_of(path)["digest"]
         at = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
         return {**result, "turns": 0, "same": False, "digest": "", "divergence": at}
+    result["recorded"] = then["digest"]
     turn = first_difference(then, now)
     if turn is not None:
         diff = f"digest {then['digests'][turn]}, now {now['digests'][turn]}"

@@ -3,8 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -416,6 +416,24 @@ async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTu
     with checkpoints(store.home / CHECKPOINTS) as saver:
         async for state in play(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
+
+
+@contextmanager
+def checkpoints_kept_open(home: Path) -> Iterator[None]:
+    """Keep the checkpoint database of a home open while many runs are played.
+
+    Otherwise SQLite empties its write-ahead log after each run, for which it waits for the disk twice.
+    """
+    path = home / CHECKPOINTS
+    with ExitStack() as opened:
+        try:
+            opened.enter_context(checkpoints(path))
+        except DAMAGE as error:
+            if not may_be_damage(error):
+                raise
+            throw_away(path)
+            opened.enter_context(checkpoints(path))
+        yield
 
 
 def as_logged(store: Store, run: Run) -> TurnState:

@@ -5,7 +5,6 @@ each agent, how its answer is read, and the record of each turn. The turns are p
 graph with players that only write prompts, so nothing is asked and no server is needed.
 """
 
-import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from engine.worlds import world_named
 from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import LabError, UsageError
+from lab.loop import play_out
 from lab.proof.comparing import CHANGE, word_diff
 from lab.proof.differing import first_differing_part
 from lab.proof.pin_file import (
@@ -332,7 +332,7 @@ def play(pin: Pin, folder: Path) -> Played:
     try:
         # An exported LANGSMITH_TRACING would upload every prompt.
         with tracing_context(enabled=False):
-            asyncio.run(_play(pin, folder, _PinJournal(pin, played)))
+            play_out(_play(pin, folder, _PinJournal(pin, played)))
     except DivergedError as stop:
         played.stop = stop
     except HaltedError as error:

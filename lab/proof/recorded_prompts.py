@@ -3,7 +3,6 @@
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from engine.world import AnyWorld, Setting
@@ -77,25 +76,28 @@ def _hash_now(world: str, variant: str, lang: str) -> str | None:
 def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
     """Yield the cassettes of this checkout that hold runs of these worlds."""
     for path in sorted(CASSETTES.rglob("*.json.gz")):
-        options = options_of(path)
+        content = content_of(path)
+        options = options_of(path, content["meta"])
         if options.world not in worlds:
             continue
         world, setting = settle_options(options)
         variant = options.prompts or world.prompts(setting.config)
         name = path.relative_to(CASSETTES).as_posix().removesuffix(".json.gz")
         told = {"cassette": name, "lang": options.lang}
-        changed = _has_changed(path, world, variant, options.lang, setting)
+        changed = _has_changed(content, world, variant, options.lang, setting)
         yield world.name, variant, "cassettes", {**told, "changed": changed}
 
 
-def _has_changed(path: Path, world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> bool:
+def _has_changed(
+    cassette: Mapping[str, Any], world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
+) -> bool:
     """Return whether a variant says something else now than what was sent when a cassette was recorded."""
     try:
         prompts = load_prompts(world, variant, lang, setting)
     except PromptError:
         return True
     system = system_text(prompts, setting)
-    asked = [one["request"]["body"]["json"]["messages"] for one in content_of(path)["interactions"]]
+    asked = [one["request"]["body"]["json"]["messages"] for one in cassette["interactions"]]
     sent = [(messages[0]["content"], messages[-1]["content"]) for messages in asked]
     if not {said for said, _ in sent} <= {system, prompts.observer}:
         return True

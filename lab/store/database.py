@@ -36,7 +36,7 @@ from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
 from lab.store.records import unpacked
 from lab.store.rows import Note, StoredRow, damaged, record_of
-from lab.store.schema import TEMPLATES, kinds_of, make_views, migrations
+from lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migrations
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
 from lab.store.sqlite import Database
 from lab.store.texts import prepare_connection
@@ -102,6 +102,9 @@ DECIDING = (
     " and agent = coalesce(?, agent) and (question = 1 or outcome in (?, ?)) group by turn, agent"
 )
 """The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
+
+CALLS_AT = "calls where run = :run and turn = :turn and agent = coalesce(:agent, agent)"
+"""SQL for the calls of a turn, of one agent or of all."""
 
 MOST_DAMAGE = 20
 """How many lines say what is damaged."""
@@ -584,6 +587,15 @@ class Store:
         for row in self._turn_rows(run, first):
             yield _as_turn(row)
 
+    def digests(self, run: str) -> list[str]:
+        """Return the digests of the stored turns of a run in order; raise DamagedError at a damaged one."""
+        return [row["digest"] for row in self._turn_rows(run, 0)]
+
+    def turn_texts(self, run: str) -> Iterator[tuple[int, object]]:
+        """Yield the number of each stored turn of a run, in order, with the unchecked text of its record."""
+        for row in self._turn_rows(run, 0):
+            yield row["turn"], row.unchecked("record")
+
     def readable_turns(self, run: str, first: int = 0) -> Iterator[tuple[int, LoggedTurn | None]]:
         """Yield the number of each stored turn, in order, with the turn; None for a damaged one."""
         for row in self._turn_rows(run, first):
@@ -631,21 +643,25 @@ class Store:
 
         Raise DamagedError at a damaged one. With `note`, what is damaged is noted and left out.
         """
-        rows = self.db.table("calls").rows_where(
-            "run = ? and turn = ? and agent = coalesce(?, agent)",
-            [run, turn, agent],
-            order_by="agent, attempt",
-        )
+        at = {"run": run, "turn": turn, "agent": agent}
+        texts = self._texts_at(at)
         found: dict[str, list[Call]] = {}
-        for row in rows:
+        sql = f"select {', '.join(CALL_COLUMNS)} from {CALLS_AT} order by agent, attempt"  # noqa: S608  ours
+        for row in self.db.query(sql, at):
             stored = self.stored_row("calls", row, note)
             try:
-                call = self._as_call(stored)
+                call = self._as_call(stored, texts)
             except DamagedError as error:
                 stored.leave_out(error)
             else:
                 found.setdefault(call.address.agent, []).append(call)
         return found
+
+    def _texts_at(self, at: dict[str, Any]) -> dict[str, str]:
+        """Return the texts of the prompts of CALLS_AT, by hash. Damaged ones are left out without a word."""
+        named = " union ".join(f"select {column} from {CALLS_AT}" for column in ("system", "prompt"))  # noqa: S608  ours
+        texts = self.db.execute(f"select hash, text from texts where hash in ({named})", at)  # noqa: S608  ours
+        return {name: text for name, text in texts if isinstance(text, str) and sha256(text) == name}
 
     def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
         """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
@@ -665,13 +681,18 @@ class Store:
         rows = (self.stored_row("calls", row) for row in self.db.query(sql, [run, turn]))
         return {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
-    def _as_call(self, row: StoredRow) -> Call:
-        """Return the call of a row; raise DamagedError if it is damaged."""
+    def _as_call(self, row: StoredRow, texts: Mapping[str, str]) -> Call:
+        """Return the call of a row, with these texts by hash; raise DamagedError if it is damaged."""
+
+        def text(column: str) -> str:
+            name = row[column]
+            return texts[name] if name in texts else self.text_of(row, column, name)
+
         outcome = Outcome(row["outcome"])
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
         return Call(
             Address(row["turn"], row["agent"], row["attempt"]),
-            Prompt(self.text(row, "system"), self.text(row, "prompt")),
+            Prompt(text("system"), text("prompt")),
             Reply(
                 row["answer"],
                 row["model"],
@@ -1006,10 +1027,10 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
         # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
             _keep_a_copy_of_version_1(folder, db)
-            migrations.apply(db)
+            migrate(db)
             make_views(db)
-        connection.execute("pragma synchronous = normal")
         connection.execute(f"pragma wal_autocheckpoint = {JOURNAL_PAGES}")
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)

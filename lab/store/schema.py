@@ -242,6 +242,13 @@ def _with_canonical_json(row: tuple[Any, ...], places: Iterable[int]) -> tuple[A
     return tuple(cells)
 
 
+def migrate(db: Database) -> None:
+    """Bring a run database up to date, or create its tables if it is new; all or nothing."""
+    if migrations.pending(db):
+        with db.atomic():  # in transactions of their own, each migration would wait for the disk
+            migrations.apply(db)
+
+
 def make_views(db: Database) -> None:
     """Create the views that are missing, or that are not as this version declares them."""
     there = {name: (kind, sql) for name, kind, sql in db.execute("select name, type, sql from sqlite_master")}

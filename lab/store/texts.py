@@ -59,7 +59,7 @@ def packed(text: str, base: str = "") -> bytes:
 def unpacked(text: object, base: object) -> str | None:
     """Return a packed text, whose packed base is None if it has none; None for damaged bytes."""
     try:
-        return _unpacked(text, b"" if base is None else _unpacked(base, b"")).decode()
+        return _unpacked(text, b"" if base is None else _unpacked_base(base)).decode()
     except (zlib.error, TypeError, ValueError):
         return None
 
@@ -71,6 +71,12 @@ def _unpacked(text: object, dictionary: bytes) -> bytes:
     if not unpacking.eof:
         raise ValueError("the packed text is cut off")
     return whole
+
+
+@lru_cache(maxsize=FEW)
+def _unpacked_base(base: object) -> bytes:
+    """Return the bytes of a packed base, which many texts share; raise as `_unpacked` does."""
+    return _unpacked(base, b"")
 
 
 class Texts:

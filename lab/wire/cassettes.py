@@ -7,7 +7,6 @@ which took two minutes for a thousand calls.
 
 import difflib
 import gzip
-import hashlib
 import io
 import json
 import re
@@ -15,14 +14,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 from urllib.parse import urlsplit
 
 import httpx2
+import orjson
+from openai._vendor.httpx_aiohttp import AiohttpTransport
 from vcr.cassette import Cassette
+from vcr.patch import PATCHER_NAMES
 from vcr.persisters.filesystem import CassetteNotFoundError
 from vcr.record_mode import RecordMode
 from vcr.request import Request
+from vcr.stubs.httpx_stubs import vcr_handle_async_request
 
 from lab.wire.stored import FORMAT, content_of
 from nodes import calling
@@ -34,8 +37,6 @@ NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"
 KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
 """The only headers of requests and responses that are stored; a list of secret headers would have holes."""
 LONGEST_DIFF = 8_000
-SKIPPED_PATCHERS = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado", "httpx")
-"""vcrpy's patches of HTTP clients that do not call chat models."""
 
 
 class CassetteMissError(Exception):
@@ -55,7 +56,7 @@ class Key(NamedTuple):
 
     method: str
     address: str
-    body: str
+    body: bytes
 
 
 class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
@@ -63,6 +64,10 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  vcrpy's arguments
         super().__init__(*args, **kwargs)
+        # Only the transport of the models' clients is patched. vcrpy's patch of aiohttp lies below it,
+        # where each response is built twice.
+        handle = vcr_handle_async_request(self, AiohttpTransport.handle_async_request, httpx2)
+        self.custom_patches = ((AiohttpTransport, "handle_async_request", handle),)
         self._by_key: dict[Key, list[int]] = defaultdict(list)
         self._by_address: dict[str, list[int]] = defaultdict(list)
 
@@ -83,7 +88,7 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
 
     def can_play_response_for(self, request: Request) -> bool:
         """Return whether to answer a request from the cassette: when playing, every chat completion."""
-        return self.record_mode != RecordMode.ALL and self.filter_request(request) is not None
+        return self.record_mode != RecordMode.ALL and is_chat(request)
 
     def play_response(self, request: Request) -> dict[str, Any]:
         """Return the recorded response; raise CassetteMissError, with a diff, if there is none."""
@@ -120,13 +125,11 @@ class JsonGzip:
     def load_cassette(
         cassette_path: Path, serializer: object
     ) -> tuple[list[Request], list[dict[str, Any]], dict[str, Any]]:
-        """Return what vcrpy keeps of a cassette; raise UsageError for a damaged file.
+        """Return what vcrpy keeps of a cassette; raise UsageError for a missing or damaged file.
 
-        vcrpy alone would treat a damaged file as empty and overwrite it.
+        vcrpy alone would treat such a file as empty and overwrite it.
         """
         del serializer  # vcrpy's argument; the format is our own
-        if not cassette_path.is_file():
-            raise CassetteNotFoundError(cassette_path)
         content = content_of(cassette_path)
         stored = content["interactions"]
         requests = [
@@ -172,11 +175,22 @@ class JsonGzip:
         partial.replace(cassette_path)
 
 
+class NewJsonGzip(JsonGzip):
+    """The same for a cassette that is recorded, of which nothing is read."""
+
+    @staticmethod
+    def load_cassette(cassette_path: Path, serializer: object) -> Never:
+        """Raise CassetteNotFoundError, which tells vcrpy to begin with an empty cassette."""
+        del serializer
+        raise CassetteNotFoundError(cassette_path)
+
+
 @contextmanager
 def recording(path: Path) -> Iterator[RunCassette]:
     """Record exchanges into a new file; those that were answered are saved even after an error."""
     path.unlink(missing_ok=True)
-    with _use(path, RecordMode.ALL) as cassette:
+    neutral = {"before_record_request": neutral_request, "before_record_response": neutral_response}
+    with _use(path, RecordMode.ALL, NewJsonGzip, **neutral) as cassette:
         try:
             yield cassette
         finally:
@@ -189,7 +203,7 @@ def playing(path: Path) -> Iterator[RunCassette]:
     """Answer requests from a cassette, without a network and without the waits between retries."""
     before = calling.wait.set(_no_wait)
     try:
-        with _use(path, RecordMode.NONE) as cassette:
+        with _use(path, RecordMode.NONE, JsonGzip) as cassette:
             yield cassette
     finally:
         calling.wait.reset(before)
@@ -200,25 +214,30 @@ async def _no_wait(_seconds: float) -> None:
 
 
 @contextmanager
-def _use(path: Path, mode: RecordMode) -> Iterator[RunCassette]:
+def _use(path: Path, mode: RecordMode, persister: type[JsonGzip], **hooks: object) -> Iterator[RunCassette]:
     """Use a RunCassette with vcrpy; `VCR.use_cassette` always makes vcrpy's own Cassette."""
     with RunCassette.use(
         path=path,
         record_mode=mode,
-        persister=JsonGzip,
-        before_record_request=neutral_request,
-        before_record_response=neutral_response,
-        skip_patchers=SKIPPED_PATCHERS,
+        persister=persister,
+        skip_patchers=PATCHER_NAMES,
         record_on_exception=False,
+        **hooks,
     ) as cassette:
         yield cassette
 
 
 def neutral_request(request: Request) -> Request | None:
     """Return a chat request without host, query and secrets, or None for vcrpy to ignore another request."""
-    if not urlsplit(request.uri).path.endswith(ENDPOINT):
+    if not is_chat(request):
         return None
     return Request(request.method, NEUTRAL_URI, request.body, _kept(request.headers))
+
+
+def is_chat(request: Request) -> bool:
+    """Return whether a request is one for a chat completion."""
+    path: str = urlsplit(request.uri).path
+    return path.endswith(ENDPOINT)
 
 
 def neutral_response(response: dict[str, Any]) -> dict[str, Any]:
@@ -243,10 +262,15 @@ def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:
 
 def key_of(request: Request) -> Key:
     """Return the key of a request, the same before and after it was stored."""
-    body = json.dumps(body_to_store(request.body), sort_keys=True)
-    return Key(
-        request.method, request.headers.get(ADDRESS_HEADER, ""), hashlib.sha256(body.encode()).hexdigest()
-    )
+    return Key(request.method, request.headers.get(ADDRESS_HEADER, ""), _sorted(request.body or b""))
+
+
+def _sorted(body: bytes) -> bytes:
+    """Return a body as it is the same however its JSON was spaced, sorted and escaped."""
+    try:
+        return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
+    except ValueError:  # no JSON, or JSON that only Python reads
+        return json.dumps(body_to_store(body), sort_keys=True).encode()
 
 
 def _sort_key(request: Request) -> tuple[list[str], Key]:

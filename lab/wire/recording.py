@@ -5,7 +5,6 @@ and MODEL are set, from any chat-completions server. Cassettes in `cassettes/lan
 language models answered them once, and would not give the same answers again.
 """
 
-import asyncio
 import os
 import socket
 import sys
@@ -22,12 +21,13 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.applications import Starlette
 
+from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.play.runfile import read_run_file
 from lab.store.database import Store, open_store
 from lab.wire.cassettes import playing, recording
 from lab.wire.serving import server, stand_in
-from lab.wire.stored import meta_of, options_of
+from lab.wire.stored import options_of
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
 
@@ -93,24 +93,24 @@ def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
     Raise CassetteMissError, with turn and agent, at the first prompt that differs from the recorded one.
     """
-    then = meta_of(path)
     # Nothing is sent, but the client needs a URL and a key.
     no_server = environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none")
-    request = options_of(path)
-    with no_server, playing(path), _fresh() as home:
-        return then, _played(home, request)
+    with no_server, playing(path) as cassette:
+        request = options_of(path, cassette.meta)
+        with _fresh() as home:
+            return cassette.meta, _played(home, request)
 
 
 def _played(home: Store, request: RunOptions) -> dict[str, Any]:
     """Play a run and return its results: the digest of each turn, counts and scores."""
     run = begin(home, request)
-    asyncio.run(go_on(home, run, lambda _: None))
+    play_out(go_on(home, run, lambda _: None))
     result = home.result(home.find(run.id))
     names = ("turns", "digest", "calls", "outcomes", "drops", "mends", "scores")
     return {
         **{name: result[name] for name in names},
         "found_as": home.counts(run.id, "calls", "found_as"),
-        "digests": [turn.digest for turn in home.turns(run.id)],
+        "digests": home.digests(run.id),
     }
 
 

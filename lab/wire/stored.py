@@ -3,6 +3,7 @@
 import gzip
 import json
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,10 @@ def meta_of(path: Path) -> dict[str, Any]:
     return meta
 
 
-def options_of(path: Path) -> RunOptions:
-    """Return the options of the run that a cassette holds."""
+def options_of(path: Path, meta: Mapping[str, Any]) -> RunOptions:
+    """Return the options of the run that a cassette holds, from its description."""
     try:
-        return RunOptions(**meta_of(path)["run"])
+        return RunOptions(**meta["run"])
     except TypeError as error:
         raise UsageError(
             f"{path} holds a run with options that this version of hobbes does not have: {error}; "

@@ -17,6 +17,7 @@ from lab.store import schema
 from lab.store.database import Store, open_store
 from lab.store.records import RECORD
 from lab.store.schema import view_of
+from lab.store.sqlite import Database
 from lab.store.texts import SHORT, prepare_connection
 from tests.lab.play import played
 
@@ -153,6 +154,17 @@ def test_a_migration_that_is_killed_in_its_middle_changes_nothing(
         assert content(connection) == before
     with open_store(eventful) as store:
         assert content(store.db.conn) == before
+
+
+def test_a_new_home_whose_tables_are_not_all_created_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(_: Table) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schema, "view_of", killed)
+    with closing(Database(sqlite3.connect(":memory:"))) as new:
+        with pytest.raises(KeyboardInterrupt):
+            schema.migrate(new)
+        assert not new.table_names()
 
 
 @pytest.mark.parametrize("other", ["create view drops as select 1", "create table drops (code)"])

@@ -17,7 +17,7 @@ from lab.errors import LabError
 from lab.play.playing import RunOptions, begin
 from lab.proof.replaying import DivergedError, ReplayJournal, replay_run
 from lab.proof.rereading import Reread, reread
-from lab.store.database import LoggedTurn, Run, Store
+from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import prompting
@@ -256,18 +256,18 @@ def test_a_run_that_was_killed_before_its_first_turn_replays(opened: Store) -> N
 def test_a_replay_reads_one_turn_at_a_time(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
     done: list[tuple[str, int]] = []
-    turns, compare = Store.turns, ReplayJournal.turn
+    texts, compare = Store.turn_texts, ReplayJournal.turn
 
-    def reading(self: Store, run: str, first: int = 0) -> Iterator[LoggedTurn]:
-        for turn in turns(self, run, first):
-            done.append(("read", turn.turn))
-            yield turn
+    def reading(self: Store, run: str) -> Iterator[tuple[int, object]]:
+        for turn, text in texts(self, run):
+            done.append(("read", turn))
+            yield turn, text
 
     def comparing(self: ReplayJournal, turn: Logged) -> None:
         compare(self, turn)
         done.append(("compared", turn.number))
 
-    monkeypatch.setattr(Store, "turns", reading)
+    monkeypatch.setattr(Store, "turn_texts", reading)
     monkeypatch.setattr(ReplayJournal, "turn", comparing)
     assert divergence(opened, run) is None
     assert done == [(what, turn) for turn in range(run.turns) for what in ("read", "compared")]
