@@ -8,6 +8,7 @@ others read them.
 """
 
 import zlib
+from functools import lru_cache
 from typing import TypeAlias
 
 SqlValue: TypeAlias = str | bytes | int | float | None
@@ -29,9 +30,10 @@ from (
 
 def compressed(whole: bytes) -> bytes:
     """Return bytes compressed, or as they are if they would not get shorter."""
-    return min(zlib.compress(whole), whole, key=len)
+    return min(whole, zlib.compress(whole), key=len)
 
 
+@lru_cache(maxsize=1)  # the views need a record twice: SQLite looks whether it is JSON, and reads it
 def uncompressed(stored: SqlValue, size: SqlValue) -> SqlValue:
     """Return what was compressed, which has `size` bytes; None if it is damaged.
 
