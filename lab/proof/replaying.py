@@ -7,6 +7,7 @@ turn with the recorded one.
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from engine.answer import ParsedAnswer
@@ -112,8 +113,7 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     state = first_state(first.world, first.setting, first.models)
     try:
         for until in (*(one.until for one in run.earlier), run.turns):
-            prompts = None if reread else _prompts_now(run.at(state["turn"]))
-            state = await _replay_on(run, prompts, journal, state, until)
+            state = await _replay_on(run, journal, state, until, reread=reread)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
@@ -129,14 +129,15 @@ def _prompts_now(way: Run) -> PromptSet:
 
 
 async def _replay_on(
-    run: Run, prompts: PromptSet | None, journal: ReplayJournal, state: TurnState, until: int
+    run: Run, journal: ReplayJournal, state: TurnState, until: int, *, reread: bool
 ) -> TurnState:
     """Replay the turns before `until`, which were played like the turn of the state.
 
-    Without prompts, the recorded ones are used.
+    The prompts are those of their files now or, with `reread`, the recorded ones.
     """
     world, way = run.world, run.at(state["turn"])
-    players = RunPlayers(world, way.setting, prompts or way.prompts, models=way.model_settings)
+    prompts = way.prompts if reread else partial(_prompts_now, way)
+    players = RunPlayers(world, way.setting, prompts, models=way.model_settings)
     nodes = ring(world, lambda _: nullcontext(players), journal)
     here = world.load(way.setting, state["world"])
     digest = run.digest_before(state["turn"], state["digest"])

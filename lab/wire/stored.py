@@ -81,7 +81,7 @@ class NotFinite(float):
 
 
 def loads(text: bytes) -> Any:  # noqa: ANN401  any JSON
-    """Return the value of a JSON text. orjson reads it if it can, whole numbers beyond 64 bits as fractions."""
+    """Return the value of a JSON text. orjson reads it if it can; numbers beyond 64 bits become fractions."""
     try:
         return orjson.loads(text)
     except ValueError:  # no JSON, or NaN, or half characters
