@@ -1,12 +1,12 @@
 """Runs to be measured, and processes of their own to measure them in."""
 
-import asyncio
 import gc
 import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.store.database import Run, Store
 
@@ -32,7 +32,7 @@ def play(
     """Play a run of mining to its end, and return it."""
     models = f"policy:{policy}"
     run = begin(home, RunOptions("mining", agents=agents, models=models, values={"rounds": turns}))
-    asyncio.run(go_on(home, run, on_turn))
+    play_out(go_on(home, run, on_turn))
     return home.find(run.id)
 
 

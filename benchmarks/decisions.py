@@ -4,7 +4,6 @@ A profile follows: which part of the program takes the time. Scripted policies a
 the laboratory itself costs.
 """
 
-import asyncio
 import cProfile
 import pstats
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from benchmarks._floors import langgraph_decisions_per_second
+from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.store.database import open_store
 
@@ -80,7 +80,7 @@ def _play(load: Load) -> float:
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as home:
         run = begin(home, RunOptions(world, agents=agents, models=models, values={"rounds": turns}))
         began = time.perf_counter()
-        asyncio.run(go_on(home, run, lambda _: None))
+        play_out(go_on(home, run, lambda _: None))
         seconds = time.perf_counter() - began
         return sum(1 for _ in home.decisions(run.id)) / seconds
 

@@ -1,11 +1,11 @@
 """How many recorded calls are replayed in a second, and how fast SQLite alone reads that many texts."""
 
-import asyncio
 import tempfile
 import time
 from pathlib import Path
 
 from benchmarks._floors import rows_per_second
+from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.replaying import replay_run
 from lab.store.database import open_store
@@ -17,12 +17,12 @@ def measure() -> list[tuple[str, str, str]]:
     """Return the rows of the table: calls per second of a replay, and rows per second of SQLite."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as home:
         run = begin(home, RunOptions("mining", agents=AGENTS, values={"rounds": TURNS}))
-        asyncio.run(go_on(home, run, lambda _: None))
+        play_out(go_on(home, run, lambda _: None))
         run = home.find(run.id)
         seconds = []
         for _ in range(REPEATS):
             began = time.perf_counter()
-            replayed = asyncio.run(replay_run(home, run, reread=False))
+            replayed = play_out(replay_run(home, run, reread=False))
             seconds.append(time.perf_counter() - began)
             if replayed.divergence:
                 raise replayed.divergence

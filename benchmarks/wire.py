@@ -19,6 +19,7 @@ from typing import TypeAlias
 import httpx2
 import openai
 
+from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.store.database import Run, Store, open_store
 from lab.wire.recording import environment
@@ -102,7 +103,7 @@ def _timed(act: Callable[[], Awaitable[None]]) -> float:
         await act()
         return time.perf_counter() - began
 
-    return asyncio.run(acting())
+    return play_out(acting())
 
 
 async def _bare(run: Run, prompts: Prompts) -> None:

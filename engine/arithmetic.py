@@ -13,7 +13,7 @@ DIVIDED = "\N{DIVISION SIGN}"
 
 def as_sum(lines: Sequence[Line]) -> str:
     """Return the lines as a sum, such as `gross 60 + trade 15 = 75`; empty for no lines."""
-    return f"{terms(lines)} = {sum(amount for _, amount in lines)}" if lines else ""
+    return f"{terms(lines)} = {sum([amount for _, amount in lines])}" if lines else ""
 
 
 def terms(lines: Sequence[Line]) -> str:

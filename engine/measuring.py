@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from engine.world import History, Measure, Played
+from engine.world import AnyWorld, History, Measure, Played
 
 P = TypeVar("P", bound=Played[Any, Any])
 T = TypeVar("T")
@@ -155,41 +155,62 @@ class _Scope(Generic[P]):
                 yield Measure(name, scope, figure)
 
 
-def measured(
-    history: History[P],
-    *,
-    turns: Formulas[P],
-    parts: Formulas[P],
-    so_far: Formulas[P] | None = None,
-    run: Formulas[P] | None = None,
-) -> Iterator[Measure]:
-    """Yield the measures of a run, and read each of its turns once.
+class Folding(Generic[P]):
+    """Works out the measures of a run from formulas, turn by turn.
 
-    `turns`    the formulas of single turns
+    The number of turns must be known before, because of the halves.
+
+    `each`     the formulas of single turns
     `parts`    the formulas of the run and, from two turns on, of its halves
     `so_far`   the same, but a half is counted together with all turns before it
     `run`      the formulas of the run alone
     """
-    so_far, run = so_far or {}, run or {}
-    of_run = {**parts, **so_far, **run}
-    sees = {formula.see for formula in (*turns.values(), *of_run.values())}
-    whole, part = _Scope(of_run), _Scope(parts)
-    half = len(history) // 2
-    for k, played in enumerate(history):
-        if 0 < half == k:
-            yield from part.measures("first-half", parts)
-            yield from whole.measures("first-half", so_far)
-            part = _Scope(parts)
-        seen = {see: see(played) for see in sees}
-        one = _Scope(turns)
-        for scope in (whole, part, one):
+
+    def __init__(
+        self,
+        turns: int,
+        *,
+        each: Formulas[P],
+        parts: Formulas[P],
+        so_far: Formulas[P] | None = None,
+        run: Formulas[P] | None = None,
+    ) -> None:
+        self._each, self._parts, self._so_far = each, parts, so_far or {}
+        self._of_run = {**parts, **self._so_far, **(run or {})}
+        self._sees = {formula.see for formula in (*each.values(), *self._of_run.values())}
+        self._whole, self._part = _Scope(self._of_run), _Scope(parts)
+        self._half = turns // 2
+        self._added = 0
+
+    def add(self, played: P, /) -> list[Measure]:
+        """Add the next turn; return its measures, and before them those of the first half if it is over."""
+        found: list[Measure] = []
+        if 0 < self._half == self._added:
+            found += self._of_half("first-half")
+            self._part = _Scope(self._parts)
+        self._added += 1
+        seen = {see: see(played) for see in self._sees}
+        one = _Scope(self._each)
+        for scope in (self._whole, self._part, one):
             scope.add(seen)
-        yield from one.measures(f"turn/{played.before.turn}", turns)
-    if half:
-        yield from part.measures("second-half", parts)
-        yield from whole.measures("second-half", so_far)
-    if len(history):
-        yield from whole.measures("run", of_run)
+        found += one.measures(f"turn/{played.before.turn}", self._each)
+        return found
+
+    def end(self) -> list[Measure]:
+        """Return the measures of the second half and of the run."""
+        found = self._of_half("second-half") if self._half else []
+        return [*found, *self._whole.measures("run", self._of_run)] if self._added else found
+
+    def _of_half(self, half: str) -> list[Measure]:
+        return [*self._part.measures(half, self._parts), *self._whole.measures(half, self._so_far)]
+
+
+def measured(world: AnyWorld, history: History[Any]) -> Iterator[Measure]:
+    """Yield the measures of a run, and read each of its turns once."""
+    measuring = world.measures(len(history))
+    for played in history:
+        yield from measuring.add(played)
+    yield from measuring.end()
 
 
 def parts(turns: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:

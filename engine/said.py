@@ -44,6 +44,8 @@ _WORD = re.compile(rf"[{_CHARACTER}]|[^\s{_CHARACTER}{_PUNCTUATION}]+")
 
 def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
     """Return a text, cut after the given number of words; of Chinese text, characters. A cut is a mend."""
+    if len(said) <= words:  # no text has more words than characters
+        return said
     ends = [word.end() for word in _WORD.finditer(said)]
     if len(ends) <= words:
         return said

@@ -412,14 +412,29 @@ class Turn(NamedTuple, Generic[S, I]):
 
 def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[str, JsonObject]:  # noqa: ANN401
     """Return the view of each agent that acts this turn, with its own memory under `memory`."""
-    return {agent: view_of(world, state, memories, agent) for agent in world.actors(state)}
+    return _views_of(world, state, memories, world.actors(state))
 
 
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
     """Return the view of one agent, with its own memory under `memory`."""
-    memory = memories.get(agent, EMPTY_MEMORY)
-    fields = fields_of(world.action(state.setting))
-    return {**world.observe(state, agent), "memory": memory.shown(fields, feedback=state.config.feedback)}
+    return _views_of(world, state, memories, (agent,))[agent]
+
+
+def _views_of(
+    world: AnyWorld,
+    state: Any,  # noqa: ANN401  a world's own state
+    memories: Mapping[str, Memory],
+    agents: Iterable[str],
+) -> dict[str, JsonObject]:
+    """Return the views of some agents, each with its own memory under `memory`."""
+    fields, feedback = fields_of(world.action(state.setting)), state.config.feedback
+    return {
+        agent: {
+            **world.observe(state, agent),
+            "memory": memories.get(agent, EMPTY_MEMORY).shown(fields, feedback=feedback),
+        }
+        for agent in agents
+    }
 
 
 def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> Judged[Any]:  # noqa: ANN401
@@ -436,8 +451,8 @@ def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> J
         answer = answers[agent]
         judged = world.validate(state, agent, answer.said)
         outcomes[agent], intents[agent] = answer.outcome.value, judged.intent
-        drops += [*answer.drops, *judged.drops]
-        mends += [*answer.mends, *judged.mends]
+        drops += answer.drops + judged.drops
+        mends += answer.mends + judged.mends
     return Judged(world, outcomes, intents, tuple(drops), tuple(mends))
 
 
@@ -486,7 +501,8 @@ def remember(
 ) -> dict[str, Memory]:
     """Return the memory of every agent after a turn: its reflection, and feedback on its answer."""
     mends = (*judged.mends, *resolved.mends)
-    feedback = feedback_by_agent(judged.drops, mends, meanings(world)) if state.config.feedback else {}
+    told = state.config.feedback and (judged.drops or mends)  # most turns have nothing to tell
+    feedback = feedback_by_agent(judged.drops, mends, meanings(world)) if told else {}
     after = dict(memories)
     for agent, intent in judged.intents.items():
         after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection, feedback.get(agent, ()))

@@ -112,6 +112,7 @@ C = TypeVar("C", bound=Config)
 S = TypeVar("S", bound=WorldState)
 T = TypeVar("T")
 Turn_co = TypeVar("Turn_co", covariant=True)
+Turn_contra = TypeVar("Turn_contra", contravariant=True)
 I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, next to a config C and a state S
 
 
@@ -163,7 +164,7 @@ class Played(NamedTuple, Generic[S, I]):
 class History(Protocol[Turn_co]):
     """The turns of a run, in order. They may be read one by one from where they are stored.
 
-    Measures read them once; only their number must be known before.
+    What reads them reads them once; only their number must be known before.
     """
 
     def __len__(self) -> int:
@@ -183,6 +184,16 @@ class Measure:
     name: str
     scope: str
     value: float | None
+
+
+class Measuring(Protocol[Turn_contra]):
+    """Works out the measures of a run. Its turns are added one by one, and none is kept."""
+
+    def add(self, played: Turn_contra, /) -> Sequence[Measure]:
+        """Add the next turn; return the measures that are complete with it."""
+
+    def end(self) -> Sequence[Measure]:
+        """Return the other measures, once all turns have been added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +315,9 @@ class World(Generic[C, S, I]):
                                      is no answer)
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
     over(state)                      whether the game has ended
+    may_end_early                    whether a game may be over before all its rounds are played
     scores(state)                    the score of each agent
-    measures(history)                the figures of a whole run; reads each turn once and keeps none
+    measures(turns)                  works out the figures of a run with this number of turns (`measured`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
     headline                         the measures that an experiment compares unless it names others
@@ -359,7 +371,7 @@ class World(Generic[C, S, I]):
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
-    measures: Callable[[History[Played[S, I]]], Iterator[Measure]]
+    measures: Callable[[int], Measuring[Played[S, I]]]
     formulas: Mapping[str, Callable[..., object]]
     headline: tuple[str, ...]
     arithmetic: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
@@ -386,6 +398,7 @@ class World(Generic[C, S, I]):
     spells: Callable[[History[Played[S, I]]], Mapping[Spell, int]] | None = None
     ratings: Callable[[History[Played[S, I]]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
+    may_end_early: bool = False
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]

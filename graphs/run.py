@@ -11,7 +11,7 @@ import sys
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,9 +23,11 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import get_runtime
 
 from graphs.turn import Node, build
-from nodes.state import TurnState
+from nodes.state import TurnState, Update
 
 BUSY_SECONDS = 30.0
 """How many seconds to wait while another process writes."""
@@ -128,6 +130,25 @@ class WaitingError(Exception):
         self.questions = questions
 
 
+@cache
+def _graph(name: str, nodes: tuple[str, ...]) -> "CompiledStateGraph[TurnState, Any, TurnState, TurnState]":
+    """Return a compiled graph of nodes with these names. The nodes themselves are the context of a run.
+
+    So runs share the graph. To build and compile one for each run would take a tenth of a run of one turn.
+    """
+    return build({node: _in_context(node) for node in nodes}).compile(name=name)
+
+
+def _in_context(name: str) -> Node:
+    """Return a node that calls the node of the run with this name."""
+
+    async def node(state: TurnState) -> Update:
+        nodes = cast("Mapping[str, Node]", get_runtime().context)
+        return await nodes[name](state)
+
+    return node
+
+
 async def play(
     nodes: dict[str, Node],
     saver: TurnSaver,
@@ -138,13 +159,15 @@ async def play(
 
     Raise WaitingError when people have to answer. Once the answers are in the journal, play again.
     """
-    graph = build(nodes).compile(checkpointer=saver, name="turn")
+    graph = _graph("turn", tuple(nodes)).copy({"checkpointer": saver})
     config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": sys.maxsize}
     _forget(saver, run, config)
     yield begin
     if begin["over"]:
         return
-    turns = graph.astream(begin, config, stream_mode="values", output_keys=LOGGED, durability="sync")
+    turns = graph.astream(
+        begin, config, context=nodes, stream_mode="values", output_keys=LOGGED, durability="sync"
+    )
     async with aclosing(cast("Any", turns)) as states:
         async for state in states:
             if INTERRUPT in state:
@@ -172,10 +195,11 @@ async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnSt
     steps = len(nodes) * turns
     if first["over"] or first["turn"] >= turns:
         return first
-    graph = build(nodes).compile(name="replay")
+    graph = _graph("replay", tuple(nodes))
     last: dict[str, Any] = {}
     config: RunnableConfig = {"recursion_limit": steps + 1}
-    async for last in graph.astream(first, config, stream_mode="values", output_keys=LOGGED):
+    played = graph.astream(first, config, context=nodes, stream_mode="values", output_keys=LOGGED)
+    async for last in played:
         if last["turn"] >= turns:
             break
     return cast("TurnState", last)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from engine.answer import FoundAs, Outcome, ParsedAnswer
 from engine.record import sha256
 from engine.turn import TurnRecord
+from engine.world import Played
 
 
 class PlayerKind(StrEnum):
@@ -99,6 +100,21 @@ class Call(NamedTuple):
     """TURN_QUESTION or FOLLOW_UP_QUESTION."""
 
 
+class Logged(NamedTuple):
+    """A turn as it is written down.
+
+    `digest`   the new end of the chain of digests
+    `ledgers`  those of the world, which are derived and not hashed
+    `played`   the turn in the form that measures read; None if only its JSON is at hand
+    """
+
+    number: int
+    record: TurnRecord
+    digest: str
+    ledgers: Mapping[str, Any]
+    played: Played[Any, Any] | None
+
+
 class Journal(Protocol):
     """Where a run is written down. The run database has one, and so has a replay."""
 
@@ -117,11 +133,8 @@ class Journal(Protocol):
     async def keep(self, call: Call) -> None:
         """Write a call down, durably, before its answer is used."""
 
-    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
-        """Write a turn down: its record, the new end of the chain of digests, and the world's ledgers.
-
-        The ledgers are derived and not hashed. After a crash the same turn may be written a second time.
-        """
+    def turn(self, turn: Logged) -> None:
+        """Write a turn down. After a crash the same turn may be written a second time."""
 
 
 class NoJournal:
@@ -144,5 +157,5 @@ class NoJournal:
     async def keep(self, call: Call) -> None:
         """Do nothing."""
 
-    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
+    def turn(self, turn: Logged) -> None:
         """Do nothing."""

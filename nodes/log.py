@@ -1,7 +1,7 @@
 """log: write the turn's record down and add it to the chain of digests."""
 
 from engine.turn import link
-from nodes.journal import Journal
+from nodes.journal import Journal, Logged
 from nodes.present import Present
 from nodes.state import PASSING, TurnState, Update
 
@@ -10,7 +10,7 @@ def log(present: Present, journal: Journal, state: TurnState) -> Update:
     """Close the turn: write its record, move on to the next state, and empty the channels of the turn."""
     resolved, record = state["resolved"], present.record(state)
     digest = link(state["digest"], record)
-    journal.turn(state["turn"], record, digest, resolved["ledgers"])
+    journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"], present.played(state)))
     return {
         **PASSING,
         "turn": state["turn"] + 1,

@@ -1,11 +1,12 @@
 """observer: an observer outside the game rules on everything that agents request in a turn.
 
-Only worlds in which agents can request something have this node. It stands between validate and resolve.
+Only worlds in which agents can request something have this node. It stands between validate and resolve, and
+is left out of a turn without requests.
 """
 
 from engine.answer import ParsedAnswer
 from engine.record import JsonObject
-from engine.turn import question_of, rule
+from engine.turn import rule
 from engine.world import OBSERVER
 from nodes.agent_reason import Asking, halt_on_failure
 from nodes.halted import HaltedError
@@ -20,7 +21,7 @@ async def observer(asking: Asking) -> Update:
     """
     present, state = asking.present, asking.state
     world, here, judged = present.world, present.state(state), present.judged(state)
-    question = question_of(world, here, judged.intents)
+    question = state["question"]
     if world.observer is None or question is None:
         return {}
     spec = world.observer.asks(here)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from engine.answer import ParsedAnswer
 from engine.memory import Memory
 from engine.turn import Judged, Turn, TurnRecord
-from engine.world import AnyWorld, Setting
+from engine.world import AnyWorld, Played, Setting
 from nodes.state import TurnState, memories_from, setting_of
 
 T = TypeVar("T")
@@ -49,6 +49,7 @@ class Present:
         self._judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
         self._record: Made[TurnRecord] = Made(TurnRecord.from_json)
         self._memories: Made[Mapping[str, Memory]] = Made(memories_from)
+        self._played: Made[Played[Any, Any] | None] = Made(lambda _: None)
         self._state: Made[Any] = Made(lambda _: None)
 
     def setting(self, state: TurnState) -> Setting[Any]:
@@ -81,6 +82,10 @@ class Present:
         """Return the record of the turn, once it is resolved."""
         return self._record.of(state["resolved"]["record"])
 
+    def played(self, state: TurnState) -> Played[Any, Any] | None:
+        """Return the resolved turn in the form that measures read; None if only its JSON is at hand."""
+        return self._played.of(state["resolved"]["record"])
+
     def leave_answers(self, answers: Mapping[str, ParsedAnswer]) -> dict[str, Any]:
         """Return the JSON of parsed answers, and cache the values."""
         data = {agent: answer.to_json() for agent, answer in answers.items()}
@@ -98,6 +103,7 @@ class Present:
         record = turn.record
         data = record.to_json()
         self._record.leave(data, record)
+        self._played.leave(data, turn.played)
         self._state.leave(data["state"], turn.resolved.state)
         self._memories.leave(data["memories"], turn.memories)
         return data

@@ -19,6 +19,7 @@ from unicodedata import east_asian_width
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError
 from jinja2.meta import find_undeclared_variables
 from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
+from jinja2.nodes import Template as Tree
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
@@ -323,8 +324,14 @@ _JINJA = _environment()
 
 
 @lru_cache(maxsize=64)
+def _parsed(source: str) -> Tree:
+    """Return the syntax tree of a template. Raise TemplateSyntaxError if it is not a template."""
+    return _JINJA.parse(source)
+
+
+@lru_cache(maxsize=64)
 def _template(source: str) -> Template:
-    return _JINJA.from_string(source)
+    return _JINJA.from_string(_parsed(source))
 
 
 def _render(place: Callable[[], str], template: Template, values: Mapping[str, Json]) -> str:
@@ -413,19 +420,18 @@ def _read(file: Path, known: Collection[str]) -> str:
 @lru_cache(maxsize=64)
 def _placeholders(text: str) -> frozenset[str]:
     """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
-    _template(text)
-    return frozenset(find_undeclared_variables(_JINJA.parse(text)))
+    return frozenset(find_undeclared_variables(_parsed(text)))
 
 
 @lru_cache(maxsize=64)
 def _reads_files(text: str) -> bool:
     """Return whether a template would read further files when it is rendered."""
-    return any(_JINJA.parse(text).find_all((Include, Import, FromImport, Extends)))
+    return any(_parsed(text).find_all((Include, Import, FromImport, Extends)))
 
 
 def _check_turn(prompts: PromptSet) -> None:
     """Raise PromptError unless the only use of the view in a turn template is its last line."""
-    place, tree = prompts.place("turn"), _JINJA.parse(prompts.turn)
+    place, tree = prompts.place("turn"), _parsed(prompts.turn)
     outputs = chain.from_iterable(output.nodes for output in tree.body if isinstance(output, Output))
     shown = [expression for expression in outputs if isinstance(expression, Name)]
     if list(tree.find_all(Name)) != shown or len(shown) > 1:

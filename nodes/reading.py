@@ -105,7 +105,36 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
     return said
 
 
+class _RepeatedKeyError(Exception):
+    """An object of a JSON text has a key twice."""
+
+
+def _without_repeats(found: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these pairs. Raise _RepeatedKeyError if a key is there twice."""
+    result = dict(found)
+    if len(result) < len(found):
+        raise _RepeatedKeyError
+    return result
+
+
+# Made once, because it takes longer to make a decoder than to read a short answer.
+_usual_decoder = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=str)
+
+
 def _decoded(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
+    """Return the value of a JSON text, as `_decoded_with_findings` does.
+
+    Most answers have neither repeated keys nor large numbers, so that there is nothing to find.
+    """
+    if MAY_BE_LARGE.search(text):
+        return _decoded_with_findings(findings, text)
+    try:
+        return _usual_decoder.decode(text)
+    except _RepeatedKeyError:
+        return _decoded_with_findings(findings, text)
+
+
+def _decoded_with_findings(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     """Return the value of a JSON text.
 
     Of a key that occurs twice, the first value counts and the second is a drop. A number beyond LARGEST is
@@ -132,8 +161,6 @@ def _decoded(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
         findings.mend("read", "read/too-large", digits, kept)
         return kept
 
-    if not MAY_BE_LARGE.search(text):  # the usual case, in which the decoder reads the numbers itself
-        return json.loads(text, object_pairs_hook=pairs, parse_constant=str)
     return json.loads(
         text,
         object_pairs_hook=pairs,
@@ -153,8 +180,8 @@ _ESCAPE = re.compile(
 
 def _without_half_characters(text: str) -> str:
     """Return the text with a question mark for each lone surrogate, which UTF-8 cannot encode."""
-    clean = text.encode("utf-8", "replace").decode()
-    if "\\ud" not in clean.lower():
+    clean = text if text.isascii() else text.encode("utf-8", "replace").decode()
+    if "\\u" not in clean:
         return clean
     return _ESCAPE.sub(lambda found: "?" if found["half"] else found[0], clean)
 

@@ -41,13 +41,15 @@ class TurnState(TypedDict, total=False):
     views: dict[str, dict[str, Any]]
     answers: dict[str, dict[str, Any]]
     judged: dict[str, Any]
+    question: dict[str, Any] | None
+    """The observer's view with the requests of the turn, None if nobody requests anything."""
     resolved: dict[str, Any]
 
 
 CHANNELS = TurnState.__required_keys__ | TurnState.__optional_keys__
 """The names of all channels."""
 
-PASSING: Update = {"views": {}, "answers": {}, "judged": {}, "resolved": {}}
+PASSING: Update = {"views": {}, "answers": {}, "judged": {}, "question": None, "resolved": {}}
 """The channels that live inside one turn, emptied."""
 
 

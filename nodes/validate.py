@@ -1,11 +1,18 @@
 """validate: turn parsed answers into intents, and write down every rejection and correction."""
 
-from engine.turn import judge
+from engine.turn import judge, question_of
 from nodes.present import Present
 from nodes.state import TurnState, Update
 
 
 def validate(present: Present, state: TurnState) -> Update:
-    """Return each agent's intent, with the drops and mends of reading and of the world's rules."""
-    judged = judge(present.world, present.state(state), present.answers(state))
-    return {"judged": present.leave_judged(judged)}
+    """Return each agent's intent, with the drops and mends of reading and of the world's rules.
+
+    `question` is what the world's observer is asked about these intents.
+    """
+    world, here = present.world, present.state(state)
+    judged = judge(world, here, present.answers(state))
+    return {
+        "judged": present.leave_judged(judged),
+        "question": question_of(world, here, judged.intents),
+    }

@@ -87,7 +87,7 @@ def _places(played: Played[State, Intent], events: Mapping[str, list[Event]]) ->
         was = before.owner[cell]
         badges, words = [], [f"plot {row},{column}: {owner or 'nobody'}'s"]
         if owner:
-            words.append(f"held since turn {after.turn - after.held(cell)}")
+            words.append(f"held since turn {after.turn - after.held[cell]}")
         if claims := at["claim"].get(cell):
             badges.append(Badge("claimed", f"{len(claims)}" if len(claims) > 1 else ""))
             losers = [claim.agent for claim in claims if not claim.facts["won"]]
@@ -118,7 +118,7 @@ def _places(played: Played[State, Intent], events: Mapping[str, list[Event]]) ->
             owner=owner,
             was=was if was != owner else None,
             text=codes[owner] if owner else "",
-            shade=_shade(after.held(cell)),
+            shade=_shade(after.held[cell]),
             badges=tuple(badges),
         )
 

@@ -8,24 +8,24 @@ Source: docs/rules/mining.md#measures.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
-from engine.measuring import Formula, Formulas, at_end, keeping, measured, ratio, rest, share, total
+from engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, rest, share, total
 from engine.mining.actions import KINDS
 from engine.mining.state import Cell, State
 from engine.mining.validation import Intent
-from engine.world import History, Measure, Played, Spell
+from engine.world import Played, Spell
 
 PlayedRound: TypeAlias = Played[State, Intent]
 
 
-def measures(history: History[PlayedRound]) -> Iterator[Measure]:
-    """Yield every measure for the run and its halves, and all but the half-life for each round.
+def measures(turns: int) -> Folding[PlayedRound]:
+    """Return what works out every measure for the run and its halves, and all but the half-life per round.
 
     Source: docs/rules/mining.md#scopes-of-measures.
     """
-    return measured(history, turns=FORMULAS, parts=BY_NAME)
+    return Folding(turns, each=FORMULAS, parts=BY_NAME)
 
 
 @share
@@ -58,7 +58,7 @@ class _Spells:
             # A spell begins at the end of the round of the claim or capture, so one round less than `held`
             # is over.
             self.began = {
-                cell: 1 - before.held(cell) for cell, owner in before.owner.items() if owner is not None
+                cell: 1 - before.held[cell] for cell, owner in before.owner.items() if owner is not None
             }
             self.entered.update(-begin for begin in self.began.values())
         self.rounds += 1
@@ -224,12 +224,23 @@ def _raid_rate_held(name: str, rounds: range) -> Formula[PlayedRound, float | No
 
     def rate(played: PlayedRound) -> tuple[int, int]:
         before = played.before
-        raids = [len(raid.raiders) for raid in played.after.news.raids if before.held(raid.cell) in rounds]
+        raids = [len(raid.raiders) for raid in played.after.news.raids if before.held[raid.cell] in rounds]
         return sum(raids), sum(count for held, count in before.exposed.items() if held in rounds)
 
     held = name.replace("_", " ")
     rate.__doc__ = f"Raids on plots held for {held} rounds / the sum of such plots that could be raided."
     return share(rate)
+
+
+class _Spending:
+    """The stamina spent by kind of action."""
+
+    def __init__(self) -> None:
+        self.by_kind: Counter[str] = Counter()
+
+    def add(self, spent: Counter[str]) -> None:
+        """Add what was spent in a round."""
+        self.by_kind.update(spent)
 
 
 def _share_of(kind: str) -> Formula[PlayedRound, float | None]:
@@ -238,12 +249,11 @@ def _share_of(kind: str) -> Formula[PlayedRound, float | None]:
     Source: docs/rules/mining.md#shares-of-stamina.
     """
 
-    def share_of(played: PlayedRound) -> tuple[int, int]:
-        spent = _spent(played)
-        return spent[kind], spent.total()
+    def share_of(spending: _Spending) -> float | None:
+        return ratio(spending.by_kind[kind], spending.by_kind.total())
 
     share_of.__doc__ = f"Stamina spent on actions of the kind {kind} / stamina spent."
-    return share(share_of)
+    return Formula(_spent, _Spending, share_of, share_of)
 
 
 def _spent(played: PlayedRound) -> Counter[str]:

@@ -228,10 +228,14 @@ class State:
         }
         return {cell: turn for cell, turn in first.items() if turn > self.turn}
 
-    def held(self, cell: Cell) -> int:
-        """Return for how many rounds the current owner has held a plot, or 0 if nobody owns it."""
-        since = self.since[cell[0]][cell[1]]
-        return 0 if since is None else self.turn - since
+    @cached_property
+    def held(self) -> Mapping[Cell, int]:
+        """For how many rounds its current owner has held each plot; 0 if nobody owns it."""
+        return {
+            (r, c): 0 if turn is None else self.turn - turn
+            for r, row in enumerate(self.since)
+            for c, turn in enumerate(row)
+        }
 
     @cached_property
     def exposed(self) -> Counter[int]:
@@ -240,7 +244,7 @@ class State:
         Source: docs/rules/mining.md#raids-by-holding-time.
         """
         owned = (cell for cell, owner in self.owner.items() if owner is not None)
-        return Counter(self.held(cell) for cell in owned if cell not in self.protected)
+        return Counter(self.held[cell] for cell in owned if cell not in self.protected)
 
     def stamina(self, agent: str) -> int:
         """Return what an agent may spend this round: its stamina, less a punishment.

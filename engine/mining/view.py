@@ -32,7 +32,7 @@ def observe(state: State, agent: str) -> JsonObject:
         **_public(state),
         "stamina": state.stamina(agent),
         "gold": state.gold[agent],
-        "your_plots": [[*cell, state.held(cell)] for cell in state.holdings[agent]],
+        "your_plots": [[*cell, state.held[cell]] for cell in state.holdings[agent]],
         "your_core": [list(cell) for cell in core_plots(state, agent)],
         "your_rounds": [deeds[agent] for deeds in _own_deeds(state)],
     }
@@ -149,13 +149,11 @@ def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
 
     Source: docs/rules/mining.md#core-plots.
     """
-    held, border = state.holdings[agent], set(border_plots(state)[agent])
-    inner = tuple([cell for cell in held if cell not in border])
-    if inner or not held:
-        return inner
-    since = [state.held(cell) for cell in held]
-    oldest = max(since)
-    return tuple([cell for cell, rounds in zip(held, since, strict=True) if rounds == oldest])
+    held, border = state.holdings[agent], border_plots(state)[agent]
+    if len(border) < len(held):
+        return tuple([cell for cell in held if cell not in border])
+    longest = max([state.held[cell] for cell in held], default=0)
+    return tuple([cell for cell in held if state.held[cell] == longest])
 
 
 def _largest(state: State) -> list[Json]:

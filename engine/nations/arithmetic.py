@@ -67,40 +67,48 @@ def _in_all(lines: Sequence[Line]) -> int:
 
 def _each(numbers: Mapping[str, int], price: int, result: int) -> str:
     """Return the sum of each number times a price; an empty text if the result is 0."""
-    products = " + ".join(f"{name} {number} {TIMES} {price}" for name, number in numbers.items())
-    return f"{products} = {result}" if result else ""
+    if not result:
+        return ""
+    products = " + ".join([f"{name} {number} {TIMES} {price}" for name, number in numbers.items()])
+    return f"{products} = {result}"
 
 
 def _gross(before: State, land: int, account: Account) -> str:
     """Return how income arises; with resources, with the share of the need that there is of each."""
     full = f"territories {land} {TIMES} {before.constants.c_money_per_territory}"
     need = land * before.config.resource_need
+    if not account.resources or not need:
+        return full
     shares = [
-        f"{resource} {min(sum(amount for _, amount in lines), need)}/{need}"
-        for resource, lines in account.resources.items()
+        f"{resource} {min(_in_all(lines), need)}/{need}" for resource, lines in account.resources.items()
     ]
-    return f"floor({f' {TIMES} '.join([full, *shares])})" if shares and need else full
+    return f"floor({f' {TIMES} '.join([full, *shares])})"
 
 
 def _unpaid(account: Account, price: int) -> str:
     """Return how many mils disband because the money after damage does not pay their upkeep."""
-    deficit = f"{terms(account.mils[:1])} {TIMES} {price} {MINUS} ({terms(account.money[:4])})"
     unpaid = -dict(account.mils)["unpaid"]
-    return f"ceil(({deficit}) {DIVIDED} {price}) = {unpaid}" if unpaid else ""
+    if not unpaid:
+        return ""
+    deficit = f"{terms(account.mils[:1])} {TIMES} {price} {MINUS} ({terms(account.money[:4])})"
+    return f"ceil(({deficit}) {DIVIDED} {price}) = {unpaid}"
 
 
 def _purchased(account: Account, wanted: int, price: int) -> str:
     """Return how many mils the money after upkeep buys; an empty text if all wanted mils are bought."""
     bought = dict(account.mils)["purchased"]
+    if bought >= wanted:
+        return ""
     affordable = f"floor(({terms(account.money[:5])}) {DIVIDED} {price})"
-    return f"min(wanted {wanted}, {affordable}) = {bought}" if bought < wanted else ""
+    return f"min(wanted {wanted}, {affordable}) = {bought}"
 
 
 def _trade(account: Account, factor: float) -> str:
     """Return the welfare that the received money brings."""
-    received = tuple(account.received_from.items())
+    if not account.received_from:
+        return ""
     worth = dict(account.welfare)["trade"]
-    return f"floor(({terms(received)}) {TIMES} {factor}) = {worth}" if received else ""
+    return f"floor(({terms(tuple(account.received_from.items()))}) {TIMES} {factor}) = {worth}"
 
 
 def _destroyed(before: State, accounts: Mapping[str, Account], agent: str) -> str:

@@ -5,6 +5,7 @@ Source: docs/rules/nations.md#map, docs/rules/nations.md#order-of-territories.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
 from typing import TypeAlias
@@ -13,6 +14,7 @@ Edge: TypeAlias = tuple[str, str]
 """Two territories that touch."""
 
 
+@lru_cache(maxsize=4096)
 def by_number(territory: str) -> tuple[str, int, str, str]:
     """Return the key by which territories are sorted: T6 before T10, and other names as text.
 

@@ -14,10 +14,10 @@ from itertools import combinations
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
-from engine.measuring import Formulas, keeping, measured, ratio, share, total
+from engine.measuring import Folding, Formulas, keeping, ratio, share, total
 from engine.nations.state import Pairs, State
 from engine.nations.validation import Intent
-from engine.world import History, Measure, Played, Rated
+from engine.world import History, Played, Rated
 
 PlayedTurn: TypeAlias = Played[State, Intent]
 
@@ -25,13 +25,13 @@ ByAgent: TypeAlias = Mapping[str, float]
 """A number for each agent for which it is defined."""
 
 
-def measures(history: History[PlayedTurn]) -> Iterator[Measure]:
-    """Yield the measures of the run, of each half and of each turn (without report measures).
+def measures(turns: int) -> Folding[PlayedTurn]:
+    """Return what works out the measures of the run, of each half and of each turn (without report measures).
 
     Source: docs/rules/nations.md#measures-and-their-scopes.
     """
     of_stretches = {**FORMULAS, "welfare/AGENT": gains}
-    return measured(history, turns=of_stretches, parts=of_stretches, so_far=OF_REPORTS)
+    return Folding(turns, each=of_stretches, parts=of_stretches, so_far=OF_REPORTS)
 
 
 class _Ends:

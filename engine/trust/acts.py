@@ -7,9 +7,7 @@ Source: docs/rules/trust.md#simultaneous-actions, docs/rules/trust.md#payoffs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from engine.chance import happens
 from engine.record import Draw
@@ -45,8 +43,7 @@ def paid(config: TrustConfig, unit: str, outcome: str) -> Effect:
     return Effect(unit, outcome, sign * getattr(config, number))
 
 
-@dataclass(frozen=True, eq=False)
-class Play:
+class Play(NamedTuple):
     """What the acts of a round read: nothing in it depends on another act.
 
     Source: docs/rules/trust.md#simultaneous-actions.
@@ -55,22 +52,15 @@ class Play:
     state: State
     intents: Mapping[str, Intent]
     deeds: Mapping[str, Deed]
+    by_kind: Mapping[Kind, list[Deed]]
     rulings: Mapping[str, Ruling]
     shock: int
     """The sats that a shock gives every unit this round; negative if it takes them."""
 
-    @cached_property
+    @property
     def config(self) -> TrustConfig:
         """The rules of this run."""
-        return self.state.config
-
-    @cached_property
-    def by_kind(self) -> Mapping[Kind, list[Deed]]:
-        """The deeds by kind; within a kind they are sorted by unit."""
-        found: dict[Kind, list[Deed]] = {}
-        for deed in self.deeds.values():
-            found.setdefault(deed.did, []).append(deed)
-        return found
+        return self.state.setting.config
 
     def did(self, kind: Kind) -> list[Deed]:
         """Return the deeds of one kind."""
@@ -90,6 +80,14 @@ class Play:
         Source: docs/rules/trust.md#attack, docs/rules/trust.md#block.
         """
         return unit is not None and unit in self.deeds and self.deeds[unit].did == "block"
+
+
+def by_kind(deeds: Mapping[str, Deed]) -> dict[Kind, list[Deed]]:
+    """Return the deeds by kind; within a kind they are sorted by unit."""
+    found: dict[Kind, list[Deed]] = {}
+    for deed in deeds.values():
+        found.setdefault(deed.did, []).append(deed)
+    return found
 
 
 def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, Deed], tuple[Draw, ...]]:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from engine.measuring import Formula, Formulas, at_end, keeping, measured, ratio, share, total
+from engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, share, total
 from engine.trust.actions import Kind
 from engine.trust.rules import result
 from engine.trust.state import Deed, Round, State, near_threshold, over
 from engine.trust.validation import Intent
-from engine.world import History, Measure, Played
+from engine.world import Played
 
 PlayedTurn: TypeAlias = Played[State, Intent]
 
@@ -27,13 +27,13 @@ RETALIATION, FORGIVENESS = 1, 3
 """The rounds after a miss in which its victim may retaliate, and those in which it may forgive."""
 
 
-def measures(history: History[PlayedTurn]) -> Iterator[Measure]:
-    """Yield the figures of the run and of its halves, and the rates and each unit's sats of each turn.
+def measures(turns: int) -> Folding[PlayedTurn]:
+    """Return what works out the figures of the run and its halves, and the rates and sats of each turn.
 
     Source: docs/rules/trust.md#scopes-of-measures, docs/rules/trust.md#undefined-figures,
     docs/rules/trust.md#sats-and-gain, docs/rules/trust.md#spirals-of-retaliation.
     """
-    return measured(history, turns={**RATES, "sats/AGENT": sats_of}, parts=FORMULAS, run=OF_RUNS)
+    return Folding(turns, each={**RATES, "sats/AGENT": sats_of}, parts=FORMULAS, run=OF_RUNS)
 
 
 @share

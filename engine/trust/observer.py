@@ -8,9 +8,9 @@ Source: docs/rules/trust.md#requests, docs/rules/trust.md#rulings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -20,7 +20,7 @@ from engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from engine.said import clean_text, whole
 from engine.trust.actions import ObserverAnswer, RulingSaid
 from engine.trust.acts import carry_out
-from engine.trust.state import OBSERVERS, Ruling, State, TrustConfig, actors
+from engine.trust.state import OBSERVERS, Ruling, State, TrustConfig
 from engine.trust.validation import REASON_LIMIT, Intent
 from engine.world import OBSERVER, Observer, Ruled
 
@@ -35,8 +35,7 @@ Source: docs/rules/trust.md#sparing.
 SCRIPTED = ("never", "always", "sparing")
 
 
-@dataclass(frozen=True, slots=True)
-class Rulings:
+class Rulings(NamedTuple):
     """The rulings on the requests of a turn, by unit, with their random draws, rejections and corrections."""
 
     rulings: Mapping[str, Ruling]
@@ -73,8 +72,11 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
 
     Source: docs/rules/trust.md#requests.
     """
-    here = actors(state)
-    begging = {unit: intent for unit, intent in intents.items() if intent.action == "beg" and unit in here}
+    begging = {
+        unit: intent
+        for unit, intent in intents.items()
+        if intent.action == "beg" and unit in state.unit and state.unit[unit].alive
+    }
     if not begging:
         return []
     # Draws are keyed by unit and event, so these are the fumbles that `resolve` draws again.

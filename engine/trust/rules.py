@@ -12,13 +12,13 @@ Source: docs/rules/trust.md#order-of-the-steps.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from engine.chance import draw
 from engine.chance import happens as drawn
 from engine.record import Draw, Event, Json
 from engine.trust.actions import NEEDS
-from engine.trust.acts import PAUSE, Play, carry_out, effects, paid
+from engine.trust.acts import PAUSE, Play, by_kind, carry_out, effects, paid
 from engine.trust.observer import rulings
 from engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from engine.trust.validation import NO_DECISION, Intent
@@ -47,15 +47,15 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     deeds, draws = carry_out(state, acting)
     ruled = rulings(state, acting)
     shock, shock_draws = draw_shock(state)
-    play = Play(state, acting, deeds, ruled.rulings, shock)
+    play = Play(state, acting, deeds, by_kind(deeds), ruled.rulings, shock)
     changes = tuple(effects(play))
     settled = settle(play, changes)
     clones = multiply(play, settled)
     changes += tuple([paid(state.config, clone.id, "born") for clone in clones.values()])
     units = tuple(sorted([*settled, *clones.values()], key=lambda unit: unit.id))
     end = victory(play, units)
-    after = replace(
-        state,
+    after = State(
+        state.setting,
         turn=state.turn + 1,
         units=units,
         winner=end.winner,
@@ -199,7 +199,7 @@ def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Ev
         if deed.missed:
             yield Event("miss", deed.unit, {"target": deed.target})
         yield _told(play, after, deed, clones)
-    for effect in after.history[-1].effects:
+    for effect in after.history[-1].effects if play.shock else ():
         if effect.cause == "shock":
             yield Event("shock", effect.unit, {"sats": effect.sats})
     for unit in play.state.living:

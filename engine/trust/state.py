@@ -214,8 +214,11 @@ class State:
 
     def allied(self, one: str, other: str) -> bool:
         """Return whether the agents of two units are allied. Source: docs/rules/trust.md#alliances."""
+        alliances = self.config.alliances
+        if not alliances:
+            return False
         teams = {self.unit[one].team, self.unit[other].team}
-        return len(teams) > 1 and any(teams <= set(allied) for allied in self.config.alliances)
+        return len(teams) > 1 and any(teams <= set(allied) for allied in alliances)
 
 
 CODEC = Codec(State)

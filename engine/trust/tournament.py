@@ -18,9 +18,9 @@ from engine.chance import Luck, chance
 from engine.memory import Memory
 from engine.record import Json
 from engine.trust.policies import Sight, decide, notes
-from engine.trust.state import State, TrustConfig, actors, over, setup
+from engine.trust.state import State, TrustConfig, over, setup
 from engine.trust.world import TRUST
-from engine.turn import judge, view_of
+from engine.turn import judge, views
 
 SEATS = ("one", "other")
 Z95 = 1.96
@@ -144,11 +144,11 @@ def playing_out(config: TrustConfig, names: Sequence[str], seed: int) -> Iterato
     yield state
     while not over(state):
         answers = {}
-        for unit in actors(state):
-            sight = Sight(view_of(TRUST, state, memories, unit))
+        for unit, view in views(TRUST, state, memories).items():
+            sight = Sight(view)
             answer = decide(playing[state.unit[unit].team], sight, Luck(seed, state.turn, unit))
             memories[unit] = Memory(notes(sight))
-            answers[unit] = ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, dict(answer))
+            answers[unit] = ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, answer)
         judged = judge(TRUST, state, answers)  # a scripted observer rules as the turn is resolved
         state = TRUST.resolve(state, judged.intents).state
         yield state

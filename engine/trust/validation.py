@@ -8,6 +8,7 @@ Source: docs/rules/trust.md#rejected-actions, docs/rules/trust.md#default-action
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -25,7 +26,7 @@ FIELDS = ("target", "amount", "reason")
 """The fields that some actions need."""
 
 SAID = ("action", *FIELDS)
-"""What an answer says of its action."""
+"""The fields that say an action."""
 
 NOT_GIVEN: tuple[Json, ...] = (None, "", 0)
 """What models put into fields that they do not use.
@@ -54,8 +55,7 @@ NO_DECISION = Intent(chosen=False)
 """The default action of a unit whose answer was lost. Source: docs/rules/trust.md#default-action."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     """An action as it was said, with each field read as far as possible."""
 
     kind: Kind
@@ -104,11 +104,11 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
 
     Source: docs/rules/trust.md#fields-that-are-not-used.
     """
-    said = {name: answer[name] for name in SAID if name in answer}
     kind = _kind(answer.get("action"))
     if kind is None:
         possible = [one for one in KINDS if one != "send" or state.config.alliances]
-        findings.drop("schema", "trust/no-action", said, "an action is one of " + ", ".join(possible))
+        detail = "an action is one of " + ", ".join(possible)
+        findings.drop("schema", "trust/no-action", _said(answer), detail)
         return None
     for name in FIELDS:
         if name not in NEEDS[kind] and name in answer and answer[name] not in NOT_GIVEN:
@@ -119,9 +119,14 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
     for check in CHECKS[kind]:
         refusal = check(state, findings.agent, order)
         if refusal is not None:
-            findings.drop("rule", refusal, said)
+            findings.drop("rule", refusal, _said(answer))
             return None
     return order
+
+
+def _said(answer: JsonObject) -> dict[str, Json]:
+    """Return what an answer says of its action."""
+    return {name: answer[name] for name in SAID if name in answer}
 
 
 def _kind(said: Json) -> Kind | None:

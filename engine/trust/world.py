@@ -40,6 +40,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     over=state.over,
     scores=state.scores,
     measures=measures,
+    may_end_early=True,
     formulas=BY_NAME,
     headline=("cooperation", "aggression", "gain", "survival"),
     arithmetic=arithmetic,

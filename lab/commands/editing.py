@@ -22,6 +22,7 @@ from lab.commands.options import (
 )
 from lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
 from lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, question_asked
+from lab.loop import play_out
 
 app = typer.Typer()
 
@@ -64,7 +65,6 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes watch mining --prompts ./mine --turn 3 --agent miner-01
     """
-    import asyncio
     from contextlib import suppress
 
     from lab.play.asking import Asker
@@ -81,4 +81,4 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
         asker = Asker(store, question, caps) if ask else None
         edits = Edits(question, show_json if as_json else Terminal().show, asker.ask if asker else None)
-        asyncio.run(edits.follow(saves(question)))
+        play_out(edits.follow(saves(question)))

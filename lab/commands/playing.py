@@ -34,6 +34,7 @@ from lab.commands.options import (
 )
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.files import read_text
+from lab.loop import play_out
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -310,8 +311,6 @@ def _play(
     Return whether the run is tainted. With `results`, the result as JSON is added there, not printed. With
     `asks`, the caller asks the person, so that nothing is printed of it.
     """
-    import asyncio
-
     from rich.text import Text
 
     from lab.play.playing import go_on
@@ -321,7 +320,7 @@ def _play(
     tell = print_json if results is None else results.append
     try:
         with watched(run) as watch:
-            asyncio.run(go_on(store, run, watch.on_turn, watch.on_meter))
+            play_out(go_on(store, run, watch.on_turn, watch.on_meter))
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
         ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)
@@ -354,14 +353,18 @@ def _play(
 
 def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
     """Play a run like `_play`. If only one person plays, ask in the terminal where there is one."""
-    from lab.play import answering
-    from lab.play.playing import keep_answer
     from lab.play.seats import seats_of
-    from lab.show.terminal import ERR, plain
 
     alone = len(seats_of(run)) == 1 and not as_json and in_terminal()
     tainted = _play(store, run, as_json=as_json, asks=alone)
-    while alone and (found := store.find(run.id)).questions:
+    if not alone:
+        return tainted
+
+    from lab.play import answering
+    from lab.play.playing import keep_answer
+    from lab.show.terminal import ERR, plain
+
+    while (found := store.find(run.id)).questions:
         question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
             said = answering.asked_in_terminal(question, answering.form_for(found, question))

@@ -11,6 +11,7 @@ import typer
 from lab.commands import completion
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from lab.errors import HaltedRunError, LabError, UsageError
+from lab.loop import play_out
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -111,13 +112,12 @@ def _show_reread(result: dict[str, Any]) -> None:
 
 
 def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str, Any]:
-    import asyncio
 
     from lab.proof.replaying import replay_run
 
     run.check_versions(rules=not reread)
     try:
-        replayed = asyncio.run(replay_run(store, run, reread=reread))
+        replayed = play_out(replay_run(store, run, reread=reread))
     except ValueError as error:
         raise LabError(str(error)) from error
     found = replayed.divergence

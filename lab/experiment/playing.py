@@ -1,6 +1,5 @@
 """Play the cells of an experiment, each as an ordinary run: what `hobbes experiment` does."""
 
-import asyncio
 import os
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,8 @@ from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.settling import settle, settle_again
 from lab.experiment.workers import ledger_in, processes
-from lab.play.playing import go_on, write
+from lab.loop import play_out
+from lab.play.playing import checkpoints_kept_open, go_on, write
 from lab.store.database import LOCK_SECONDS, Run, Store
 from lab.store.experiments import (
     add_cell,
@@ -98,7 +98,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     """
     elsewhere = _cluster(on, jobs) if on else None
     store.expect_many_runs()
-    with _locked(store, made.file.name):
+    with _locked(store, made.file.name), checkpoints_kept_open(store.home):
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)
         if keep is not Keep.all:
@@ -206,7 +206,7 @@ def _play_here(ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Pr
             progress.on_turn(run.id, state["turn"])
 
         try:
-            asyncio.run(go_on(store, run, on_turn, shared=ledger.of(run.id)))
+            play_out(go_on(store, run, on_turn, shared=ledger.of(run.id)))
         except HaltedRunError as error:
             raise _halted(cell, error) from error
         progress.on_ended(run.id)

@@ -1,6 +1,5 @@
 """Runs that are played where the home cannot be reached: each in a home of its own, and then copied back."""
 
-import asyncio
 import os
 import shutil
 import tempfile
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.experiment.crew import DiedError, Ledger
+from lab.loop import play_out
 from lab.play.playing import Shared, chats_of, go_on, halted
 from lab.store.copying import copy_run
 from lab.store.database import HOBBES, Run, Store, open_store
@@ -96,7 +96,7 @@ def _play(home: Path, task: Task) -> HaltedRunError | None:
     """Play a run of a home to its end. Return the error if it halts."""
     with open_store(home) as store:
         try:
-            asyncio.run(go_on(store, store.find(task.run), lambda _: None, shared=task.shared))
+            play_out(go_on(store, store.find(task.run), lambda _: None, shared=task.shared))
         except HaltedRunError as error:
             return error
     return None

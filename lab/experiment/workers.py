@@ -1,6 +1,5 @@
 """Processes on this machine that play runs, one after the other, in the same home."""
 
-import asyncio
 import gc
 import os
 import threading
@@ -20,6 +19,7 @@ from lab.experiment.forks import CONTEXT, get_ready
 from lab.experiment.gate import SharedGate
 from lab.experiment.keep import Keep
 from lab.experiment.settling import settle
+from lab.loop import play_out
 from lab.play.playing import Shared, go_on
 from lab.store.database import Run, Store, open_store
 from nodes.caps import NO_CAPS, Caps, Spent
@@ -155,5 +155,5 @@ def play_run(home: Path, run: str, shared: Shared, keep: Keep) -> None:
     """Play a run of a home to its end, gather what reports need of it, and keep what `keep` says."""
     with open_store(home) as store:
         store.expect_many_runs()
-        asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))
+        play_out(go_on(store, store.find(run), lambda _: None, shared=shared))
         settle(store, run, keep)

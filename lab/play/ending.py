@@ -1,14 +1,16 @@
 """The results of a finished run, computed from its calls and turns: outcomes, scores, taint, measures."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from engine.answer import DECISIONS
+from engine.world import Measure
 from lab.store.database import Ending, Run, Store
-from lab.store.history import StoredHistory, state_before
+from lab.store.history import state_before
 
 
-def ending(store: Store, run: Run) -> Ending:
-    """Return the results of a finished run. Its measures are worked out while they are read."""
+def ending(store: Store, run: Run, measures: Iterator[Measure]) -> Ending:
+    """Return the results of a finished run, with these measures."""
     outcomes = Counter[str]()
     for one in store.outcomes(run.id):
         outcomes[one.outcome] += one.calls
@@ -17,5 +19,5 @@ def ending(store: Store, run: Run) -> Ending:
         outcomes,
         run.world.scores(state_before(store, run, run.turns)),
         failed > outcomes.total() * float(run.setting.config.taint_share),
-        run.world.measures(StoredHistory(store, run)),
+        measures,
     )

@@ -3,8 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -254,13 +254,14 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         if run.status == "finished":
             return
         _check_the_models_can_be_reached(chats_of(run))
-        if run.status != "halted":  # it is halted until a turn is played past where it halted
+        if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
         try:
             meter = _meter_of(store, run, shared.budget)
             on_meter(meter)
-            await _play_to_the_end(store, run, meter, shared.gate, on_turn, late)
+            journal = RunJournal(store, run)
+            await _play_to_the_end(store, run, journal, meter, shared.gate, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
@@ -275,7 +276,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         finally:
             store.update(run.id, seconds=run.seconds + time.monotonic() - began)
         ended = store.find(run.id)
-        store.end_run(ended.id, ending(store, ended))
+        store.end_run(ended.id, ending(store, ended, journal.measuring.measures(ended)))
 
 
 def halted(store: Store, run: str) -> HaltedRunError:
@@ -376,7 +377,13 @@ def _meter_of(store: Store, run: Run, budget: Budget | None) -> Meter:
 
 
 async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with
-    store: Store, run: Run, meter: Meter, gate: Gate | None, on_turn: OnTurn, late: Mapping[str, str]
+    store: Store,
+    run: Run,
+    journal: RunJournal,
+    meter: Meter,
+    gate: Gate | None,
+    on_turn: OnTurn,
+    late: Mapping[str, str],
 ) -> None:
     """Play from the last logged turn until the world is over."""
     players = RunPlayers(
@@ -389,7 +396,6 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         late=late,
         gate=gate,
     )
-    journal = RunJournal(store, run)
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:
         _meet(players, run)
@@ -410,6 +416,24 @@ async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTu
     with checkpoints(store.home / CHECKPOINTS) as saver:
         async for state in play(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
+
+
+@contextmanager
+def checkpoints_kept_open(home: Path) -> Iterator[None]:
+    """Keep the checkpoint database of a home open while many runs are played.
+
+    Otherwise SQLite empties its write-ahead log after each run, for which it waits for the disk twice.
+    """
+    path = home / CHECKPOINTS
+    with ExitStack() as opened:
+        try:
+            opened.enter_context(checkpoints(path))
+        except DAMAGE as error:
+            if not may_be_damage(error):
+                raise
+            throw_away(path)
+            opened.enter_context(checkpoints(path))
+        yield
 
 
 def as_logged(store: Store, run: Run) -> TurnState:

@@ -5,7 +5,6 @@ each agent, how its answer is read, and the record of each turn. The turns are p
 graph with players that only write prompts, so nothing is asked and no server is needed.
 """
 
-import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from engine.worlds import world_named
 from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import LabError, UsageError
+from lab.loop import play_out
 from lab.proof.comparing import CHANGE, word_diff
 from lab.proof.differing import first_differing_part
 from lab.proof.pin_file import (
@@ -52,6 +52,7 @@ from nodes.journal import (
     TURN_QUESTION,
     Address,
     Call,
+    Logged,
     PlayerKind,
     Prompt,
     Reply,
@@ -312,10 +313,11 @@ class _PinJournal(JournalWithoutCalls):
         """Note a question and how its answer is read."""
         self._played.asked.append(_asked(call, parsed, self._played.texts))
 
-    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:  # noqa: ARG002  as in Journal
+    def turn(self, turn: Logged) -> None:
         """Note the record of a turn."""
         played = self._played
-        now = Expected(turn=turn, asked=[*played.asked], record=dict(record.to_json()), digest=digest)
+        record = dict(turn.record.to_json())
+        now = Expected(turn=turn.number, asked=[*played.asked], record=record, digest=turn.digest)
         played.turns.append(now)
         played.asked.clear()
 
@@ -330,7 +332,7 @@ def play(pin: Pin, folder: Path) -> Played:
     try:
         # An exported LANGSMITH_TRACING would upload every prompt.
         with tracing_context(enabled=False):
-            asyncio.run(_play(pin, folder, _PinJournal(pin, played)))
+            play_out(_play(pin, folder, _PinJournal(pin, played)))
     except DivergedError as stop:
         played.stop = stop
     except HaltedError as error:

@@ -4,21 +4,19 @@ A replay uses the same graph as the run, with a journal that answers from the ru
 turn with the recorded one.
 """
 
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from engine.answer import ParsedAnswer
-from engine.turn import Layer, TurnRecord
+from engine.turn import Layer
 from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import HaltedRunError
 from lab.proof.differing import diff_of, first_differing_part
 from lab.store.database import Run, Store
 from nodes.halted import HaltedError
-from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Prompt
+from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from nodes.players import RunPlayers
 from nodes.prompting import PromptSet, load_prompts
 from nodes.state import TurnState, first_state, memories_from, state_at
@@ -87,19 +85,20 @@ class ReplayJournal(JournalWithoutCalls):
             diff = diff_of(then, now)
             raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
 
-    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:  # noqa: ARG002  as in Journal
+    def turn(self, turn: Logged) -> None:
         """Compare the record of a turn with the recorded one."""
         if self._reread:
             return
         recorded, text = next(self._texts, (None, None))
-        if recorded != turn:
-            raise DivergedError(turn, "", "engine", "the turn was not recorded\n")
-        if text == record.text:
+        if recorded != turn.number:
+            raise DivergedError(turn.number, "", "engine", "the turn was not recorded\n")
+        if text == turn.record.text:
             return  # the usual case, in which the recorded text need not be read
         # A record of an earlier version is another text, and may be equal all the same.
-        difference = first_differing_part(next(self._store.turns(self._run.id, turn)).record, record)
+        stored = next(self._store.turns(self._run.id, turn.number))
+        difference = first_differing_part(stored.record, turn.record)
         if difference is not None:
-            raise DivergedError(turn, difference.agent, difference.layer, difference.diff)
+            raise DivergedError(turn.number, difference.agent, difference.layer, difference.diff)
 
 
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:

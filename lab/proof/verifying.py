@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from engine import turn as turns
 from engine.answer import DECISIONS, ParsedAnswer
+from engine.measuring import measured
 from engine.memory import Memory
 from engine.record import canonical, sha256
 from engine.turn import Layer, TurnRecord
@@ -20,7 +21,7 @@ from lab.errors import LabError
 from lab.play.ending import ending
 from lab.proof.differing import first_differing_part
 from lab.store.database import STATUSES, LoggedTurn, MeasureRow, Run, Store
-from lab.store.history import first_of
+from lab.store.history import StoredHistory, first_of
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
 from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind
@@ -271,13 +272,13 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     row = store.db.table("runs").get(run.id)
     told = {name: row[name] for name in ("outcomes", "scores", "tainted")}
     if run.status != "finished":
-        measured = store.db.table("measures").count_where("run = ?", [run.id])
-        if measured or any(value is not None for value in told.values()):
+        figures = store.db.table("measures").count_where("run = ?", [run.id])
+        if figures or any(value is not None for value in told.values()):
             yield f"the run is {run.status}, but it has the figures of a finished one"
         return
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
-    due = ending(store, run)
+    due = ending(store, run, measured(run.world, StoredHistory(store, run)))
     expected: dict[str, Any] = {
         "outcomes": json.dumps(due.outcomes),
         "scores": json.dumps(due.scores),

@@ -31,6 +31,7 @@ SHOWN: dict[str, dict[str, Any]] = {
     "experiments": {"sort_desc": "started"},
     "cells": {"facets": ["experiment", "arm"]},
     "packed_texts": {"hidden": True},
+    "packed_turns": {"hidden": True},
     "_sqlite_migrations": {"hidden": True},
     "intents": {"facets": ["agent"]},
     "reports": {"facets": ["kind", "rater", "ratee"]},

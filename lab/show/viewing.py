@@ -29,6 +29,7 @@ from starlette.routing import Route
 
 from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
+from lab.loop import play_out
 from lab.play.answering import as_posted, form_for, the_question
 from lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
 from lab.play.seats import path_of, seats_of
@@ -293,7 +294,7 @@ def _play_on(clock: Clock, home: Path, run: Run) -> None:
     """Continue a run from an answer. If it stops, the reason is printed here and shown on its page."""
     with open_store(home) as opened:
         try:
-            asyncio.run(go_on(opened, run, lambda _: None, clock=clock))
+            play_out(go_on(opened, run, lambda _: None, clock=clock))
         except LabError as error:
             opened.update(run.id, error=str(error))
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)

@@ -34,8 +34,9 @@ from lab import axelrod_strategies  # noqa: F401  it offers its strategies as po
 from lab.errors import DamagedError, LabError, MissingError, UsageError
 from lab.files import check_path
 from lab.store.prices import Prices, prices_of, usd
+from lab.store.records import unpacked
 from lab.store.rows import Note, StoredRow, damaged, record_of
-from lab.store.schema import TEMPLATES, kinds_of, make_views, migrations
+from lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migrations
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
 from lab.store.sqlite import Database
 from lab.store.texts import prepare_connection
@@ -117,8 +118,8 @@ CAPS = TypeAdapter(Caps)
 STATUSES = ("unfinished", "waiting", "halted", "finished")
 """What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
 
-TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
-"""The columns of a turn that are stored; its state is a part of the record."""
+TURN_COLUMNS = ("run", "turn", "record", "size", "digest", "ledgers", "ended")
+"""The columns of a turn as it is stored, in `packed_turns`."""
 
 MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
 """Name, scope, value, decisions, failures."""
@@ -454,7 +455,7 @@ class Store:
         )
         told = ", ".join(TURN_COLUMNS[1:])
         self.db.conn.execute(
-            f"insert into turns (run, {told}) select ?, {told} from turns"  # noqa: S608  names are ours
+            f"insert into packed_turns (run, {told}) select ?, {told} from packed_turns"  # noqa: S608  names are ours
             " where run = ? and turn < ? order by turn",
             [run, parent, turns],
         )
@@ -607,12 +608,17 @@ class Store:
 
     def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
         """Yield the rows of a run's turns in order."""
-        sql = f"select {', '.join(TURN_COLUMNS)} from turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
         row = None
-        for row in self.db.query(sql, [run, first]):
+        for row in self._unpacked_turns(run, first):
             yield self.stored_row("turns", row)
         if row is None:
             self.check_kept(run)
+
+    def _unpacked_turns(self, run: str, first: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the values of a run's turns in order, which may be damaged. It is quicker than the view."""
+        sql = f"select {', '.join(TURN_COLUMNS)} from packed_turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
+        for row in self.db.query(sql, [run, first]):
+            yield {**row, "record": unpacked(row["record"], row["size"])}
 
     def check_kept(self, run: str) -> None:
         """Raise MissingError if the turns of a run were not kept."""
@@ -944,9 +950,7 @@ class Store:
         if row["seal"] not in {None, sealed_by_column({column: row[column] for column in RUN_COLUMNS})}:
             return damaged(run.id, "", "its row in the table runs was changed")
         digest = ""
-        for row in self.db.query(
-            "select turn, record, digest from turns where run = ? order by turn", [run.id]
-        ):
+        for row in self._unpacked_turns(run.id):
             begun = run.digest_before(row["turn"], digest)
             if row["digest"] != sha256(f"{begun}{row['record']}"):
                 return damaged(run.id, f", turn {row['turn']}", "the column turns.record was changed")
@@ -1023,10 +1027,10 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
         # SQLite does not wait for another process that switches the same new file to WAL.
         with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
             _keep_a_copy_of_version_1(folder, db)
-            migrations.apply(db)
+            migrate(db)
             make_views(db)
-        connection.execute("pragma synchronous = normal")
         connection.execute(f"pragma wal_autocheckpoint = {JOURNAL_PAGES}")
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)

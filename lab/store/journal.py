@@ -9,11 +9,12 @@ from typing import Any
 
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import canonical
-from engine.turn import TurnRecord
 from lab.store.database import TURN_COLUMNS, Question, Run, Store, update_run
+from lab.store.measuring import RunMeasuring
+from lab.store.records import packed
 from lab.store.seals import CALL_COLUMNS, seal_of
 from lab.store.texts import Texts
-from nodes.journal import Address, Call, Prompt
+from nodes.journal import Address, Call, Logged, Prompt
 from nodes.reading import deciding
 
 
@@ -25,7 +26,7 @@ def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
 
 
 INSERT_CALL = _insertion("insert", "calls", (*CALL_COLUMNS, "seal"))
-INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
+INSERT_TURN = _insertion("insert or replace", "packed_turns", TURN_COLUMNS)
 """If a turn is stored again after a crash, its row replaces the first one."""
 
 
@@ -40,6 +41,7 @@ class RunJournal:
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
+        self.measuring = RunMeasuring(store, run)
         self._systems, self._prompts = Texts(store.db.conn), Texts(store.db.conn)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
@@ -134,17 +136,19 @@ class RunJournal:
         self._store.db.conn.executemany(INSERT_CALL, rows)
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
-    def turn(self, turn: int, record: TurnRecord, digest: str, ledgers: Mapping[str, Any]) -> None:
+    def turn(self, turn: Logged) -> None:
         """Store a turn, and that the run has it, in one transaction."""
+        number, record, digest, ledgers, played = turn
         with self._store.db.conn as connection:
-            values = (self._run, turn, record.text, digest, canonical(ledgers), _now())
+            self.measuring.add(played)
+            values = (self._run, number, *packed(record.text), digest, canonical(ledgers), _now())
             connection.execute(INSERT_TURN, dict(zip(TURN_COLUMNS, values, strict=True)))
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",
-                (turn + 1, digest, self._run),
+                (number + 1, digest, self._run),
             )
-        self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > turn}
+        self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > number}
 
 
 def _now() -> str:

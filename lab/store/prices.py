@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,11 +21,14 @@ _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 def prices_of(home: Path) -> Prices:
     """Return all prices; those of the home folder override those of hobbes."""
-    found: dict[str, tuple[float, float]] = {}
-    for path in (SHIPPED, home / "prices.toml"):
-        if path.exists():
-            found |= _read(path)
-    return found
+    own = home / "prices.toml"
+    return _shipped() | _read(own) if own.exists() else _shipped()
+
+
+@cache
+def _shipped() -> dict[str, tuple[float, float]]:
+    """Return the price list of hobbes."""
+    return _read(SHIPPED)
 
 
 def _read(path: Path) -> dict[str, tuple[float, float]]:

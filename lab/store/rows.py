@@ -228,6 +228,8 @@ class StoredRow:
     def _problem(self, column: str, value: object) -> str | None:
         """Return what is wrong with the type or the range of a value, if anything."""
         kind = self._kinds[column]
+        if column == "record" and isinstance(value, bytes):
+            return "it cannot be unpacked"
         if not isinstance(value, (int, float) if kind is float else kind):
             return f"it is {_shown(value)}, not {NAMES[kind]}"
         if isinstance(value, float) and not math.isfinite(value):

@@ -1,7 +1,7 @@
 """The tables of the run database, made with sqlite-utils, and the migrations from earlier versions.
 
-The tables of a turn's record are views of the column `turns.record`. Their SQL follows from the declarations
-in `engine.turn`.
+The tables of a turn's record are views of the column `turns.record`, and `turns` is a view itself. Their SQL
+follows from the declarations in `engine.turn`.
 """
 # ruff: noqa: S608  names are ours
 
@@ -12,14 +12,12 @@ from typing import Any
 
 from engine.record import canonical
 from engine.turn import EACH, Column, Kind, Part, Table, TurnRecord
+from lab.store import records, texts
+from lab.store.records import RECORD
 from lab.store.sqlite import Database, Migrations
-from lab.store.texts import VIEW
 
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
-
-RECORD = "iif(json_valid(record), record, '{}')"
-"""SQL for the record of a turn; a damaged one is empty."""
 
 migrations = Migrations("hobbes")
 
@@ -244,10 +242,21 @@ def _with_canonical_json(row: tuple[Any, ...], places: Iterable[int]) -> tuple[A
     return tuple(cells)
 
 
+def migrate(db: Database) -> None:
+    """Bring a run database up to date, or create its tables if it is new; all or nothing."""
+    if migrations.pending(db):
+        with db.atomic():  # in transactions of their own, each migration would wait for the disk
+            migrations.apply(db)
+
+
 def make_views(db: Database) -> None:
     """Create the views that are missing, or that are not as this version declares them."""
     there = {name: (kind, sql) for name, kind, sql in db.execute("select name, type, sql from sqlite_master")}
-    views = {"texts": VIEW, **{table.name: view_of(table) for table in TurnRecord.tables()}}
+    views = {
+        "texts": texts.VIEW,
+        "turns": records.VIEW,
+        **{table.name: view_of(table) for table in TurnRecord.tables()},
+    }
     for name, view in views.items():
         kind, sql = there.get(name, (None, None))
         if sql != view:
@@ -265,7 +274,7 @@ def columns_of(table: Table) -> dict[str, Kind]:
 def view_of(table: Table) -> str:
     """Return the SQL that creates the view for a table of the record.
 
-    A damaged record has no rows. The rows of a run are found by the primary key of `turns`.
+    A damaged record has no rows. The rows of a run are found by the primary key of `packed_turns`.
     """
     (part,) = ((name, part) for name, part in TurnRecord.parts().items() if table in part.tables)
     return f"CREATE VIEW {table.name} AS\n" + "\nunion all\n".join(
@@ -324,6 +333,34 @@ def m013_shorter_seals(db: Database) -> None:
     db.conn.execute("update calls set seal = substr(seal, 1, 32)")
 
 
+@migrations()
+def m014_packed_turns(db: Database) -> None:
+    """Compress the records of turns; what is not a text stays as it is."""
+    db.table("packed_turns").create(
+        {
+            "run": str,
+            "turn": int,
+            "record": str,
+            "size": int,
+            "digest": str,
+            "ledgers": str,
+            "ended": str,
+        },
+        pk=("run", "turn"),
+        foreign_keys=[("run", "runs", "id")],
+    )
+    db.conn.create_function("sqlar_compress", 1, records.compressed)
+    is_text = "typeof(record) = 'text'"
+    as_bytes = "cast(record as blob)"  # Python cannot take a text with damaged bytes
+    db.conn.execute(
+        "insert into packed_turns (rowid, run, turn, record, size, digest, ledgers, ended)"
+        f" select rowid, run, turn, iif({is_text}, sqlar_compress({as_bytes}), record),"
+        f" iif({is_text}, length({as_bytes}), 0), digest, ledgers, ended from turns order by rowid"
+    )
+    db.conn.execute("drop table turns")
+    db.conn.execute(records.VIEW)  # a migration that changes a table needs the views to be whole
+
+
 SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float, "FLOAT": float}
 """The types of SQL columns: `FLOAT` is what sqlite-utils calls `REAL` in columns that were added later."""
 
@@ -332,6 +369,12 @@ def kinds_of(db: Database, name: str) -> dict[str, type]:
     """Return the columns of a table or a view, each with the type of its values."""
     if name == "texts":
         return {"hash": str, "text": str}
+    if name == "turns":
+        return {
+            "run": str,
+            "turn": int,
+            **dict.fromkeys(("state", "record", "digest", "ledgers", "ended"), str),
+        }
     for table in TurnRecord.tables():
         if table.name == name:
             return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}

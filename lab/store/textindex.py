@@ -51,6 +51,9 @@ create table progress (of text primary key, row integer, address text);
 insert into progress values ('calls', 0, null), ('turns', 0, null);
 """
 
+TABLES: Mapping[str, str] = {"calls": "calls", "turns": "packed_turns"}
+"""The tables whose rows are indexed."""
+
 ADDRESS: Mapping[str, str] = {
     "calls": "json_array(run, turn, agent, attempt)",
     "turns": "json_array(run, turn)",
@@ -177,7 +180,7 @@ class TextIndex:
     def _begin_again_if_replaced(self) -> None:
         """Empty the index if the run database is not the one that was indexed."""
         for table, row, address in self.connection.execute("select * from progress").fetchall():
-            sql = f"select {ADDRESS[table]} from runs.{table} where rowid = ?"
+            sql = f"select {ADDRESS[table]} from runs.{TABLES[table]} where rowid = ?"
             if address is not None and self.connection.execute(sql, [row]).fetchone() != (address,):
                 self.connection.execute("insert into words (words) values ('delete-all')")
                 for emptied in ("packed_texts", "places"):
@@ -188,7 +191,7 @@ class TextIndex:
     def _rows(self, table: str, columns: str, most: int) -> tuple[list[tuple[Any, ...]], bool]:
         """Return the next rows of a table that are to be indexed, and whether they are the last ones."""
         sql = (
-            f"select {columns}, rowid, {ADDRESS[table]} from runs.{table}"
+            f"select {columns}, rowid, {ADDRESS[table]} from runs.{TABLES[table]}"
             " where rowid > (select row from progress where of = ?) order by rowid limit ?"
         )
         rows = self.connection.execute(sql, [table, most]).fetchall()
@@ -225,7 +228,8 @@ class TextIndex:
         """Return how many rows of calls and turns are indexed, and how many there are."""
         sql = (
             "select (select sum(row) from progress),"
-            " (select ifnull(max(rowid), 0) from runs.calls) + (select ifnull(max(rowid), 0) from runs.turns)"
+            " (select ifnull(max(rowid), 0) from runs.calls)"
+            " + (select ifnull(max(rowid), 0) from runs.packed_turns)"
         )
         indexed, there = self.connection.execute(sql).fetchone()
         return indexed, there

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pluggy import HookimplMarker
 
 from engine.record import sha256
+from lab.store.records import uncompressed
 
 SHORT = 256
 """A text of fewer characters is not packed."""
@@ -42,8 +43,10 @@ VIEW = f"CREATE VIEW texts AS\nselect hash, {UNPACKED} as text\nfrom packed_text
 
 
 @HookimplMarker("datasette")
+@HookimplMarker("sqlite_utils")
 def prepare_connection(conn: sqlite3.Connection) -> None:
-    """Let a connection unpack texts; the hook of the plugin for Datasette."""
+    """Let a connection unpack texts and records; the hook of the plugins for Datasette and sqlite-utils."""
+    conn.create_function("sqlar_uncompress", 2, uncompressed, deterministic=True)
     conn.create_function("hobbes_text", 2, unpacked, deterministic=True)
 
 

@@ -29,7 +29,7 @@ def drop_traces(store: Store, run: str) -> None:
                 {"run": run},
             )
             connection.execute("delete from calls where run = ?", [run])
-            connection.execute("delete from turns where run = ?", [run])
+            connection.execute("delete from packed_turns where run = ?", [run])
             connection.execute("delete from measures where run = ? and scope glob 'turn/*'", [run])
             for _ in range(2):  # first texts, then those that were the base of no other text any more
                 connection.execute(_DELETE_TEXTS)

@@ -5,7 +5,6 @@ and MODEL are set, from any chat-completions server. Cassettes in `cassettes/lan
 language models answered them once, and would not give the same answers again.
 """
 
-import asyncio
 import os
 import socket
 import sys
@@ -22,6 +21,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.applications import Starlette
 
+from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.play.runfile import read_run_file
 from lab.store.database import Store, open_store
@@ -104,7 +104,7 @@ def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def _played(home: Store, request: RunOptions) -> dict[str, Any]:
     """Play a run and return its results: the digest of each turn, counts and scores."""
     run = begin(home, request)
-    asyncio.run(go_on(home, run, lambda _: None))
+    play_out(go_on(home, run, lambda _: None))
     result = home.result(home.find(run.id))
     names = ("turns", "digest", "calls", "outcomes", "drops", "mends", "scores")
     return {

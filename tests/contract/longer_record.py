@@ -80,7 +80,9 @@ def main(home: Path) -> dict[str, Any]:
         told["link"] = turns.link("", first.record) != turns.link("", replace(first.record, moods={}))  # type: ignore[call-arg]
         record = first.text.replace('"talkative":true', '"talkative":false', 1)
         with store.db.conn:
-            store.db.execute("update turns set record = ? where run = ? and turn = 0", [record, run.id])
+            store.db.execute(
+                "update packed_turns set record = ? where run = ? and turn = 0", [record, run.id]
+            )
         told["tampered"] = [[fault.turn, fault.fault] for fault in faults(store, run)]
     return told
 

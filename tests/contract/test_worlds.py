@@ -17,6 +17,7 @@ import pytest
 from engine import turn as turns
 from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from engine.chance import Luck, chance
+from engine.measuring import measured
 from engine.memory import Memory
 from engine.policy import speak
 from engine.record import MESSAGE, Draw, Event, canonical
@@ -102,7 +103,7 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
             "picture": world.picture(state),
             "board": asdict(board_of(world, played)),
             "arithmetic": world.arithmetic(played),
-            "measures": [[one.name, one.scope, one.value] for one in world.measures([played])],
+            "measures": [[one.name, one.scope, one.value] for one in measured(world, [played])],
         }
     )
 
@@ -418,6 +419,8 @@ def test_a_game_begins_at_turn_0_goes_on_by_one_and_ends_within_its_rounds(case:
         assert (moment.state.turn, after.turn) == (number, number + 1)
         assert {world.owner(moment.state, agent) for agent in world.actors(moment.state)} <= {*setting.agents}
         assert world.over(after) or (after.turn < setting.config.rounds and world.actors(after))
+        if world.over(after) and not world.may_end_early:
+            assert after.turn == setting.config.rounds
         told = {**world.state.to_json(after), "turn": setting.config.rounds}
         assert world.over(loaded(case, told))
 
@@ -449,7 +452,7 @@ def test_an_agents_arithmetic_comes_out(case: Case) -> None:
 def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> None:
     world, history = case.world, [moment.played.played for moment in game(case)]
     for length in range(len(history) + 1):
-        found = world.measures(history[:length])
+        found = measured(world, history[:length])
         names = [(one.name, one.scope) for one in found]
         assert len(set(names)) == len(names)
         for one in found:
@@ -477,13 +480,13 @@ class ReadOnce:
 @each_case
 def test_measures_read_each_turn_once(case: Case) -> None:
     history = [moment.played.played for moment in game(case)]
-    assert list(case.world.measures(ReadOnce(history))) == list(case.world.measures(history))
+    assert list(measured(case.world, ReadOnce(history))) == list(measured(case.world, history))
 
 
 @each_world
 def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
     histories = [[moment.played.played for moment in game(case)] for case in CASES if case.world is world]
-    found = {one.name for history in histories for one in world.measures(history)}
+    found = {one.name for history in histories for one in measured(world, history)}
     assert {re.sub("/.*", "/AGENT", name) for name in found} == world.formulas.keys()
 
 
@@ -496,7 +499,7 @@ def test_the_headline_measures_are_figures_of_the_whole_run(world: AnyWorld) -> 
 @each_case
 def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) -> None:
     played = [moment.played.played for moment in game(case)]
-    of_turns = {one.name for one in case.world.measures(played) if one.scope.startswith("turn/")}
+    of_turns = {one.name for one in measured(case.world, played) if one.scope.startswith("turn/")}
     assert {*case.world.shares, *case.world.inequality} <= of_turns
 
 

@@ -1,20 +1,19 @@
 """fishery: the measures of a run, and each boat's landings as a sum. A figure over 0 rounds is undefined."""
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from engine.arithmetic import as_sum
-from engine.measuring import Formulas, at_end, measured, rest, share, total
-from engine.world import History, Measure, Played
+from engine.measuring import Folding, Formulas, at_end, rest, share, total
+from engine.world import Played
 from tests.fishery.state import State
 from tests.fishery.validation import Intent
 
 PlayedRound: TypeAlias = Played[State, Intent]
 
 
-def measures(history: History[PlayedRound]) -> Iterator[Measure]:
-    """Yield the figures of the run and of its halves, and the stock after each turn."""
-    return measured(history, turns=OF_ROUNDS, parts=FORMULAS)
+def measures(turns: int) -> Folding[PlayedRound]:
+    """Return what works out the figures of the run and of its halves, and the stock after each turn."""
+    return Folding(turns, each=OF_ROUNDS, parts=FORMULAS)
 
 
 @total

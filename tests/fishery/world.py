@@ -31,6 +31,7 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     over=state.over,
     scores=lambda state: state.landed,
     measures=measures,
+    may_end_early=True,
     formulas=BY_NAME,
     headline=("landed", "restraint"),
     arithmetic=arithmetic,

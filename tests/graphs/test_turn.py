@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from engine.worlds import WORLDS
 from graphs import mining as mining_graph
 from graphs import nations as nations_graph
 from graphs.run import checkpoints
-from graphs.turn import declared
+from graphs.turn import Node, build, declared
 from lab.play.playing import RunOptions, begin
 from lab.store.database import Store
 from nodes.prompting import approximate_tokens
-from nodes.state import CHANNELS, PASSING, TurnState
+from nodes.state import CHANNELS, PASSING, TurnState, Update
 from tests.lab.play import go, mining
 
 
@@ -69,6 +70,29 @@ def test_a_channel_that_the_state_does_not_declare_is_refused() -> None:
 
     with pytest.raises(KeyError, match="shadow"):
         asyncio.run(declared("node", node)(TurnState(turn=0)))
+
+
+def test_a_turn_without_requests_goes_on_without_the_observer() -> None:
+    visited: list[str] = []
+
+    def node(name: str, update: Callable[[TurnState], Update]) -> Node:
+        async def visit(state: TurnState) -> Update:
+            visited.append(name)
+            return update(state)
+
+        return visit
+
+    asked = node("validate", lambda state: {"question": {"requests": []} if state["turn"] == 1 else None})
+    ended = node("log", lambda state: {"turn": state["turn"] + 1, "over": state["turn"] == 1})
+    nodes = {
+        "observe": node("observe", lambda _: {"views": {}}),
+        "validate": asked,
+        "observer": node("observer", lambda _: {"judged": {}}),
+        "resolve": node("resolve", lambda _: {"resolved": {}}),
+        "log": ended,
+    }
+    asyncio.run(build(nodes).compile().ainvoke({"turn": 0}))
+    assert visited == [name for name in nodes if name != "observer"] + [*nodes]
 
 
 GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph}

@@ -575,7 +575,7 @@ def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store,
         1,
         "first divergence: turn 0, miner-01: answer\nno answer was recorded\n\n",
     )
-    opened.db.table("turns").delete((run.id, 3))
+    opened.db.table("packed_turns").delete((run.id, 3))
     verified = cli("verify", "last", "--json")
     assert verified.exit_code == 1
     found = json.loads(verified.stdout)["faults"]
@@ -710,7 +710,7 @@ def test_the_run_database_has_what_others_script_against(database: sqlite3.Conne
         found = {row[1] for row in database.execute(f"pragma table_xinfo({table})")}
         assert columns <= found, table
     assert database.execute("pragma foreign_key_check").fetchall() == []
-    for table in ("turns", "calls", "measures"):
+    for table in ("packed_turns", "calls", "measures"):
         assert database.execute(f"pragma foreign_key_list({table})").fetchall(), table
     counted = {t: database.execute(f"select count(*) from {t}").fetchone()[0] for t in TABLES}  # noqa: S608
     assert [table for table, count in counted.items() if count == 0] == []

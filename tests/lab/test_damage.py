@@ -21,11 +21,14 @@ from lab.play.playing import RunOptions, begin, go_on
 from lab.show.viewing import site
 from lab.store.database import open_store
 from lab.store.rows import JSON, REQUIRED
+from lab.store.texts import prepare_connection
 from nodes.state import TurnState
 from tests.conftest import Cli
 from tests.lab.play import played
 
-STORED = sorted({*REQUIRED, "packed_texts"} - {table.name for table in TurnRecord.tables()})
+VIEWS = {"turns", *(table.name for table in TurnRecord.tables())}
+
+STORED = sorted({*REQUIRED, "packed_texts", "packed_turns"} - VIEWS)
 """The tables of runs. The others are views."""
 
 WHOLE, STOPPED = "whole", "stopped"
@@ -72,10 +75,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 def damages(table: str, column: str) -> Iterator[object]:
     """Yield the values that damage a column, the most telling first."""
+    table = table.removeprefix("packed_")
     if (table, column) in JSON:
         yield BROKEN
     yield BLOB
-    if table in {"runs", "turns", "calls"} and column in REQUIRED[table]:
+    if table in {"runs", "turns", "calls"} and column in {*REQUIRED[table], "size"}:
         yield NULL
     if (table, column) in JSON and table in {"runs", "turns"}:
         yield OTHER
@@ -160,8 +164,9 @@ def each_damage_is_named(  # noqa: PLR0913  fixtures
                 said += [result.stderr, result.stdout * (command[0] == "verify"), str(result.exception)]
             with TestClient(site(home, "127.0.0.1"), base_url="http://127.0.0.1") as visitor:
                 said += [visitor.get(page).text for page in pages(small)]
-            names = {f"{table}.{column}"}
-            names |= {f"table {table.removeprefix('packed_')}"} if column in ADDRESSES else set()
+            shown = table.removeprefix("packed_")
+            names = {f"{shown}.{'record' if column == 'size' else column}"}
+            names |= {f"table {shown}"} if column in ADDRESSES else set()
             names |= {"was changed after"} if column == "seal" else set()
             assert any(name in "".join(said) for name in names), (column, value, said)
     return tried
@@ -183,6 +188,7 @@ def test_what_can_be_shown_is_shown_and_what_cannot_is_an_error(small: Home, hom
 
 def test_a_record_of_another_shape_hides_its_turn_alone(small: Home, home: Path, cli: Cli) -> None:
     with closing(sqlite3.connect(small.path / "runs.db")) as db:
+        prepare_connection(db)
         (text,) = db.execute("select record from turns where turn = 1").fetchone()
     record = json.loads(text)
     others: list[dict[str, Any]] = [
@@ -191,7 +197,7 @@ def test_a_record_of_another_shape_hides_its_turn_alone(small: Home, home: Path,
         {"state": {}},
     ]
     for other in others:
-        assert spoil(small, home, "turns", "record", json.dumps(other))
+        assert spoil(small, home, "packed_turns", "record", json.dumps(other))
         turns = cli("trace", WHOLE)
         assert turns.exit_code == 0
         assert [line.split()[1:] == ["damaged"] for line in turns.stdout.splitlines()] == [True, False, False]
@@ -212,10 +218,11 @@ def test_a_run_that_claims_more_turns_than_it_has_is_shown(small: Home, home: Pa
 
 def test_a_state_that_its_world_cannot_have_is_damage_and_no_bug(small: Home, home: Path, cli: Cli) -> None:
     with closing(sqlite3.connect(small.path / "runs.db")) as db:
+        prepare_connection(db)
         (text,) = db.execute("select record from turns where turn = 0").fetchone()
     record = json.loads(text)
     record["state"]["gold"] = {}
-    assert spoil(small, home, "turns", "record", json.dumps(record))
+    assert spoil(small, home, "packed_turns", "record", json.dumps(record))
     for command in (("trace", WHOLE, "0"), ("trace", WHOLE, "1", small.agent), ("export", WHOLE)):
         result = cli(*command)
         assert isinstance(result.exception, LabError | SystemExit | None), result.exception

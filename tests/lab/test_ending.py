@@ -8,7 +8,7 @@ from weakref import ref
 import pytest
 
 from engine.world import Measure, Played
-from lab.play import ending
+from lab.proof import verifying
 from lab.proof.verifying import faults
 from lab.store.database import Ending, Store
 from lab.store.history import StoredHistory
@@ -31,7 +31,7 @@ def most_states_at_once(opened: Store, rounds: int, monkeypatch: pytest.MonkeyPa
                 yield played
 
     with monkeypatch.context() as patched:
-        patched.setattr(ending, "StoredHistory", Watched)
+        patched.setattr(verifying, "StoredHistory", Watched)
         assert list(faults(opened, run)) == []
     assert len(read) == rounds
     return max(counts)

@@ -106,6 +106,11 @@ def test_a_number_of_seeds_stands_for_the_seeds_from_1_on(opened: Store, file: P
     )
 
 
+def test_an_experiment_throws_damaged_checkpoints_away(opened: Store, file: Path) -> None:
+    (opened.home / "checkpoints.db").write_bytes(b"\x00garbage" * 1000)
+    assert len(play_all(opened, file)) == len(planned(opened, file).cells)
+
+
 def test_an_arm_plays_what_it_says_and_otherwise_what_the_file_says(opened: Store, file: Path) -> None:
     made = planned(opened, file)
     configs = {arm: cell(made, arm, 1).new.setting.config for arm in ("open", "immune", "null")}

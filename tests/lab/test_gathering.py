@@ -340,7 +340,7 @@ def test_damaged_figures_are_gathered_again_each_time(small: Store) -> None:
         file.unlink()
     (run,) = [cell.id for cell in played_cells(small, "small") if (cell.arm, cell.seed) == ("open", 1)]
     with small.db.conn:
-        small.db.conn.execute("update turns set record = '{}' where run = ? and turn = 2", [run])
+        small.db.conn.execute("update packed_turns set record = '{}' where run = ? and turn = 2", [run])
     assert not gathering.gather(small, run)
     assert f"run {run}, turn 2" in "".join(small.damage_lines())
     assert len(files(small)) < len(before)

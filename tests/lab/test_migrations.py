@@ -15,7 +15,9 @@ from engine.turn import Table, TurnRecord
 from lab.play.playing import RunOptions, begin, go_on
 from lab.store import schema
 from lab.store.database import Store, open_store
+from lab.store.records import RECORD
 from lab.store.schema import view_of
+from lab.store.sqlite import Database
 from lab.store.texts import SHORT, prepare_connection
 from tests.lab.play import played
 
@@ -30,6 +32,27 @@ def with_tables_of_the_record(connection: sqlite3.Connection) -> None:
     connection.execute("alter table turns add column state text")
     connection.execute("update turns set state = json_extract(record, '$.state')")
     connection.execute("delete from _sqlite_migrations where name = 'm011_views_of_the_record'")
+
+
+def with_plain_turns(connection: sqlite3.Connection) -> None:
+    """Let the records of turns be plain, as in earlier versions."""
+    prepare_connection(connection)
+    connection.execute(
+        "create temp table plain as select packed_turns.rowid, turns.*"
+        " from turns join packed_turns using (run, turn)"
+    )
+    connection.execute("drop view turns")
+    connection.execute("drop table packed_turns")
+    connection.execute(
+        "create table turns (run text references runs(id), turn integer, record text, digest text,"
+        " ledgers text, ended text,"
+        f" state text generated always as (json_extract({RECORD}, '$.state')) virtual,"
+        " primary key (run, turn))"
+    )
+    columns = "rowid, run, turn, record, digest, ledgers, ended"
+    connection.execute(f"insert into turns ({columns}) select {columns} from plain")
+    connection.execute("drop table plain")
+    connection.execute("delete from _sqlite_migrations where name = 'm014_packed_turns'")
 
 
 def with_plain_texts(connection: sqlite3.Connection) -> None:
@@ -64,6 +87,7 @@ def eventful(home: Path) -> Path:
             played(store, RunOptions("mining", 3, seed, "policy:random?noise=0.3", values=values))
         played(store, RunOptions("nations", 3, values={"rounds": 2}))
     with closing(sqlite3.connect(home / "runs.db")) as connection, connection:
+        with_plain_turns(connection)
         with_plain_texts(connection)
         with_tables_of_the_record(connection)
     return home
@@ -132,6 +156,17 @@ def test_a_migration_that_is_killed_in_its_middle_changes_nothing(
         assert content(store.db.conn) == before
 
 
+def test_a_new_home_whose_tables_are_not_all_created_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(_: Table) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schema, "view_of", killed)
+    with closing(Database(sqlite3.connect(":memory:"))) as new:
+        with pytest.raises(KeyboardInterrupt):
+            schema.migrate(new)
+        assert not new.table_names()
+
+
 @pytest.mark.parametrize("other", ["create view drops as select 1", "create table drops (code)"])
 def test_a_view_of_the_record_that_was_replaced_is_made_again(other: str, home: Path) -> None:
     with open_store(home) as store:
@@ -146,7 +181,7 @@ def test_the_rows_of_a_run_are_found_without_the_records_of_other_runs(table: st
     plan = opened.db.execute(f"explain query plan select * from {table} where run = 'x'")
     steps = [step for *_, step in plan if "turns" in step]
     assert steps
-    assert all(step.startswith("SEARCH turns") and "(run=?)" in step for step in steps)
+    assert all(step.startswith("SEARCH packed_turns") and "(run=?)" in step for step in steps)
 
 
 def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Path) -> None:
@@ -160,6 +195,7 @@ def test_calls_of_the_first_version_were_sent_once_for_the_one_question(home: Pa
         for agent, asked in calls.items()
     }
     with sqlite3.connect(home / "runs.db") as connection:  # as the first version left it
+        with_plain_turns(connection)
         with_plain_texts(connection)
         with_tables_of_the_record(connection)
         connection.execute("alter table memories rename to minds")

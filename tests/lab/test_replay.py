@@ -21,6 +21,7 @@ from lab.store.database import Run, Store
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes import prompting
+from nodes.journal import Logged
 from tests.conftest import Cli
 from tests.lab.play import mining
 from tests.lab.test_observer import game, granting_all, to_the_end
@@ -32,10 +33,9 @@ def divergence(store: Store, run: Run, *, reread: bool = False) -> DivergedError
 
 def change_record(store: Store, run: Run, turn: int, part: str, change: Any) -> None:
     """Tamper with a part of a logged turn."""
-    row = store.db.table("turns").get((run.id, turn))
-    record = json.loads(row["record"])
+    record = next(store.turns(run.id, turn)).record.to_json()
     change(record[part])
-    store.db.table("turns").update((run.id, turn), {"record": json.dumps(record)})
+    store.db.table("packed_turns").update((run.id, turn), {"record": json.dumps(record)})
 
 
 def change_call(store: Store, run: Run, turn: int, agent: str, **values: Any) -> None:
@@ -111,7 +111,7 @@ def test_another_intent_is_reported(opened: Store) -> None:
 
 def test_a_turn_that_was_not_recorded_is_reported(opened: Store) -> None:
     run = mining(opened)
-    opened.db.table("turns").delete((run.id, 2))
+    opened.db.table("packed_turns").delete((run.id, 2))
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (2, "", "engine")
@@ -263,9 +263,9 @@ def test_a_replay_reads_one_turn_at_a_time(opened: Store, monkeypatch: pytest.Mo
             done.append(("read", turn))
             yield turn, text
 
-    def comparing(self: ReplayJournal, turn: int, *told: Any) -> None:
-        compare(self, turn, *told)
-        done.append(("compared", turn))
+    def comparing(self: ReplayJournal, turn: Logged) -> None:
+        compare(self, turn)
+        done.append(("compared", turn.number))
 
     monkeypatch.setattr(Store, "turn_texts", reading)
     monkeypatch.setattr(ReplayJournal, "turn", comparing)

@@ -63,13 +63,18 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: P
 
 def imported(*arguments: str, path: Path) -> set[str]:
     """Return the names of the modules that a command imports."""
-    report = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    return set(at_its_end("*sys.modules", *arguments, path=path).split())
+
+
+def at_its_end(told: str, *arguments: str, path: Path) -> str:
+    """Return what a command prints on stderr if it also prints `told` when all else has been done."""
+    report = f"import atexit, gc, sys; atexit.register(lambda: print({told}, file=sys.stderr))"
     (path / "usercustomize.py").write_text(report)
     (path / "sitecustomize.py").write_text(report)
     done = started(*arguments, path=path)
     assert done.returncode == 0
     assert done.stdout
-    return set(done.stderr.split())
+    return done.stderr
 
 
 def test_help_waits_for_no_package_that_is_slow_to_import(tmp_path: Path) -> None:
@@ -83,3 +88,8 @@ def test_a_run_of_policies_imports_no_client_of_models_and_no_other_world(tmp_pa
     needless = {"engine.nations.world", "engine.trust.world", "json_repair", "langchain_openai", "openai"}
     needless |= {"aiohttp", "matplotlib", "nodes.chat", "numpy", "pandas", "starlette", "vcr"}
     assert not modules & needless
+
+
+def test_a_command_that_ends_searches_nothing_for_garbage(tmp_path: Path) -> None:
+    told = at_its_end("len(gc.get_objects()) < gc.get_freeze_count()", "--help", path=tmp_path)
+    assert set(told.split()) == {"True"}

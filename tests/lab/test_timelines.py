@@ -64,7 +64,11 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
 
 @pytest.mark.parametrize(
     "damage",
-    ["update turns set record = substr(record, 9)", "update turns set digest = x'ff'", "delete from turns"],
+    [
+        "update packed_turns set record = substr(record, 9)",
+        "update packed_turns set digest = x'ff'",
+        "delete from packed_turns",
+    ],
 )
 def test_a_turn_that_is_damaged_or_missing_has_a_mark(opened: Store, damage: str) -> None:
     run = mining(opened)

@@ -27,6 +27,7 @@ from lab.proof.replaying import replay_run
 from lab.proof.verifying import Fault, faults
 from lab.store.database import TURN_COLUMNS, Run, Store, open_store
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
+from lab.store.texts import prepare_connection
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.caps import Caps
@@ -48,6 +49,7 @@ class Copy:
     def __init__(self, file: Path) -> None:
         self.connection = sqlite3.connect(file)
         self.connection.row_factory = sqlite3.Row
+        prepare_connection(self.connection)
 
     def __call__(self, sql: str, *values: object) -> None:
         """Change something; it must not be nothing that is changed."""
@@ -66,7 +68,7 @@ class Copy:
         """Change the record of a turn, and nothing else."""
         record = self.record(turn)
         change(record)
-        self("update turns set record = ? where turn = ?", canonical(record), turn)
+        self("update packed_turns set record = ? where turn = ?", canonical(record), turn)
 
     def tell_again(self) -> None:
         """Let the chain of digests follow from the records."""
@@ -76,7 +78,7 @@ class Copy:
             digest = first_digest(found.world, found.setting)
         for row in self.rows("select turn, record from turns order by turn"):
             digest = sha256(digest + row["record"])
-            self("update turns set digest = ? where turn = ?", digest, row["turn"])
+            self("update packed_turns set digest = ? where turn = ?", digest, row["turn"])
         self("update runs set digest = ?", digest)
 
     def seal_again(self) -> None:
@@ -147,9 +149,9 @@ def richer(record: dict[str, Any]) -> None:
 
 
 def swap_turns(copy: Copy) -> None:
-    copy("update turns set turn = -1 where turn = 1")
-    copy("update turns set turn = 1 where turn = 2")
-    copy("update turns set turn = 2 where turn = -1")
+    copy("update packed_turns set turn = -1 where turn = 1")
+    copy("update packed_turns set turn = 1 where turn = 2")
+    copy("update packed_turns set turn = 2 where turn = -1")
 
 
 def another_code(copy: Copy) -> None:
@@ -158,7 +160,7 @@ def another_code(copy: Copy) -> None:
 
 def no_last_turn(copy: Copy) -> None:
     """Cut off the last turn, with all rows of it, as if the run had been shorter."""
-    for table in ("turns", "calls"):
+    for table in ("packed_turns", "calls"):
         copy.connection.execute(f"delete from {table} where turn = {LAST}")
     copy("update runs set turns = ?, digest = (select digest from turns where turn = ?)", LAST, LAST - 1)
 
@@ -211,7 +213,7 @@ def another_run(copy: Copy) -> None:
         values = json.loads(store.db.table("runs").get(row["id"])["config"])
         other = played(store, RunOptions("mining", 3, models="policy:random", values=values)).id
         assert store.find(other).digest != asked.digest
-    for table in ("turns", "calls", "measures"):
+    for table in ("packed_turns", "calls", "measures"):
         copy(f"delete from {table} where run = ?", row["id"])
         copy.connection.execute(f"update {table} set run = ? where run = ?", [row["id"], other])
     copy("delete from runs where id = ?", row["id"])
@@ -246,7 +248,7 @@ FOUND = (
     Tampering(
         "the column `turns.ledgers`",
         "turn 1: the column turns.ledgers differs from what the rules give",
-        "update turns set ledgers = '{}' where turn = 1",
+        "update packed_turns set ledgers = '{}' where turn = 1",
         world="nations",
     ),
     Tampering(
@@ -266,14 +268,17 @@ FOUND = (
         lambda copy: copy.change(1, lambda record: record["memories"]["miner-01"].update(notes="I was away")),
     ),
     Tampering(
-        "a record that is not JSON",
+        "a record that cannot be unpacked, or that is not JSON",
         "…, turn 1: the column turns.record is damaged: …",
-        "update turns set record = '{' where turn = 1",
+        "update packed_turns set record = '{' where turn = 1",
+        "update packed_turns set record = x'00' || substr(record, 2) where turn = 1",
+        "update packed_turns set record = substr(record, 1, length(record) - 4) where turn = 1",
+        "update packed_turns set size = size - 1 where turn = 1",
     ),
     Tampering(
         "the digest of one turn",
         "turn 2: the chain of digests is broken",
-        "update turns set digest = 'beef' where turn = 2",
+        "update packed_turns set digest = 'beef' where turn = 2",
     ),
     Tampering(
         "the digest of the run",
@@ -288,8 +293,8 @@ FOUND = (
     Tampering(
         "a turn deleted, the last one or another",
         "turn …: the turn is missing",
-        "delete from turns where turn = 2",
-        f"delete from turns where turn = {LAST}",
+        "delete from packed_turns where turn = 2",
+        f"delete from packed_turns where turn = {LAST}",
     ),
     Tampering(
         "the last turn cut off with all its rows, while the run says that it is finished",
@@ -300,7 +305,8 @@ FOUND = (
         "rows of a turn after the last one, or before the first one",
         BEYOND,
         *(
-            f"insert into turns (run, turn, {COPIED}) select run, {turn}, {COPIED} from turns where turn = 1"
+            f"insert into packed_turns (run, turn, {COPIED})"
+            f" select run, {turn}, {COPIED} from packed_turns where turn = 1"
             for turn in (6, 77, -1)
         ),
         lambda copy: copied_call(copy, turn=TURNS),
@@ -567,7 +573,7 @@ NOT_FOUND = (
         "the columns `name`, `caps`, `seconds`, `error`, `ended` of `runs`, and `turns.ended`",
         "They may change while a run is played, and nothing follows from them.",
         "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01'",
-        "update turns set ended = '2001-01-01'",
+        "update packed_turns set ended = '2001-01-01'",
     ),
     Tampering(
         "the last turn cut off with all its rows, and the run marked as unfinished",
@@ -712,10 +718,9 @@ def test_the_documents_tell_what_is_found_and_what_is_not() -> None:
 )
 def test_verify_says_that_a_record_is_damaged(opened: Store, part: str, change: Any) -> None:
     run = mining(opened)
-    row = opened.db.table("turns").get((run.id, 1))
-    record = json.loads(row["record"])
+    record = next(opened.turns(run.id, 1)).record.to_json()
     change(record[part])
-    opened.db.table("turns").update((run.id, 1), {"record": json.dumps(record)})
+    opened.db.table("packed_turns").update((run.id, 1), {"record": json.dumps(record)})
     found = list(faults(opened, run))
     assert found[0][0] == 1
     assert "damaged" in found[0][1] or "differs" in found[0][1]

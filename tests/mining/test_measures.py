@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from engine.measuring import measured
 from engine.mining import metrics
-from engine.mining.metrics import PlayedRound, measures
+from engine.mining.metrics import PlayedRound
 from engine.mining.state import State
+from engine.mining.world import MINING
 from engine.world import Spell
 from tests.mining.plays import Answer, board, history, mine, play
 
@@ -256,7 +258,7 @@ def test_respect_for_first_possession_is_1_less_the_share_of_first_owners_plots_
 
 def test_every_figure_is_given_for_the_run_each_half_and_each_round() -> None:
     played = history(board("AB."), RAID, QUIET, QUIET)
-    found = {(measure.name, measure.scope): measure.value for measure in measures(played)}
+    found = {(measure.name, measure.scope): measure.value for measure in measured(MINING, played)}
     assert {scope for _, scope in found} == {
         "run",
         "first-half",
@@ -272,8 +274,8 @@ def test_every_figure_is_given_for_the_run_each_half_and_each_round() -> None:
 
 
 def test_a_run_of_one_round_has_no_halves_and_one_of_none_no_measures() -> None:
-    assert {measure.scope for measure in measures(one(board("AB.")))} == {"run", "turn/10"}
-    assert list(measures([])) == []
+    assert {measure.scope for measure in measured(MINING, one(board("AB.")))} == {"run", "turn/10"}
+    assert list(measured(MINING, [])) == []
 
 
 def test_measures_read_a_history_in_which_an_agent_said_nothing() -> None:

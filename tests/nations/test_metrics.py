@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engine import measuring
 from engine.nations.metrics import agreement, calibration, rank_correlation, ratings, self_bias
 from engine.nations.state import State
 from engine.nations.world import NATIONS
@@ -14,7 +15,7 @@ from tests.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
 
 def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
     """Return all measures of some turns, by name and scope."""
-    found = list(NATIONS.measures([done.played() for done in played]))
+    found = list(measuring.measured(NATIONS, [done.played() for done in played]))
     by_name = {(measure.name, measure.scope): measure.value for measure in found}
     assert len(by_name) == len(found)
     return by_name
@@ -90,7 +91,7 @@ def test_what_cannot_be_divided_is_undefined_and_never_0() -> None:
 
 
 def test_of_nothing_there_are_no_measures() -> None:
-    assert list(NATIONS.measures([])) == []
+    assert measured([]) == {}
 
 
 @pytest.mark.parametrize(
