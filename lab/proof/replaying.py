@@ -81,7 +81,8 @@ class ReplayJournal(JournalWithoutCalls):
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Compare outcome and reading of an answer with the recorded ones."""
         if not self._reread and (call.outcome, call.found_as) != (parsed.outcome, parsed.found_as):
-            diff = diff_of(*(f"{one.outcome}, found as {one.found_as}" for one in (call, parsed)))
+            then, now = (f"{one.outcome}, found as {one.found_as}" for one in (call, parsed))
+            diff = diff_of(then, now)
             raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
 
     def turn(self, turn: Logged) -> None:
