@@ -4,7 +4,7 @@ All of them return text, which is read and validated in the same way.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -238,6 +238,7 @@ class Metered:
 class RunPlayers:
     """The players of one run. Each spec has one player, for all the agents that it is dealt to.
 
+    `prompts` may be a function that loads them, which is called when the first model is needed.
     `models` has the settings of the models that the run took from a models file. With a meter, calls are
     counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
     was resumed; the providers of these are given up later (nodes/calling.py). `late` are the calls that
@@ -249,7 +250,7 @@ class RunPlayers:
         self,
         world: AnyWorld,
         setting: Setting[Any],
-        prompts: PromptSet,
+        prompts: PromptSet | Callable[[], PromptSet],
         meter: Meter | None = None,
         *,
         models: Models = NO_MODELS,
@@ -259,7 +260,7 @@ class RunPlayers:
     ) -> None:
         self._world = world
         self._setting = setting
-        self._prompts = prompts
+        self._given_prompts = prompts
         self._meter = meter
         self._settings = models
         self._answered = answered
@@ -267,6 +268,10 @@ class RunPlayers:
         self._gate = gate or OwnGate()
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
+
+    @cached_property
+    def _prompts(self) -> PromptSet:
+        return self._given_prompts() if callable(self._given_prompts) else self._given_prompts
 
     @cached_property
     def _system(self) -> str:
@@ -293,13 +298,11 @@ class RunPlayers:
         name = f"observer {spec}"
         if name not in self._players:
             settings = parse_spec(self._world.policies, spec, self._settings).settings
-            # An observer has no turn template; it gets the requests as JSON and nothing else.
-            alone = replace(self._prompts, turn="{{ view }}")
-            player = (
-                self._model(spec, settings, self._prompts.observer, alone)
-                if settings
-                else HumanPlayer(self._late)
-            )
+            player: Player = HumanPlayer(self._late)
+            if settings:
+                # An observer has no turn template; it gets the requests as JSON and nothing else.
+                alone = replace(self._prompts, turn="{{ view }}")
+                player = self._model(spec, settings, self._prompts.observer, alone)
             self._players[name] = self._counted(player, spec)
         return self._players[name]
 

@@ -6,6 +6,7 @@ turn with the recorded one.
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from engine.answer import ParsedAnswer
 from engine.turn import Layer
@@ -79,8 +80,8 @@ class ReplayJournal(JournalWithoutCalls):
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Compare outcome and reading of an answer with the recorded ones."""
-        then, now = (f"{one.outcome}, found as {one.found_as}" for one in (call, parsed))
-        if not self._reread and then != now:
+        if not self._reread and (call.outcome, call.found_as) != (parsed.outcome, parsed.found_as):
+            then, now = (f"{one.outcome}, found as {one.found_as}" for one in (call, parsed))
             diff = diff_of(then, now)
             raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
 
@@ -111,8 +112,7 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     state = first_state(first.world, first.setting, first.models)
     try:
         for until in (*(one.until for one in run.earlier), run.turns):
-            prompts = None if reread else _prompts_now(run.at(state["turn"]))
-            state = await _replay_on(run, prompts, journal, state, until)
+            state = await _replay_on(run, journal, state, until, reread=reread)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
@@ -128,14 +128,15 @@ def _prompts_now(way: Run) -> PromptSet:
 
 
 async def _replay_on(
-    run: Run, prompts: PromptSet | None, journal: ReplayJournal, state: TurnState, until: int
+    run: Run, journal: ReplayJournal, state: TurnState, until: int, *, reread: bool
 ) -> TurnState:
     """Replay the turns before `until`, which were played like the turn of the state.
 
-    Without prompts, the recorded ones are used.
+    The prompts are those of their files now or, with `reread`, the recorded ones.
     """
     world, way = run.world, run.at(state["turn"])
-    players = RunPlayers(world, way.setting, prompts or way.prompts, models=way.model_settings)
+    prompts = way.prompts if reread else partial(_prompts_now, way)
+    players = RunPlayers(world, way.setting, prompts, models=way.model_settings)
     nodes = ring(world, lambda _: nullcontext(players), journal)
     here = world.load(way.setting, state["world"])
     digest = run.digest_before(state["turn"], state["digest"])

@@ -27,7 +27,7 @@ from vcr.record_mode import RecordMode
 from vcr.request import Request
 from vcr.stubs.httpx_stubs import vcr_handle_async_request
 
-from lab.wire.stored import FORMAT, content_of
+from lab.wire.stored import FORMAT, content_of, dumps
 from nodes import calling
 from nodes.chat import ADDRESS_HEADER
 from nodes.secrecy import without_secrets
@@ -291,7 +291,7 @@ def body_to_store(body: bytes | None) -> dict[str, Any]:
 def body_from_stored(body: Mapping[str, Any]) -> bytes:
     """Return the bytes of a stored body; JSON may be spaced and escaped otherwise than it was recorded."""
     if "json" in body:
-        return json.dumps(body["json"]).encode()
+        return dumps(body["json"])
     return str(body["text"]).encode(errors="surrogateescape")
 
 

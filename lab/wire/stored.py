@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
@@ -75,10 +76,30 @@ class File(TypedDict):
 FILE = TypeAdapter(File)
 
 
+class NotFinite(float):
+    """NaN or infinity, which Python reads and writes as JSON and orjson does not: it would write `null`."""
+
+
+def loads(text: bytes) -> Any:  # noqa: ANN401  any JSON
+    """Return the value of a JSON text. orjson reads it if it can; numbers beyond 64 bits become fractions."""
+    try:
+        return orjson.loads(text)
+    except ValueError:  # no JSON, or NaN, or half characters
+        return json.loads(text, parse_constant=NotFinite)
+
+
+def dumps(value: object) -> bytes:
+    """Return a JSON text of what `loads` has returned."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value).encode()
+
+
 def content_of(path: Path) -> dict[str, Any]:
     """Return the contents of a cassette file; raise UsageError if it is not a cassette of this format."""
     try:
-        content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+        content: dict[str, Any] = loads(gzip.decompress(path.read_bytes()))
         FILE.validate_python(content)
     except ValidationError as error:
         raise UsageError(f"{path} is not a valid cassette: {in_one_line(error)}; record it again") from error

@@ -16,7 +16,7 @@ from vcr.request import Request
 
 from lab.errors import UsageError
 from lab.wire import cassettes, faults
-from lab.wire.cassettes import ENDPOINT, NEUTRAL_URI, CassetteMissError, JsonGzip, playing
+from lab.wire.cassettes import ENDPOINT, NEUTRAL_URI, CassetteMissError, JsonGzip, body_to_store, playing
 from lab.wire.faults import ANSWER
 from lab.wire.recording import (
     STAND_IN,
@@ -149,6 +149,14 @@ def test_calls_are_written_in_the_order_of_their_addresses(tmp_path: Path) -> No
     content = json.loads(gzip.decompress(one))
     addresses = [call["request"]["headers"][ADDRESS_HEADER] for call in content["interactions"]]
     assert addresses == [f"{turn}/miner-01/1" for turn in range(12)]
+
+
+@pytest.mark.parametrize("said", ['{"tokens": NaN}', '{"text": "\\ud83d"}', '{"text": "é"}', "no JSON"])
+def test_a_response_is_played_as_it_was_recorded(tmp_path: Path, said: str) -> None:
+    asked = call("0/A/1", "go", said)
+    with playing(written(tmp_path / "odd.json.gz", [asked, call("0/B/1", "go", "{}")])) as cassette:
+        played = cassette.play_response(asked[0])["body"]["string"]
+    assert json.dumps(body_to_store(played)) == json.dumps(body_to_store(said.encode()))
 
 
 def test_a_recorded_response_is_used_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from engine.mining.world import MINING
 from engine.worlds import WORLDS
 from lab.commands import proving
-from lab.errors import LabError
+from lab.errors import DamagedError, LabError
 from lab.play.playing import RunOptions, begin
 from lab.proof.replaying import DivergedError, ReplayJournal, replay_run
 from lab.proof.rereading import Reread, reread
@@ -146,6 +146,24 @@ def test_an_edited_prompt_is_reported_with_its_line_and_reread_ignores_it(
         again = asyncio.run(replay_run(opened, run, reread=True))
         assert (again.divergence, again.digest) == (None, run.digest)
         shutil.rmtree(tmp_path / "prompts", ignore_errors=True)
+
+
+def test_a_replay_of_policies_alone_needs_no_prompts(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened)
+    monkeypatch.setattr(prompting, "ROOT", tmp_path)
+    assert divergence(opened, run) is None
+
+
+def test_a_replay_reports_a_prompt_whose_text_was_changed(opened: Store) -> None:
+    run = mining(opened)
+    (name,) = opened.db.execute("select prompt from calls where turn = 1 and agent = 'miner-02'").fetchone()
+    opened.db.execute("update packed_texts set text = 'something else' where hash = ?", [name])
+    with pytest.raises(
+        DamagedError, match=r"turn 1, miner-02, attempt 1: the column calls\.prompt is damaged"
+    ):
+        divergence(opened, run)
 
 
 def test_reread_applies_the_current_reading_to_recorded_answers(opened: Store) -> None:
