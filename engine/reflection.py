@@ -108,11 +108,12 @@ def _text(findings: Findings, name: str, value: Json) -> str:
 
 def _report(findings: Findings, name: str, value: Json, agents: Collection[str]) -> dict[str, int]:
     """Return a report. A wrong type drops the whole field, an unknown agent or bad rating only its entry."""
-    if not isinstance(value, dict) or None in (ratings := [whole(said) for said in value.values()]):
+    if not isinstance(value, dict) or None in map(whole, value.values()):
         findings.drop("schema", "reflection/not-ratings", {name: value})
         return {}
     report: dict[str, int] = {}
-    for (agent, said), rating in zip(value.items(), ratings, strict=True):
+    for agent, said in value.items():
+        rating = whole(said)
         if agent not in agents:
             findings.drop("rule", "reflection/unknown-agent", {name: {agent: said}})
         elif rating is None or not LOWEST <= rating <= HIGHEST:
