@@ -1,6 +1,5 @@
 """Run all benchmarks, or the named ones, and print one table: `python -m benchmarks [NAME ...]`."""
 
-import gc
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -9,12 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.__main__ import COLLECT_AFTER
+from lab.garbage import seldom
 
 
 def main() -> None:
     """Run the benchmarks and print the table."""
-    gc.set_threshold(COLLECT_AFTER)  # as the command does: what people wait for is measured
+    seldom()  # as the command does: what people wait for is measured
     here = Path(__file__).parent
     names = sys.argv[1:] or sorted(file.stem for file in here.glob("*.py") if not file.stem.startswith("_"))
     table = Table("what", "figure", "target", box=None, header_style="bold", pad_edge=False)

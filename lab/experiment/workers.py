@@ -1,6 +1,5 @@
 """Processes on this machine that play runs, one after the other, in the same home."""
 
-import gc
 import os
 import threading
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from lab.experiment.forks import CONTEXT, get_ready
 from lab.experiment.gate import SharedGate
 from lab.experiment.keep import Keep
 from lab.experiment.settling import settle
+from lab.garbage import more_often
 from lab.loop import play_out
 from lab.play.playing import Shared, go_on
 from lab.store.database import Run, Store, open_store
@@ -66,7 +66,7 @@ class Worker:
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
-        arguments = self._lifeline, gc.get_threshold(), dict(os.environ)
+        arguments = self._lifeline, dict(os.environ)
         return ProcessPoolExecutor(1, CONTEXT, _prepare, arguments)
 
     def play(self, home: Path, run: str, shared: Shared) -> "Future[None]":
@@ -134,12 +134,12 @@ def processes(count: int, keep: Keep) -> Iterator[Processes]:
         lifeline.close()
 
 
-def _prepare(lifeline: Connection, threshold: tuple[int, int, int], variables: dict[str, str]) -> None:
-    """Prepare a new process: it collects garbage as rarely as its parent does, and ends with it.
+def _prepare(lifeline: Connection, variables: dict[str, str]) -> None:
+    """Prepare a new process, which plays many runs, and ends with its parent.
 
     Its environment is that of its parent now, and not when the process was started that it is a fork of.
     """
-    gc.set_threshold(*threshold)
+    more_often()
     os.environ.clear()
     os.environ.update(variables)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()

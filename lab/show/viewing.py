@@ -29,6 +29,7 @@ from starlette.routing import Route
 
 from engine.world import OBSERVER
 from lab.errors import LabError, UsageError
+from lab.garbage import more_often
 from lab.loop import play_out
 from lab.play.answering import as_posted, form_for, the_question
 from lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
@@ -321,7 +322,8 @@ def _play_by_id(home: Path, run: str) -> None:
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
-    """Return uvicorn's configuration of the web site of a home."""
+    """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
+    more_often()
     return configured(site(home, host, token), headers=list(HEADERS.items()))
 
 
