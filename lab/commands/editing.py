@@ -22,7 +22,6 @@ from lab.commands.options import (
 )
 from lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
 from lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, question_asked
-from lab.loop import play_out
 
 app = typer.Typer()
 
@@ -67,6 +66,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from contextlib import suppress
 
+    from lab.loop import play_out
     from lab.play.asking import Asker
     from lab.show.prompt_edits import Edits, Terminal, saves, show_json
     from nodes.caps import Caps

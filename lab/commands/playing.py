@@ -34,7 +34,6 @@ from lab.commands.options import (
 )
 from lab.errors import HaltedRunError, LabError, UsageError
 from lab.files import read_text
-from lab.loop import play_out
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -313,6 +312,7 @@ def _play(
     """
     from rich.text import Text
 
+    from lab.loop import play_out
     from lab.play.playing import go_on
     from lab.show.terminal import ERR, OUT, picture, print_json, summary
     from lab.show.watching import watched

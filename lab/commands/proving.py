@@ -11,7 +11,6 @@ import typer
 from lab.commands import completion
 from lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from lab.errors import HaltedRunError, LabError, UsageError
-from lab.loop import play_out
 
 if TYPE_CHECKING:
     from lab.store.database import Run, Store
@@ -112,7 +111,7 @@ def _show_reread(result: dict[str, Any]) -> None:
 
 
 def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str, Any]:
-
+    from lab.loop import play_out
     from lab.proof.replaying import replay_run
 
     run.check_versions(rules=not reread)

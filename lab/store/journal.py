@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from engine.answer import DECISIONS, ParsedAnswer
@@ -36,13 +37,18 @@ class RunJournal:
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
         self._run = run.id
+        self._begun = run
         # Turns that have calls and no record exist only after a crash or a halt.
         self._attempts = store.attempts_since(run.id, run.turns)
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
-        self.measuring = RunMeasuring(store, run)
         self._systems, self._prompts = Texts(store.db.conn), Texts(store.db.conn)
+
+    @cached_property
+    def measuring(self) -> RunMeasuring:
+        """Works out the measures of the run while it is played; an answer that a person gives needs none."""
+        return RunMeasuring(self._store, self._begun)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the last call to this question with this prompt, or None if it must be asked again."""

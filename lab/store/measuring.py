@@ -42,7 +42,7 @@ class RunMeasuring:
         self._hold(self._measuring.add(played))
 
     def measures(self, run: Run) -> Iterator[Measure]:
-        """Yield the measures of the run, which has finished."""
+        """Yield the measures of the run, which has finished. Those that wait are then forgotten."""
         if self._measuring is None or not self._next == self._turns == run.turns:
             yield from measured(run.world, StoredHistory(self._store, run))
             return
@@ -50,6 +50,8 @@ class RunMeasuring:
             "select name, scope, value from temp.held where run = ? order by rowid", [self._run]
         )
         yield from starmap(Measure, held)
+        # One connection may play a thousand runs, each of which would read the rows of all others.
+        self._store.db.conn.execute("delete from temp.held where run = ?", [self._run])
         yield from self._measuring.end()
 
     def _hold(self, measures: Iterable[Measure]) -> None:

@@ -66,3 +66,9 @@ def test_the_measures_of_the_run_stand_before_those_of_its_halves_and_turns(open
         *("run", "first-half", "second-half"),
         *("turn/0", "turn/1", "turn/2"),
     ]
+
+
+def test_measures_that_waited_for_the_end_of_a_run_are_gone_after_it(opened: Store) -> None:
+    for _ in range(2):
+        mining(opened, values={"rounds": 3, **SMALL})
+    assert opened.db.execute("select count(*) from temp.held").fetchone() == (0,)
