@@ -34,6 +34,8 @@ INSERT_TURN = _insertion("insert or replace", "packed_turns", TURN_COLUMNS)
 class RunJournal:
     """Writes a run's calls as they arrive and its turns as they end."""
 
+    has_all = False
+
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
         self._run = run.id
