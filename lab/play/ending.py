@@ -1,16 +1,14 @@
-"""The results of a finished run, computed from its calls and turns: outcomes, scores, taint, measures."""
+"""The results of a finished run, computed from its calls and turns: outcomes, scores and taint."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 from engine.answer import DECISIONS
-from engine.world import Measure
 from lab.store.database import Ending, Run, Store
 from lab.store.history import state_before
 
 
-def ending(store: Store, run: Run, measures: Iterator[Measure]) -> Ending:
-    """Return the results of a finished run, with these measures."""
+def ending(store: Store, run: Run) -> Ending:
+    """Return the results of a finished run."""
     outcomes = Counter[str]()
     for one in store.outcomes(run.id):
         outcomes[one.outcome] += one.calls
@@ -19,5 +17,4 @@ def ending(store: Store, run: Run, measures: Iterator[Measure]) -> Ending:
         outcomes,
         run.world.scores(state_before(store, run, run.turns)),
         failed > outcomes.total() * float(run.setting.config.taint_share),
-        measures,
     )

@@ -276,7 +276,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         finally:
             store.update(run.id, seconds=run.seconds + time.monotonic() - began)
         ended = store.find(run.id)
-        store.end_run(ended.id, ending(store, ended, journal.measuring.measures(ended)))
+        journal.measuring.end(ended)
+        store.end_run(ended.id, ending(store, ended))
 
 
 def halted(store: Store, run: str) -> HaltedRunError:

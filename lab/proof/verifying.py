@@ -16,11 +16,11 @@ from engine.measuring import measured
 from engine.memory import Memory
 from engine.record import canonical, sha256
 from engine.turn import Layer, TurnRecord
-from engine.world import OBSERVER
+from engine.world import OBSERVER, Measure
 from lab.errors import LabError
 from lab.play.ending import ending
 from lab.proof.differing import first_differing_part
-from lab.store.database import STATUSES, LoggedTurn, MeasureRow, Run, Store
+from lab.store.database import STATUSES, LoggedTurn, Run, Store
 from lab.store.history import StoredHistory, first_of
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
@@ -278,7 +278,7 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
         return
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
-    due = ending(store, run, measured(run.world, StoredHistory(store, run)))
+    due = ending(store, run)
     expected: dict[str, Any] = {
         "outcomes": json.dumps(due.outcomes),
         "scores": json.dumps(due.scores),
@@ -287,16 +287,18 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     for name, value in told.items():
         if value != expected[name]:
             yield f"the column runs.{name} differs from what the turns give"
-    if _differ(store, run, store.measure_rows(run.id, due.measures)):
+    if _differ(store, run, measured(run.world, StoredHistory(store, run))):
         yield "the table measures differs from what the turns give"
 
 
-def _differ(store: Store, run: Run, due: Iterable[MeasureRow]) -> bool:
-    """Return whether the measures of a run are others than those that are due."""
+def _differ(store: Store, run: Run, due: Iterable[Measure]) -> bool:
+    """Return whether the measures of a run, or their counts, are others than those that are due."""
     stored = "select value, decisions, failures from measures where run = ? and name = ? and scope = ?"
     unchecked = store.db.table("measures").count_where("run = ?", [run.id])
-    for name, scope, *figures in due:
-        if store.db.execute(stored, (run.id, name, scope)).fetchone() != tuple(figures):
+    counts = store.counts_of_scopes(run.id)
+    for one in due:
+        found = store.db.execute(stored, (run.id, one.name, one.scope)).fetchone()
+        if found != (one.value, *counts[one.scope]):
             return True
         unchecked -= 1
     return unchecked != 0

@@ -19,7 +19,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
@@ -121,8 +121,8 @@ STATUSES = ("unfinished", "waiting", "halted", "finished")
 TURN_COLUMNS = ("run", "turn", "record", "size", "digest", "ledgers", "ended")
 """The columns of a turn as it is stored, in `packed_turns`."""
 
-MeasureRow: TypeAlias = tuple[str, str, float | None, int, int]
-"""Name, scope, value, decisions, failures."""
+HELD = "create temp table if not exists held (run text, name text, scope text, value real)"
+"""The SQL that creates the table in which measures wait for the end of their run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,6 @@ class Ending:
     outcomes: Mapping[str, int]
     scores: Mapping[str, int]
     tainted: bool
-    measures: Iterator[Measure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -902,16 +901,25 @@ class Store:
         """Return the ids of the runs that wait for people."""
         return [run for (run,) in self.db.execute("select id from runs where status = 'waiting'")]
 
+    def hold(self, run: str, measures: Iterable[Measure]) -> None:
+        """Keep measures of a run until it ends.
+
+        They wait in a temporary table: not in memory, because there are many of a long run, and not in the
+        database, because other processes could not write while measures are worked out.
+        """
+        self.db.conn.execute(HELD)
+        self.db.conn.executemany(
+            "insert into temp.held values (?, ?, ?, ?)",
+            ((run, one.name, one.scope, one.value) for one in measures),
+        )
+
+    def drop_held(self, run: str) -> None:
+        """Forget the measures of a run that wait for its end."""
+        self.db.conn.execute(HELD)
+        self.db.conn.execute("delete from temp.held where run = ?", [run])
+
     def end_run(self, run: str, ending: Ending) -> None:
-        """Store the results of a run that has finished."""
-        # Working out the measures reads the whole run. Meanwhile, other processes can write, because the rows
-        # go into a temporary table, and not into memory, because there are many of a long run.
-        with self.db.conn as connection:
-            connection.execute("drop table if exists temp.due")
-            connection.execute("create temp table due (name, scope, value, decisions, failures)")
-            connection.executemany(
-                "insert into temp.due values (?, ?, ?, ?, ?)", self.measure_rows(run, ending.measures)
-            )
+        """Store the results of a run that has finished, and the measures that wait for its end."""
         values: dict[str, str | float | None] = {
             "status": "finished",
             "ended": _now(),
@@ -919,25 +927,30 @@ class Store:
             "scores": json.dumps(ending.scores),
             "tainted": int(ending.tainted),
         }
+        counts = [(scope, *both) for scope, both in self.counts_of_scopes(run).items()]
+        with self.db.conn as connection:
+            connection.execute("drop table if exists temp.counted")
+            connection.execute("create temp table counted (scope primary key, decisions, failures)")
+            connection.executemany("insert into temp.counted values (?, ?, ?)", counts)
         with self.db.conn as connection:
             connection.execute(
                 "insert or replace into measures (run, name, scope, value, decisions, failures)"
-                " select ?, * from temp.due order by instr(scope, 'turn/'), scope != 'run', rowid",
+                " select run, name, scope, value, decisions, failures from temp.held left join temp.counted"
+                " using (scope) where run = ? order by instr(scope, 'turn/'), scope != 'run', held.rowid",
                 [run],
             )
+            self.drop_held(run)
             update_run(connection, run, values)
 
-    def measure_rows(self, run: str, measures: Iterable[Measure]) -> Iterator[MeasureRow]:
-        """Yield measures as rows, each with its number of decisions and of failed calls."""
+    def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
+        """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
         decided, failed = by_turn(self.outcomes(run))
-        counted = {
-            scope: (sum(decided[turn] for turn in turns), sum(failed[turn] for turn in turns))
-            for scope, turns in parts(range(self.db.table("runs").get(run)["turns"]))
+        turns = range(self.db.table("runs").get(run)["turns"])
+        scopes = [*parts(turns), *((f"turn/{turn}", (turn,)) for turn in turns)]
+        return {
+            scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
+            for scope, within in scopes
         }
-        for measure in measures:
-            part, _, turn = measure.scope.partition("/")
-            counts = (decided[int(turn)], failed[int(turn)]) if turn else counted[part]
-            yield measure.name, measure.scope, measure.value, *counts
 
     @contextmanager
     def telling_damage_from_bugs(self) -> Iterator[None]:

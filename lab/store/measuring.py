@@ -1,15 +1,11 @@
 """The measures of a run, worked out while it is played."""
 
-from collections.abc import Iterable, Iterator
-from itertools import starmap
 from typing import Any
 
 from engine.measuring import measured
-from engine.world import Measure, Played
+from engine.world import Played
 from lab.store.database import Run, Store
 from lab.store.history import StoredHistory
-
-HOLD = "insert into temp.held (run, name, scope, value) values (?, ?, ?, ?)"
 
 
 class RunMeasuring:
@@ -26,10 +22,7 @@ class RunMeasuring:
         self._next = 0
         known = not run.turns and not run.world.may_end_early
         self._measuring = run.world.measures(self._turns) if known else None
-        # Measures of single turns wait in a temporary table, and not in memory, because there may be many.
-        store.db.conn.execute(
-            "create temp table if not exists held (run text, name text, scope text, value real)"
-        )
+        store.drop_held(run.id)  # what is left of an attempt that did not reach the end
 
     def add(self, played: Played[Any, Any] | None) -> None:
         """Add the next turn, in the transaction that stores it."""
@@ -39,22 +32,13 @@ class RunMeasuring:
             self._measuring = None
             return
         self._next += 1
-        self._hold(self._measuring.add(played))
+        self._store.hold(self._run, self._measuring.add(played))
 
-    def measures(self, run: Run) -> Iterator[Measure]:
-        """Yield the measures of the run, which has finished. Those that wait are then forgotten."""
-        if self._measuring is None or not self._next == self._turns == run.turns:
-            yield from measured(run.world, StoredHistory(self._store, run))
-            return
-        held = self._store.db.conn.execute(
-            "select name, scope, value from temp.held where run = ? order by rowid", [self._run]
-        )
-        yield from starmap(Measure, held)
-        # One connection may play a thousand runs, each of which would read the rows of all others.
-        self._store.db.conn.execute("delete from temp.held where run = ?", [self._run])
-        yield from self._measuring.end()
-
-    def _hold(self, measures: Iterable[Measure]) -> None:
-        self._store.db.conn.executemany(
-            HOLD, ((self._run, one.name, one.scope, one.value) for one in measures)
-        )
+    def end(self, run: Run) -> None:
+        """Work out what is left, so that all measures of the run wait to be stored. It has finished."""
+        with self._store.db.conn:
+            if self._measuring is not None and self._next == self._turns == run.turns:
+                self._store.hold(self._run, self._measuring.end())
+            else:
+                self._store.drop_held(self._run)
+                self._store.hold(self._run, measured(run.world, StoredHistory(self._store, run)))

@@ -54,7 +54,8 @@ def test_others_can_write_while_the_measures_of_a_run_are_worked_out(opened: Sto
         other.close()
         yield Measure("second", "run", 2.0)
 
-    opened.end_run(run.id, Ending({}, {}, tainted=False, measures=measures()))
+    opened.hold(run.id, measures())
+    opened.end_run(run.id, Ending({}, {}, tainted=False))
     assert opened.find("renamed").id == run.id
     assert {"first", "second"} <= opened.measures(run.id).keys()
 
