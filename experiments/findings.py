@@ -192,9 +192,10 @@ def invasions(report: Report) -> Iterator[str]:
     for one in report["invasions"]:
         into, back = one["of_mutant"], one["of_resident"]
         yield (
-            f"`{one['mutant']}` among `{one['resident']}`: one mutant takes over with probability "
-            f"{_probability(into)}, one resident among mutants with {_probability(back)}. Without any "
-            f"advantage it would be {figure(one['neutral'])}. With rare mutations, all are mutants in "
+            f"`{one['mutant']}` among `{one['resident']}`: a single mutant takes over with probability "
+            f"{_probability(into)}, and a single resident among mutants with probability "
+            f"{_probability(back)}. Without any advantage, either probability would be "
+            f"{figure(one['neutral'])}. If mutations are rare, the whole population consists of mutants "
             f"{one['mutants_in_the_long_run']:.1%} of the time."
         )
         yield ""

@@ -34,8 +34,7 @@ async def agent_reason(asking: "Asking") -> Update:
     answers that have arrived are in the journal by then.
     """
     state = asking.state
-    # All calls are awaited before anything is raised: one bug must not lose the other agents' paid answers.
-    results = await asyncio.gather(*(asking.ask(agent) for agent in state["views"]), return_exceptions=True)
+    results = await asking.everyone()
     # A bug is raised before a halt, which would hide it.
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, HaltedError | GraphInterrupt):
@@ -67,6 +66,16 @@ class Asking:
     players: Players
     journal: Journal
     state: TurnState
+
+    async def everyone(self) -> list[Answer | BaseException]:
+        """Return the answer of each agent, or the exception that it led to, in the order of the views."""
+        asked = self.state["views"]
+        if self.journal.has_all:  # nobody has to be waited for, so no tasks of the event loop are made
+            return [await self.ask(agent) for agent in asked]
+        # All calls are awaited before anything is raised: one bug must not lose the others' paid answers.
+        asking = (self.ask(agent) for agent in asked)
+        results: list[Answer | BaseException] = await asyncio.gather(*asking, return_exceptions=True)
+        return results
 
     async def ask(self, agent: str) -> Answer:
         """Return the answer of an agent that counts: to the turn's question or to the follow-up question."""

@@ -118,6 +118,9 @@ class Logged(NamedTuple):
 class Journal(Protocol):
     """Where a run is written down. The run database has one, and so has a replay."""
 
+    has_all: bool
+    """Whether it has all answers, so that no player is asked."""
+
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the kept call that answers this question with this prompt; None if it has to be asked."""
 
@@ -139,6 +142,8 @@ class Journal(Protocol):
 
 class NoJournal:
     """A journal that keeps nothing, for `langgraph dev`, which keeps its own checkpoints."""
+
+    has_all = False
 
     def __init__(self) -> None:
         self._attempts: Counter[tuple[int, str]] = Counter()

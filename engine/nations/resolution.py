@@ -156,7 +156,7 @@ def _events(books: Books) -> Iterator[Event]:
 
 EVENTS = {
     "resource_grant": "to, resource, amount: resources that were handed over",
-    "attack": "target, mils, damage, lost: mils that were sent, income that they destroy, mils that fell",
+    "attack": "target, mils, damage, lost: mils that were sent, damage that they do, mils that fell",
     "unpaid": "mils: disbanded because their upkeep could not be paid",
     "purchase": "mils: bought",
     "disband": "mils: disbanded by choice",

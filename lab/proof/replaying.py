@@ -6,15 +6,19 @@ turn with the recorded one.
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import groupby
+from operator import itemgetter
 
 from engine.answer import ParsedAnswer
+from engine.record import sha256
 from engine.turn import Layer
 from graphs.run import replay
 from graphs.turn import ring
 from lab.errors import HaltedRunError
 from lab.proof.differing import diff_of, first_differing_part
 from lab.store.database import Run, Store
+from lab.store.rows import StoredRow
 from nodes.halted import HaltedError
 from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from nodes.players import RunPlayers
@@ -42,6 +46,8 @@ class Replayed:
 class JournalWithoutCalls:
     """What journals share that have all answers, so that no call is made."""
 
+    has_all = True
+
     def free(self, turn: int, agent: str) -> Address:
         """Raise AssertionError: a replay makes no calls."""
         raise AssertionError(f"a replay called {agent} in turn {turn}")
@@ -62,17 +68,21 @@ class ReplayJournal(JournalWithoutCalls):
         self._run = run
         self._reread = reread
         self._texts = store.turn_texts(run.id)
-        self._calls: dict[int, dict[str, list[Call]]] = {}
+        self._calls: dict[int, dict[str, list[StoredRow]]] = {}
+        # The system text comes with every call of a model.
+        self._hash_of = lru_cache(maxsize=2)(sha256)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
         if turn not in self._calls:
-            self._calls = {turn: self._store.attempts(self._run.id, turn)}
-        asked = [call for call in self._calls[turn].get(agent, ()) if call.question == question]
+            rows = groupby(self._store.stored_calls(self._run.id, turn), itemgetter("agent"))
+            self._calls = {turn: {name: list(calls) for name, calls in rows}}
+        asked = [row for row in self._calls[turn].get(agent, ()) if row["question"] == question]
         if not asked:
             which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
             raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
-        call = asked[-1]
+        # A stored text with the same hash as the present one need not be read.
+        call = self._store.as_call(asked[-1], {self._hash_of(text): text for text in prompt})
         if not self._reread and call.prompt != prompt:
             diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
             raise DivergedError(turn, agent, "prompt", diff)

@@ -643,19 +643,24 @@ class Store:
 
         Raise DamagedError at a damaged one. With `note`, what is damaged is noted and left out.
         """
-        at = {"run": run, "turn": turn, "agent": agent}
-        texts = self._texts_at(at)
+        texts = self._texts_at({"run": run, "turn": turn, "agent": agent})
         found: dict[str, list[Call]] = {}
-        sql = f"select {', '.join(CALL_COLUMNS)} from {CALLS_AT} order by agent, attempt"  # noqa: S608  ours
-        for row in self.db.query(sql, at):
-            stored = self.stored_row("calls", row, note)
+        for row in self.stored_calls(run, turn, agent, note=note):
             try:
-                call = self._as_call(stored, texts)
+                call = self.as_call(row, texts)
             except DamagedError as error:
-                stored.leave_out(error)
+                row.leave_out(error)
             else:
                 found.setdefault(call.address.agent, []).append(call)
         return found
+
+    def stored_calls(
+        self, run: str, turn: int, agent: str | None = None, *, note: Note | None = None
+    ) -> Iterator[StoredRow]:
+        """Yield all calls of a turn as they are stored, sorted by agent and attempt, for `as_call`."""
+        sql = f"select {', '.join(CALL_COLUMNS)} from {CALLS_AT} order by agent, attempt"  # noqa: S608  ours
+        for row in self.db.query(sql, {"run": run, "turn": turn, "agent": agent}):
+            yield self.stored_row("calls", row, note)
 
     def _texts_at(self, at: dict[str, Any]) -> dict[str, str]:
         """Return the texts of the prompts of CALLS_AT, by hash. Damaged ones are left out without a word."""
@@ -681,8 +686,11 @@ class Store:
         rows = (self.stored_row("calls", row) for row in self.db.query(sql, [run, turn]))
         return {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
-    def _as_call(self, row: StoredRow, texts: Mapping[str, str]) -> Call:
-        """Return the call of a row, with these texts by hash; raise DamagedError if it is damaged."""
+    def as_call(self, row: StoredRow, texts: Mapping[str, str]) -> Call:
+        """Return the call of a row; raise DamagedError if it is damaged.
+
+        `texts` are texts by hash. A text of the prompt that is not among them is read from the store.
+        """
 
         def text(column: str) -> str:
             name = row[column]

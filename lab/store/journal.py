@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from engine.answer import DECISIONS, ParsedAnswer
@@ -20,19 +21,20 @@ from nodes.reading import deciding
 
 
 def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
-    """Return the SQL that inserts a row, a mapping by column."""
-    return (
-        f"{command} into {table} ({', '.join(columns)}) values ({', '.join(f':{name}' for name in columns)})"
-    )
+    """Return the SQL that inserts a row, whose values are in the order of the columns."""
+    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
-INSERT_CALL = _insertion("insert", "calls", (*CALL_COLUMNS, "seal"))
+SEALED_CALL_COLUMNS = (*CALL_COLUMNS, "seal")
+INSERT_CALL = _insertion("insert", "calls", SEALED_CALL_COLUMNS)
 INSERT_TURN = _insertion("insert or replace", "packed_turns", TURN_COLUMNS)
 """If a turn is stored again after a crash, its row replaces the first one."""
 
 
 class RunJournal:
     """Writes a run's calls as they arrive and its turns as they end."""
+
+    has_all = False
 
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
@@ -81,7 +83,8 @@ class RunJournal:
         if not self._arrived:
             return
         try:
-            rows = [self._row(call) for call in self._arrived]  # before other processes have to wait
+            arrived = _now()
+            rows = [self._row(call, arrived) for call in self._arrived]  # before other processes have to wait
             with self._store.db.conn:
                 self._insert(rows)
         except Exception:
@@ -99,7 +102,7 @@ class RunJournal:
             questions = self._store.find(self._run).questions
             if asked not in questions:
                 return False
-            self._insert([self._row(call)])
+            self._insert([self._row(call, _now())])
             left = [asdict(one) for one in questions if one != asked]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
@@ -107,9 +110,9 @@ class RunJournal:
 
     def give(self, calls: Iterable[Call]) -> None:
         """Store answers that were given with a fork, in the transaction that stores the fork."""
-        self._insert([self._row(call) for call in calls])
+        self._insert([self._row(call, _now()) for call in calls])
 
-    def _row(self, call: Call) -> dict[str, Any]:
+    def _row(self, call: Call, arrived: str) -> dict[str, Any]:
         """Return the row of a call, whose texts are then ready to be stored."""
         reply, address = call.reply, call.address
         row = {
@@ -131,7 +134,7 @@ class RunJournal:
             "tokens_in": reply.tokens_in,
             "tokens_out": reply.tokens_out,
             "milliseconds": reply.milliseconds,
-            "arrived": _now(),
+            "arrived": arrived,
         }
         return {**row, "seal": seal_of(row)}
 
@@ -139,7 +142,8 @@ class RunJournal:
         """Insert the rows of calls, and their texts."""
         self._systems.store()
         self._prompts.store()
-        self._store.db.conn.executemany(INSERT_CALL, rows)
+        # Values by position are bound twice as fast as values by name.
+        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*SEALED_CALL_COLUMNS), rows))
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: Logged) -> None:
@@ -148,7 +152,7 @@ class RunJournal:
         with self._store.db.conn as connection:
             self.measuring.add(played)
             values = (self._run, number, *packed(record.text), digest, canonical(ledgers), _now())
-            connection.execute(INSERT_TURN, dict(zip(TURN_COLUMNS, values, strict=True)))
+            connection.execute(INSERT_TURN, values)
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",

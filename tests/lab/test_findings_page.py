@@ -31,7 +31,7 @@ def test_the_script_writes_between_the_marks_of_an_experiment_and_leaves_the_res
     text = filled(page, "small", report)
     assert "| More raiders, more raids | **undecided** | `raid_rate`, minus baseline | `mutants=2` |" in text
     assert "| `mutants=3` |" in text
-    assert "`policy:raider` among `policy:guided`: one mutant takes over with probability " in text
+    assert "`policy:raider` among `policy:guided`: a single mutant takes over with probability " in text
     assert "| mutants | all |" in text
     assert text.startswith("# A page\n\n<!-- hypotheses small -->\n\n| hypothesis |")
     assert text.endswith("<!-- arms other -->\nas it was\n<!-- end -->")

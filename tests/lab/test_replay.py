@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from engine.mining.world import MINING
+from engine.record import sha256
 from engine.worlds import WORLDS
 from lab.commands import proving
 from lab.errors import DamagedError, LabError
@@ -156,10 +157,15 @@ def test_a_replay_of_policies_alone_needs_no_prompts(
     assert divergence(opened, run) is None
 
 
-def test_a_replay_reports_a_prompt_whose_text_was_changed(opened: Store) -> None:
+def test_a_replay_reads_the_text_of_a_prompt_only_if_its_hash_is_another(opened: Store) -> None:
     run = mining(opened)
-    (name,) = opened.db.execute("select prompt from calls where turn = 1 and agent = 'miner-02'").fetchone()
-    opened.db.execute("update packed_texts set text = 'something else' where hash = ?", [name])
+    call = opened.calls(run.id, 1, "miner-02")[0]
+    spoil = "update packed_texts set text = 'something else' where hash = ?"
+    opened.db.execute(spoil, [sha256(call.prompt.turn)])
+    assert divergence(opened, run) is None
+    other = opened.text_hash(call.prompt.turn.replace('"turn":1', '"turn":7'))
+    change_call(opened, run, 1, "miner-02", prompt=other)
+    opened.db.execute(spoil, [other])
     with pytest.raises(
         DamagedError, match=r"turn 1, miner-02, attempt 1: the column calls\.prompt is damaged"
     ):
