@@ -7,38 +7,45 @@ from engine.world import Played
 from lab.store.database import Run, Store
 from lab.store.history import StoredHistory
 
+MOST_KEPT = 200
+"""How many turns of a game that may end early are kept in memory."""
+
 
 class RunMeasuring:
     """Works out the measures of a run while it is played, so that its turns need not be read again.
 
-    This needs a run that one process plays from its first turn, and whose number of turns is known then,
-    because of the measures of halves. The stored turns of any other run are read at its end.
+    This needs a run that one process plays from its first turn. If the game may end early, nobody knows
+    before where its halves are, so its first turns are kept until the end. The stored turns of a longer such
+    game, or of a run that was resumed, are read at the end.
     """
 
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
         self._run = run.id
         self._turns = run.setting.config.rounds
+        self._measuring = None if run.world.may_end_early else run.world.measures(self._turns)
+        self._kept: list[Played[Any, Any]] = []
         self._next = 0
-        known = not run.turns and not run.world.may_end_early
-        self._measuring = run.world.measures(self._turns) if known else None
         store.drop_held(run.id)  # what is left of an attempt that did not reach the end
 
     def add(self, played: Played[Any, Any] | None) -> None:
         """Add the next turn, in the transaction that stores it."""
-        if self._measuring is None:
-            return
         if played is None or played.before.turn != self._next:
             self._measuring = None
+            self._kept.clear()
             return
         self._next += 1
-        self._store.hold(self._run, self._measuring.add(played))
+        if self._measuring is not None:
+            self._store.hold(self._run, self._measuring.add(played))
+        elif self._next <= MOST_KEPT:
+            self._kept.append(played)
 
     def end(self, run: Run) -> None:
         """Work out what is left, so that all measures of the run wait to be stored. It has finished."""
         with self._store.db.conn:
             if self._measuring is not None and self._next == self._turns == run.turns:
                 self._store.hold(self._run, self._measuring.end())
-            else:
-                self._store.drop_held(self._run)
-                self._store.hold(self._run, measured(run.world, StoredHistory(self._store, run)))
+                return
+            every = self._kept if len(self._kept) == run.turns else StoredHistory(self._store, run)
+            self._store.drop_held(self._run)
+            self._store.hold(self._run, measured(run.world, every))

@@ -8,11 +8,13 @@ from weakref import ref
 import pytest
 
 from engine.world import Measure, Played
+from lab.play.playing import RunOptions, begin
 from lab.proof import verifying
 from lab.proof.verifying import faults
-from lab.store.database import Ending, Store
+from lab.store import measuring
+from lab.store.database import Ending, Run, Store
 from lab.store.history import StoredHistory
-from tests.lab.play import mining
+from tests.lab.play import go, mining
 
 SMALL = {"rows": 2, "cols": 2}
 
@@ -73,3 +75,20 @@ def test_measures_that_waited_for_the_end_of_a_run_are_gone_after_it(opened: Sto
     for _ in range(2):
         mining(opened, values={"rounds": 3, **SMALL})
     assert opened.db.execute("select count(*) from temp.held").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("kept", [0, 2, 200])
+def test_a_game_that_may_end_early_has_the_same_measures_however_many_turns_are_kept(
+    opened: Store, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    read: list[Run] = []
+
+    def reading(store: Store, run: Run) -> StoredHistory:
+        read.append(run)
+        return StoredHistory(store, run)
+
+    monkeypatch.setattr(measuring, "MOST_KEPT", kept)
+    monkeypatch.setattr(measuring, "StoredHistory", reading)
+    run = go(opened, begin(opened, RunOptions("trust", 2, values={"rounds": 5})))
+    assert len(read) == (kept < run.turns)
+    assert list(faults(opened, run)) == []
