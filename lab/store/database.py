@@ -56,8 +56,8 @@ BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
 JOURNAL_PAGES_OF_MANY = 4000
-"""How many pages of 4 kB the write-ahead log may have while an experiment plays many runs, before SQLite empties
-it into the run database. With SQLite's own 1,000, the runs would wait for the disk more often."""
+"""How many pages of 4 kB the write-ahead log may have while an experiment plays many runs; SQLite then
+empties it into the run database. With SQLite's own 1,000, the runs would wait for the disk more often."""
 
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
