@@ -4,9 +4,11 @@ import asyncio
 import json
 import os
 import re
+import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Any
 
 import aiohttp
@@ -259,6 +261,12 @@ def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
     return hook
 
 
+@lru_cache
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:  # noqa: ARG001  httpx2 reads both
+    """Return what connections are checked with. To read it takes 20 ms, and each model of a run needs it."""
+    return httpx2.create_ssl_context()
+
+
 def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainClient:
     """Return the HTTP client of a model. Raise ValueError if a proxy or CA file cannot be used."""
     try:
@@ -274,6 +282,7 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
                 "request": [_only_own_headers(key)] if settings.base_url else [],
                 "response": [_bound],
             },
+            verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             params=base.params,  # not in base_url: openai's client would append the path after the query
             proxy=os.environ.get("OPENAI_PROXY")
             or None,  # langchain-openai's; without it, httpx2 reads the usual
