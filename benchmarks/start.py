@@ -7,14 +7,18 @@ import tempfile
 
 REPEATS = 5
 
+LIBRARIES = "import langgraph.graph, langgraph.checkpoint.sqlite"
+"""What a run cannot do without."""
+
 
 def measure() -> list[tuple[str, str, str]]:
-    """Return the rows of the table: the help, and a run of one turn."""
+    """Return the rows of the table: the help, a run of one turn, and the imports that it needs."""
     with tempfile.TemporaryDirectory() as home:
         nothing = _milliseconds([sys.executable, "-c", "pass"], home)
         shown = _milliseconds([sys.executable, "-m", "hobbes", "--help"], home)
         words = ["run", "mining", "--rounds", "1", "--agents", "2", "--json"]
         first = _milliseconds([sys.executable, "-m", "hobbes", *words], home)
+        imported = _milliseconds([sys.executable, "-c", LIBRARIES], home)
     return [
         (
             "milliseconds of processor time of `hobbes --help`, beyond `python -c pass`",
@@ -22,6 +26,7 @@ def measure() -> list[tuple[str, str, str]]:
             "<= 150",
         ),
         ("  of a run of one turn", f"{first - nothing:.0f}", "<= 700"),
+        ("    floor: import LangGraph and its SQLite saver", f"{imported - nothing:.0f}", ""),
     ]
 
 
