@@ -8,7 +8,7 @@ import tempfile
 REPEATS = 5
 
 LIBRARIES = "import langgraph.graph, langgraph.checkpoint.sqlite"
-"""What a run cannot do without."""
+"""The imports that a run cannot do without."""
 
 
 def measure() -> list[tuple[str, str, str]]:

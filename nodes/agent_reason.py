@@ -68,7 +68,10 @@ class Asking:
     state: TurnState
 
     async def everyone(self) -> list[Answer | BaseException]:
-        """Return the answer of each agent, or the exception that it led to, in the order of the views."""
+        """Return the answer of each agent, or the exception that it led to, in the order of the views.
+
+        If the journal has all answers, the first exception is raised at once.
+        """
         asked = self.state["views"]
         if self.journal.has_all:  # nobody has to be waited for, so no tasks of the event loop are made
             return [await self.ask(agent) for agent in asked]
