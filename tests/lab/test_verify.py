@@ -555,8 +555,8 @@ NOT_FOUND = (
         sealed_again(failed_before),
     ),
     Tampering(
-        "a failed call whose follow-up question was answered: relabelled with the outcome that reading its"
-        " answer would give, sealed again",
+        "the outcome of a failed call whose follow-up question was answered: replaced by what reading the"
+        " text of the failed call would give, sealed again",
         "Only the answer that counts is in the record. `replay` finds it.",
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
