@@ -7,38 +7,40 @@ from engine.world import Played
 from lab.store.database import Run, Store
 from lab.store.history import StoredHistory
 
-MOST_KEPT = 200
-"""How many turns of a game that may end early are kept in memory."""
+MOST_KEPT = 400
+"""How many intents of a game that may end early are kept in memory, with their turns."""
 
 
 class RunMeasuring:
     """Works out the measures of a run while it is played, so that its turns need not be read again.
 
     This needs a run that one process plays from its first turn. If the game may end early, nobody knows
-    before where its halves are, so its first turns are kept until the end. The stored turns of a longer such
-    game, or of a run that was resumed, are read at the end.
+    before where its halves are, so its turns are kept until the end. The stored turns of a longer such game,
+    or of a run that was resumed, are read at the end.
     """
 
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
         self._run = run.id
         self._turns = run.setting.config.rounds
-        self._measuring = None if run.world.may_end_early else run.world.measures(self._turns)
-        self._kept: list[Played[Any, Any]] = []
+        early = run.world.may_end_early
+        self._measuring = None if early else run.world.measures(self._turns)
+        self._kept: list[Played[Any, Any]] | None = [] if early else None
         self._next = 0
         store.drop_held(run.id)  # what is left of an attempt that did not reach the end
 
     def add(self, played: Played[Any, Any] | None) -> None:
         """Add the next turn, in the transaction that stores it."""
         if played is None or played.before.turn != self._next:
-            self._measuring = None
-            self._kept.clear()
+            self._measuring = self._kept = None
             return
         self._next += 1
         if self._measuring is not None:
             self._store.hold(self._run, self._measuring.add(played))
-        elif self._next <= MOST_KEPT:
+        if self._kept is not None:
             self._kept.append(played)
+            if sum(len(one.intents) for one in self._kept) > MOST_KEPT:
+                self._kept = None
 
     def end(self, run: Run) -> None:
         """Work out what is left, so that all measures of the run wait to be stored. It has finished."""
@@ -46,6 +48,7 @@ class RunMeasuring:
             if self._measuring is not None and self._next == self._turns == run.turns:
                 self._store.hold(self._run, self._measuring.end())
                 return
-            every = self._kept if len(self._kept) == run.turns else StoredHistory(self._store, run)
+            kept = self._kept if self._next == run.turns else None
+            every = kept or StoredHistory(self._store, run)
             self._store.drop_held(self._run)
             self._store.hold(self._run, measured(run.world, every))
