@@ -68,16 +68,16 @@ class ReplayJournal(JournalWithoutCalls):
         self._run = run
         self._reread = reread
         self._texts = store.turn_texts(run.id)
-        self._calls: dict[int, dict[str, list[StoredRow]]] = {}
+        self._stored: dict[int, dict[str, list[StoredRow]]] = {}
         # The system text comes with every call of a model.
         self._hash_of = lru_cache(maxsize=2)(sha256)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
-        if turn not in self._calls:
+        if turn not in self._stored:
             rows = groupby(self._store.stored_calls(self._run.id, turn), itemgetter("agent"))
-            self._calls = {turn: {name: list(calls) for name, calls in rows}}
-        asked = [row for row in self._calls[turn].get(agent, ()) if row["question"] == question]
+            self._stored = {turn: {name: list(calls) for name, calls in rows}}
+        asked = [row for row in self._stored[turn].get(agent, ()) if row["question"] == question]
         if not asked:
             which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
             raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
