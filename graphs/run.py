@@ -1,9 +1,9 @@
 """Play runs on the graph: start, resume, replay.
 
-A run is one stream through the graph, which waits for each checkpoint before it goes on (durability "sync").
-`TurnSaver` writes one checkpoint per turn, between two turns. A run that was stopped goes on from the last
-turn of the run database, whose journal has the answers that arrived since then. The checkpoints that it left
-are deleted unread: they may be of another moment, and may know of a turn in progress what no journal has.
+A run is one stream through the graph, with one checkpoint per turn, which `TurnSaver` keeps between two
+turns. A run that was stopped goes on from the last turn of the run database, whose journal has the answers
+that arrived since then. The checkpoints that it left are deleted unread: they may be of another moment, and
+may know of a turn in progress what no journal has.
 """
 
 import sqlite3
@@ -18,7 +18,13 @@ from typing import Any, cast
 from filelock import FileLock
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    empty_checkpoint,
+)
 from langgraph.checkpoint.serde.base import CipherProtocol
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -29,7 +35,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 
 from graphs.turn import Node, build
-from nodes.state import TurnState, Update
+from nodes.state import PASSING, TurnState, Update
 
 BUSY_SECONDS = 30.0
 """How many seconds to wait while another process writes."""
@@ -37,22 +43,29 @@ BUSY_SECONDS = 30.0
 LOGGED = ["run", "turn", "world", "memories", "digest", "over"]
 """The channels that are told after a turn. Only `log` writes the last five, and no node writes the first."""
 
-TURN = "turn"
-"""The channel that changes when a turn has ended."""
-
-INPUT = 0
-"""The step of the graph that puts the first state into its channels."""
-
 
 class TurnSaver(SqliteSaver):
     """Keeps the checkpoints between two turns, and those at which a person is asked.
 
-    LangGraph hands over a checkpoint after each node and waits. It is written in the event loop's own
-    thread, because a thread of its own takes longer to wake than SQLite takes to write.
+    LangGraph itself would hand over a checkpoint after each node, and all that the node has written: two
+    tasks of the event loop per node, a fifth of LangGraph's time. So it hands over a checkpoint only when
+    the stream ends (durability "exit"), and those between two turns are made here. They are written in the
+    event loop's own thread, because a thread of its own takes longer to wake than SQLite takes to write.
     """
 
     _keep: Callable[[], object]
     _kept: str | None = None
+
+    def keep(self, run: str, turn: int, channels: Mapping[str, Any]) -> None:
+        """Keep a checkpoint of a run between two turns, with the values of its channels."""
+        versions: ChannelVersions = dict.fromkeys(channels, turn)
+        checkpoint: Checkpoint = {
+            **empty_checkpoint(),
+            "channel_values": dict(channels),
+            "channel_versions": versions,
+        }
+        here = {"thread_id": run, "checkpoint_ns": ""}
+        self._put(here, checkpoint, {"source": "loop", "step": turn, "parents": {}}, versions)
 
     def get_next_version(self, current: int | None, channel: None) -> int:  # type: ignore[override]  # noqa: ARG002
         """Return the next version of a channel: numbers, which are quicker to make than unique texts."""
@@ -69,11 +82,9 @@ class TurnSaver(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Keep a checkpoint if a node has just changed the number of the turn."""
+        """Be ready to keep the checkpoint at which the stream ends, if a person is asked there."""
         here = config["configurable"]
         self._keep = partial(self._put, here, checkpoint, metadata, new_versions)
-        if TURN in new_versions and metadata["step"] > INPUT:
-            self._keep()
         return {"configurable": {**here, "checkpoint_id": checkpoint["id"]}}
 
     async def aput_writes(
@@ -97,11 +108,11 @@ def checkpoints(path: Path) -> Iterator[TurnSaver]:
         # The state is plain JSON, so nothing else may be unpacked from the file.
         serde = EncryptedSerializer(Packing(), JsonPlusSerializer(allowed_msgpack_modules=None))
         saver = TurnSaver(connection, serde=serde)
+        # Safe in WAL mode: a power cut may lose the last turns, which are then played again from the journal.
+        connection.execute("PRAGMA synchronous=NORMAL")
         # `setup` switches a new file to WAL mode. SQLite does not wait if another process is doing the same.
         with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
             saver.setup()
-        # Safe in WAL mode: a power cut may lose the last turns, which are then played again from the journal.
-        connection.execute("PRAGMA synchronous=NORMAL")
         yield saver
 
 
@@ -198,18 +209,22 @@ async def play(
     """
     graph = _graph("turn", tuple(nodes)).copy({"checkpointer": saver})
     config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": sys.maxsize}
+    first, *_ = nodes
+    on_to_first = dict.fromkeys(graph.nodes[first].triggers)
     _forget(saver, run, config)
     yield begin
     if begin["over"]:
         return
     turns = graph.astream(
-        begin, config, context=nodes, stream_mode="values", output_keys=LOGGED, durability="sync"
+        begin, config, context=nodes, stream_mode="values", output_keys=LOGGED, durability="exit"
     )
     async with aclosing(cast("Any", turns)) as states:
         async for state in states:
             if INTERRUPT in state:
                 raise WaitingError([one.value for one in state[INTERRUPT]])
             if state["turn"] > begin["turn"]:
+                following = {} if state["over"] else on_to_first
+                saver.keep(run, state["turn"], {**begin, **PASSING, **state, **following})
                 yield cast("TurnState", state)
 
 

@@ -54,6 +54,16 @@ def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, hom
     assert all("answers" not in name and "views" not in name for name in values.keys() - CHANNELS)
 
 
+def test_langgraph_goes_on_from_each_checkpoint_to_the_same_end(opened: Store, home: Path) -> None:
+    run = mining(opened, models="policy:random")
+
+    with checkpoints(home / "checkpoints.db") as saver:
+        kept = [one.config for one in saver.list({"configurable": {"thread_id": run.id}})]
+        ring = mining_graph.graph.copy(update={"checkpointer": saver})
+        ends = [asyncio.run(ring.ainvoke(None, config)) for config in kept]
+    assert [(end["turn"], end["digest"], end["over"]) for end in ends] == [(4, run.digest, True)] * 4
+
+
 def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
     run = mining(opened, agents=4, values={"rounds": 201, "rows": 6, "cols": 6})
 
