@@ -9,10 +9,11 @@ Source: docs/rules/mining.md#measures.
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
 from engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, rest, share, total
-from engine.mining.actions import KINDS
+from engine.mining.actions import KINDS, Kind
 from engine.mining.state import Cell, State
 from engine.mining.validation import Intent
 from engine.world import Played, Spell
@@ -34,9 +35,20 @@ def turnover(played: PlayedRound) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#turnover.
     """
-    after = played.after.owner
-    owned = [(cell, owner) for cell, owner in played.before.owner.items() if owner is not None]
-    return sum(after[cell] != owner for cell, owner in owned), len(owned)
+    moved = [owner for owner in _changed_hands(played.before, played.after).values() if owner is not None]
+    return len(moved), sum(map(len, played.before.holdings.values()))
+
+
+@lru_cache(maxsize=2)
+def _changed_hands(before: State, after: State) -> Mapping[Cell, str | None]:
+    """Return the earlier owner of each plot that was claimed or captured in a round, row by row."""
+    return {
+        (r, c): owner
+        for r, (row, next_row) in enumerate(zip(before.owners, after.owners, strict=True))
+        if row != next_row
+        for c, (owner, next_owner) in enumerate(zip(row, next_row, strict=True))
+        if owner != next_owner
+    }
 
 
 class _Spells:
@@ -53,7 +65,7 @@ class _Spells:
 
     def add(self, played: PlayedRound) -> None:
         """Add a round."""
-        before, after = played.before, played.after.owner
+        before = played.before
         if not self.rounds:
             # A spell begins at the end of the round of the claim or capture, so one round less than `held`
             # is over.
@@ -62,12 +74,11 @@ class _Spells:
             }
             self.entered.update(-begin for begin in self.began.values())
         self.rounds += 1
-        for cell, owner in before.owner.items():
-            if owner != after[cell]:
-                if owner is not None:
-                    self.ended[self.rounds - self.began[cell]] += 1
-                self.began[cell] = self.rounds
-                self.entered[0] += 1
+        for cell, owner in _changed_hands(before, played.after).items():
+            if owner is not None:
+                self.ended[self.rounds - self.began[cell]] += 1
+            self.began[cell] = self.rounds
+            self.entered[0] += 1
 
     @property
     def left(self) -> Counter[int]:
@@ -115,7 +126,7 @@ def raid_rate(played: PlayedRound) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#raid-rate.
     """
-    return sum(event.type == "raid" for event in played.events), len(played.before.setting.agents)
+    return sum([event.type == "raid" for event in played.events]), len(played.before.setting.agents)
 
 
 @share
@@ -168,7 +179,7 @@ def idle_stamina(played: PlayedRound) -> tuple[int, int]:
     Source: docs/rules/mining.md#idle-stamina.
     """
     budget = sum(played.before.stamina(agent) for agent in played.before.setting.agents)
-    return budget - _spent(played).total(), budget
+    return budget - sum(_spent(played.after).values()), budget
 
 
 @at_end
@@ -201,11 +212,12 @@ def first_possession(played: PlayedRound) -> tuple[int, int]:
     first = played.before.first_owner
     targets = {raid.cell for raid in played.after.news.raids}
     still = [
-        cell
-        for cell, owner in played.before.owner.items()
-        if owner is not None and owner == first[cell[0]][cell[1]]
+        (r, c)
+        for r, (row, first_row) in enumerate(zip(played.before.owners, first, strict=True))
+        for c, (owner, first_owner) in enumerate(zip(row, first_row, strict=True))
+        if owner is not None and owner == first_owner
     ]
-    return sum(cell in targets for cell in still), len(still)
+    return len(targets.intersection(still)), len(still)
 
 
 HELD_FOR: Mapping[str, range] = {
@@ -232,37 +244,24 @@ def _raid_rate_held(name: str, rounds: range) -> Formula[PlayedRound, float | No
     return share(rate)
 
 
-class _Spending:
-    """The stamina spent by kind of action."""
-
-    def __init__(self) -> None:
-        self.by_kind: Counter[str] = Counter()
-
-    def add(self, spent: Counter[str]) -> None:
-        """Add what was spent in a round."""
-        self.by_kind.update(spent)
-
-
-def _share_of(kind: str) -> Formula[PlayedRound, float | None]:
+def _share_of(kind: Kind) -> Formula[PlayedRound, float | None]:
     """Return the formula of one kind's share of the stamina that was spent.
 
     Source: docs/rules/mining.md#shares-of-stamina.
     """
 
-    def share_of(spending: _Spending) -> float | None:
-        return ratio(spending.by_kind[kind], spending.by_kind.total())
+    def share_of(played: PlayedRound) -> tuple[int, int]:
+        spent = _spent(played.after)
+        return spent[kind], sum(spent.values())
 
     share_of.__doc__ = f"Stamina spent on actions of the kind {kind} / stamina spent."
-    return Formula(_spent, _Spending, share_of, share_of)
+    return share(share_of)
 
 
-def _spent(played: PlayedRound) -> Counter[str]:
-    """Return the stamina spent in a round by kind of action."""
-    spent: Counter[str] = Counter()
-    for intent in played.intents.values():
-        for action in intent.actions:
-            spent[action.kind] += action.stamina
-    return spent
+@lru_cache(maxsize=2)
+def _spent(after: State) -> Mapping[Kind, int]:
+    """Return the stamina spent in the round before a state, by kind of action."""
+    return {kind: sum([getattr(deeds, kind) for deeds in after.deeds.values()]) for kind in KINDS}
 
 
 FORMULAS: Formulas[PlayedRound] = {

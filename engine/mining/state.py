@@ -220,13 +220,13 @@ class State:
 
         Source: docs/rules/mining.md#immunity.
         """
-        first = {
-            (r, c): turn + self.config.immunity
+        immunity, now = self.config.immunity, self.turn
+        return {
+            (r, c): turn + immunity
             for r, row in enumerate(self.claimed)
             for c, turn in enumerate(row)
-            if turn is not None
+            if turn is not None and turn + immunity > now
         }
-        return {cell: turn for cell, turn in first.items() if turn > self.turn}
 
     @cached_property
     def held(self) -> Mapping[Cell, int]:
@@ -243,8 +243,8 @@ class State:
 
         Source: docs/rules/mining.md#raids-by-holding-time.
         """
-        owned = (cell for cell, owner in self.owner.items() if owner is not None)
-        return Counter(self.held[cell] for cell in owned if cell not in self.protected)
+        owned = [cell for cells in self.holdings.values() for cell in cells]
+        return Counter([self.held[cell] for cell in owned if cell not in self.protected])
 
     def stamina(self, agent: str) -> int:
         """Return what an agent may spend this round: its stamina, less a punishment.
