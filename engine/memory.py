@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from engine.record import Drop, Json, JsonObject, Mend, canonical, excerpt
@@ -24,7 +24,7 @@ FEEDBACK_EXCERPT = 100
 """How many characters an agent is told of each thing that was rejected or corrected."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Memory:
     """One agent's memory. It is shown to this agent only, unless a world publishes the reports.
 
@@ -60,10 +60,15 @@ class Memory:
         return cls(**{**data, "feedback": tuple(data.get("feedback", ()))})
 
     def to_json(self) -> JsonObject:
-        """Return the memory as plain JSON, with ratings sorted by name.
+        """Return the memory as plain JSON, with ratings sorted by name. It must not be changed.
 
         So a view shows the same text before and after a memory is stored, whose JSON is sorted, too.
         """
+        return self._json
+
+    @cached_property
+    def _json(self) -> JsonObject:
+        # It is needed twice: for the record of a turn, and for the view of the next one.
         return {
             "notes": self.notes,
             "previous_turn_summary": self.previous_turn_summary,
