@@ -9,7 +9,7 @@ may know of a turn in progress what no journal has.
 import sqlite3
 import sys
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -108,11 +108,13 @@ def checkpoints(path: Path) -> Iterator[TurnSaver]:
         # The state is plain JSON, so nothing else may be unpacked from the file.
         serde = EncryptedSerializer(Packing(), JsonPlusSerializer(allowed_msgpack_modules=None))
         saver = TurnSaver(connection, serde=serde)
-        # Safe in WAL mode: a power cut may lose the last turns, which are then played again from the journal.
-        connection.execute("PRAGMA synchronous=NORMAL")
+        # A new file need not wait for the disk: one that a power cut has damaged is thrown away.
+        connection.execute("PRAGMA synchronous=OFF")
         # `setup` switches a new file to WAL mode. SQLite does not wait if another process is doing the same.
         with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
             saver.setup()
+        # Safe in WAL mode: a power cut may lose the last turns, which are then played again from the journal.
+        connection.execute("PRAGMA synchronous=NORMAL")
         yield saver
 
 
@@ -151,7 +153,9 @@ def _graph(name: str, nodes: tuple[str, ...]) -> "CompiledStateGraph[TurnState, 
     """
     graph = build({node: _in_context(node) for node in nodes}).compile(name=name)
     writing = {
-        key: node.copy({"bound": WritingNode(node.bound, node.flat_writers), "writers": []})
+        key: node.copy(
+            {"bound": WritingNode(cast("Any", node.bound).afunc, node.flat_writers), "writers": []}
+        )
         for key, node in graph.nodes.items()
         if key != START
     }
@@ -165,7 +169,9 @@ class WritingNode(Runnable[TurnState, Any]):
     each of them. That takes a fifth of LangGraph's time, and runs have no callbacks.
     """
 
-    def __init__(self, node: Runnable[TurnState, Any], writers: Sequence[Runnable[Any, Any]]) -> None:
+    def __init__(
+        self, node: Callable[[TurnState], Awaitable[Any]], writers: Sequence[Runnable[Any, Any]]
+    ) -> None:
         self._node = node
         self._writers = writers
 
@@ -179,7 +185,7 @@ class WritingNode(Runnable[TurnState, Any]):
         # `interrupt` and `get_runtime` look for the config here.
         outer = var_child_runnable_config.set(config)
         try:
-            update = await self._node.ainvoke(state, config)
+            update = await self._node(state)
         finally:
             var_child_runnable_config.reset(outer)
         for writer in self._writers:

@@ -943,7 +943,8 @@ class Store:
     def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
         decided, failed = by_turn(self.outcomes(run))
-        turns = range(self.db.table("runs").get(run)["turns"])
+        ((played,),) = self.db.conn.execute("select turns from runs where id = ?", [run])
+        turns = range(played)
         scopes = [*parts(turns), *((f"turn/{turn}", (turn,)) for turn in turns)]
         return {
             scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
