@@ -174,8 +174,7 @@ class History(Protocol[Turn_co]):
         """Yield the turns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(NamedTuple):
     """One figure about a run; its value is None where it is undefined.
 
     `scope` is `run`, `first-half`, `second-half` or `turn/N`.
