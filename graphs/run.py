@@ -40,8 +40,8 @@ from nodes.state import PASSING, TurnState, Update
 BUSY_SECONDS = 30.0
 """How many seconds to wait while another process writes."""
 
-LOGGED = ["run", "turn", "world", "memories", "digest", "over"]
-"""The channels that are told after a turn. Only `log` writes the last five, and no node writes the first."""
+LASTING = ["run", "models", "turn", "world", "memories", "digest", "over"]
+"""The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
 
 
 class TurnSaver(SqliteSaver):
@@ -209,7 +209,7 @@ async def play(
     run: str,
     begin: TurnState,
 ) -> AsyncIterator[TurnState]:
-    """Play a run; yield `begin`, then the logged channels after each turn, once it is checkpointed.
+    """Play a run; yield `begin`, then the lasting channels after each turn, once it is checkpointed.
 
     Raise WaitingError when people have to answer. Once the answers are in the journal, play again.
     """
@@ -222,15 +222,16 @@ async def play(
     if begin["over"]:
         return
     turns = graph.astream(
-        begin, config, context=nodes, stream_mode="values", output_keys=LOGGED, durability="exit"
+        begin, config, context=nodes, stream_mode="values", output_keys=LASTING, durability="exit"
     )
+    turn = begin["turn"]
     async with aclosing(cast("Any", turns)) as states:
         async for state in states:
             if INTERRUPT in state:
                 raise WaitingError([one.value for one in state[INTERRUPT]])
-            if state["turn"] > begin["turn"]:
-                following = {} if state["over"] else on_to_first
-                saver.keep(run, state["turn"], {**begin, **PASSING, **state, **following})
+            if state["turn"] > turn:
+                turn = state["turn"]
+                saver.keep(run, turn, {**PASSING, **state, **({} if state["over"] else on_to_first)})
                 yield cast("TurnState", state)
 
 
@@ -246,7 +247,7 @@ def _forget(saver: TurnSaver, run: str, config: RunnableConfig) -> None:
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:
-    """Play again from a state up to a number of turns, and return the logged channels after them.
+    """Play again from a state up to a number of turns, and return the lasting channels after them.
 
     There are no checkpoints, and the journal has all answers.
     """
@@ -256,7 +257,7 @@ async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnSt
     graph = _graph("replay", tuple(nodes))
     last: dict[str, Any] = {}
     config: RunnableConfig = {"recursion_limit": steps + 1}
-    played = graph.astream(first, config, context=nodes, stream_mode="values", output_keys=LOGGED)
+    played = graph.astream(first, config, context=nodes, stream_mode="values", output_keys=LASTING)
     async for last in played:
         if last["turn"] >= turns:
             break

@@ -11,4 +11,4 @@ def observe(present: Present, state: TurnState) -> Update:
     seen = views(present.world, here, present.memories(state))
     # In some worlds new agents appear during a run; the player of the agent that owns one answers for it.
     new = {agent: models[present.world.owner(here, agent)] for agent in seen if agent not in models}
-    return {"views": seen, "models": models | new}
+    return {"views": seen, **({"models": models | new} if new else {})}

@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from engine.world import OBSERVER
+from graphs.run import checkpoints
 from graphs.trust import graph
 from lab.errors import LabError, UsageError
 from lab.play.answering import OWN_OPTIONS, as_json, as_told, form_for, the_question, waiting
@@ -368,5 +369,10 @@ def test_a_clone_is_played_by_its_teams_model_with_a_memory_of_its_own(opened: S
     assert models["unit-a-2"] == models["unit-a"] == "policy/racer"
     assert models["unit-b-2"] == models["unit-b"] == "policy/copykitten"
     assert last.memories["unit-a-2"] != last.memories["unit-a"]
+
+    with checkpoints(opened.home / "checkpoints.db") as saver:
+        saved = saver.get({"configurable": {"thread_id": run.id}})
+    assert saved is not None
+    assert saved["channel_values"]["models"].items() >= {"unit-a-2": "policy:racer", **run.models}.items()
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert replayed.digest == run.digest
