@@ -24,7 +24,6 @@ SIZE, STAMINA, KINDS = 10, 10, ("claim", "raid", "defend", "mine")
 Moves = Mapping[int, list[tuple[str, int]]]
 """The moves of each agent: what it does, and on which plot."""
 
-
 Plot: TypeAlias = tuple[int, int]
 """A plot as row and column."""
 
@@ -92,9 +91,12 @@ def checked(owner: Mapping[Plot, str | None], answers: Answers, luck: random.Ran
             cell, cost = (said["cell"], said["s"]) if kind == "mine" else (said, 1)
             plot = (cell[0], cell[1])
             holder = owner.get(plot, "")
-            legal = {"claim": holder is None, "raid": holder not in {None, "", agent}}.get(
-                kind, holder == agent
-            )
+            if kind == "claim":
+                legal = holder is None
+            elif kind == "raid":
+                legal = holder not in (None, "", agent)
+            else:
+                legal = holder == agent
             if not legal or (kind, plot) in seen or cost > left:
                 refused.append({"agent": agent, "kind": kind, "said": said})
                 continue
