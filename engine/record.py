@@ -162,6 +162,9 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
+_FLOAT = b"\xcb"
+"""The byte with which a float begins in MessagePack. Other values may have it, too."""
+
 _NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
 """How NaN and infinity begin in MessagePack. JSON of orjson has `null` for them."""
 
@@ -185,10 +188,9 @@ def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
         quick = orjson.dumps(value, option=option)
     except orjson.JSONEncodeError:  # numbers of more than 64 bits, half characters, keys that are not text
         return as_python(value)
-    if b"e-" in quick or b"0.0000" in quick:  # small numbers, which Python writes in another way
-        return as_python(value)
-    if b"null" in quick and _NOT_FINITE.search(ormsgpack.packb(value)):
-        return as_python(value)
+    packed = ormsgpack.packb(value)  # most values have no floats, which takes longer to see in a text
+    if _FLOAT in packed and (b"e-" in quick or b"0.0000" in quick or _NOT_FINITE.search(packed)):
+        return as_python(value)  # small numbers, which Python writes in another way; NaN and infinity
     return quick.decode()
 
 

@@ -30,7 +30,8 @@ from (
 
 def compressed(whole: bytes) -> bytes:
     """Return bytes compressed, or as they are if they would not get shorter."""
-    return min(whole, zlib.compress(whole), key=len)
+    # The usual level, 6, takes more than twice as long, and makes a home 7% smaller.
+    return min(whole, zlib.compress(whole, level=3), key=len)
 
 
 @lru_cache(maxsize=1)  # the views need a record twice: SQLite looks whether it is JSON, and reads it
