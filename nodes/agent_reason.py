@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langgraph.errors import GraphInterrupt
 
@@ -66,23 +66,42 @@ class Asking:
     players: Players
     journal: Journal
     state: TurnState
+    unkept: list[Call] = field(default_factory=list)
+    """The calls of players that answer at once, which `everyone` writes down together."""
 
     async def everyone(self) -> list[Answer | BaseException]:
         """Return the answer of each agent, or the exception that it led to, in the order of the views.
 
         If the journal has all answers, the first exception is raised at once.
         """
-        asked = self.state["views"]
-        if self.journal.has_all:  # nobody has to be waited for, so no tasks of the event loop are made
+        asked = list(self.state["views"])
+        if self.journal.has_all:
             return [await self.ask(agent) for agent in asked]
         # All calls are awaited before anything is raised: one bug must not lose the others' paid answers.
-        asking = (self.ask(agent) for agent in asked)
-        results: list[Answer | BaseException] = await asyncio.gather(*asking, return_exceptions=True)
-        return results
+        # Only players that have to be waited for get a task of the event loop.
+        at_once = [agent for agent in asked if self._player(agent).at_once]
+        results: dict[str, Answer | BaseException] = {agent: await self._result(agent) for agent in at_once}
+        if self.unkept:
+            await self.journal.keep(*self.unkept)
+        others = [agent for agent in asked if agent not in results]
+        asking = (self.ask(agent) for agent in others)
+        results |= zip(others, await asyncio.gather(*asking, return_exceptions=True), strict=True)
+        return [results[agent] for agent in asked]
+
+    async def _result(self, agent: str) -> Answer | Exception:
+        """Return the answer of an agent that counts, or the exception that it led to."""
+        try:
+            return await self.ask(agent)
+        except Exception as error:  # noqa: BLE001  `agent_reason` raises it
+            return error
+
+    def _player(self, agent: str) -> Player:
+        """Return the player of an agent."""
+        return self.players.named(self.state["models"][agent])
 
     async def ask(self, agent: str) -> Answer:
         """Return the answer of an agent that counts: to the turn's question or to the follow-up question."""
-        player = self.players.named(self.state["models"][agent])
+        player = self._player(agent)
         prompt = player.prompt(self.state["views"][agent])
         answer = await self.put(player, agent, TURN_QUESTION, prompt)
         # An agent that could not be reached has said nothing that a follow-up question could show. An answer
@@ -97,7 +116,10 @@ class Asking:
         return answer
 
     async def put(self, player: Player, agent: str, question: int, prompt: Prompt) -> Answer:
-        """Return the answer to a question: from the journal, or from the player, with the call kept."""
+        """Return the answer to a question: from the journal, or from the player, with the call kept.
+
+        The call of a player that answers at once is kept by `everyone`.
+        """
         turn = self.state["turn"]
         known = self.journal.answered(turn, agent, question, prompt)
         if known is not None:
@@ -108,7 +130,10 @@ class Asking:
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply)
         call = made_call(address, prompt, question, reply, parsed)
-        await self.journal.keep(call)
+        if player.at_once:
+            self.unkept.append(call)
+        else:
+            await self.journal.keep(call)
         return Answer(call.reply, parsed)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:

@@ -305,6 +305,8 @@ class ChatPlayer:
     the base URL, a proxy or a CA file cannot be used.
     """
 
+    at_once = False
+
     def __init__(  # noqa: PLR0913  everything that a player depends on
         self,
         settings: ModelSettings,

@@ -19,6 +19,8 @@ class HumanPlayer:
     recorded. They are not asked again: they have failed.
     """
 
+    at_once = False
+
     def __init__(self, late: Mapping[str, str]) -> None:
         self._late = late
 

@@ -133,8 +133,8 @@ class Journal(Protocol):
         Only a replay does so; other journals do nothing.
         """
 
-    async def keep(self, call: Call) -> None:
-        """Write a call down, durably, before its answer is used."""
+    async def keep(self, *calls: Call) -> None:
+        """Write calls down, durably, before their answers are used."""
 
     def turn(self, turn: Logged) -> None:
         """Write a turn down. After a crash the same turn may be written a second time."""
@@ -159,7 +159,7 @@ class NoJournal:
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Do nothing: no call was kept to compare with."""
 
-    async def keep(self, call: Call) -> None:
+    async def keep(self, *calls: Call) -> None:
         """Do nothing."""
 
     def turn(self, turn: Logged) -> None:

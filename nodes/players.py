@@ -44,6 +44,10 @@ SHARES = ("noise", "tremble")
 class Player(Protocol):
     """Answers for one or more agents."""
 
+    @property
+    def at_once(self) -> bool:
+        """Whether its replies need not be waited for."""
+
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the prompt for a view. Nothing is sent."""
 
@@ -201,6 +205,8 @@ class PolicyPlayer:
     _views: Made[Mapping[str, Any]] = field(default_factory=lambda: Made(orjson.loads), init=False)
     """The view of the last prompt, so that it need not be read back from its text."""
 
+    at_once = True
+
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the view as JSON; a policy reads no system text."""
         text = canonical(view)
@@ -226,6 +232,7 @@ class Metered:
         self._meter = meter
         self.prompt = player.prompt
         self.follow_up = player.follow_up
+        self.at_once = player.at_once
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return the reply. Raise HaltedError if a cap does not allow another call."""

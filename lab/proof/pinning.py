@@ -250,6 +250,8 @@ def _about(run: Run, turns: tuple[int, int], answers: Sequence[Answer]) -> str:
 class _Prompter:
     """A player that writes prompts and is never asked; `follows_up` says whether it is asked twice."""
 
+    at_once = False
+
     def __init__(self, system: str, prompts: PromptSet, *, follows_up: bool) -> None:
         self._system = system
         self._prompts = prompts

@@ -52,9 +52,9 @@ class JournalWithoutCalls:
         """Raise AssertionError: a replay makes no calls."""
         raise AssertionError(f"a replay called {agent} in turn {turn}")
 
-    async def keep(self, call: Call) -> None:
+    async def keep(self, *calls: Call) -> None:
         """Raise AssertionError: a replay makes no calls."""
-        raise AssertionError(f"a replay stored {call.address}")
+        raise AssertionError(f"a replay stored {calls[0].address}")
 
 
 class ReplayJournal(JournalWithoutCalls):

@@ -70,9 +70,9 @@ class RunJournal:
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Do nothing: a stored call has its outcome already."""
 
-    async def keep(self, call: Call) -> None:
-        """Store a call, together with all calls that arrive in the same moment; none is ever overwritten."""
-        self._arrived.append(call)
+    async def keep(self, *calls: Call) -> None:
+        """Store calls, together with all that arrive in the same moment; none is ever overwritten."""
+        self._arrived += calls
         try:
             await asyncio.sleep(0)  # all that has arrived gets its turn on the event loop
         finally:

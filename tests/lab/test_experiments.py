@@ -597,12 +597,12 @@ def stopping(monkeypatch: pytest.MonkeyPatch, moments: list[int]) -> None:
     keep = RunJournal.keep
     count = 0
 
-    async def keep_or_stop(journal: Any, call: Any) -> None:
+    async def keep_or_stop(journal: Any, *calls: Any) -> None:
         nonlocal count
-        count += 1
-        if count in moments:
+        before, count = count, count + len(calls)
+        if any(before < moment <= count for moment in moments):
             raise StopError
-        await keep(journal, call)
+        await keep(journal, *calls)
 
     monkeypatch.setattr(RunJournal, "keep", keep_or_stop)
 

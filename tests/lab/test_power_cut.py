@@ -81,11 +81,11 @@ def reference(request: RunOptions, folder: Path, every: int = 1) -> Reference:
         keep, end_of_turn = RunJournal.keep, RunJournal.turn
         kept = 0
 
-        async def keep_and_copy(self: RunJournal, call: Call) -> None:
+        async def keep_and_copy(self: RunJournal, *calls: Call) -> None:
             nonlocal kept
-            await keep(self, call)
-            kept += 1
-            if kept % every == 0:
+            await keep(self, *calls)
+            before, kept = kept, kept + len(calls)
+            if kept // every > before // every:
                 copy()
 
         def turn_and_copy(self: RunJournal, *told: Any) -> None:
