@@ -1,20 +1,20 @@
-"""The results of a finished run, computed from its calls and turns: outcomes, scores and taint."""
+"""The results of a finished run, computed from its calls and last state: outcomes, scores and taint."""
 
 from collections import Counter
+from typing import Any
 
 from engine.answer import DECISIONS
 from lab.store.database import Ending, Run, Store
-from lab.store.history import state_before
 
 
-def ending(store: Store, run: Run) -> Ending:
-    """Return the results of a finished run."""
+def ending(store: Store, run: Run, last: Any) -> Ending:  # noqa: ANN401  a world's own state
+    """Return the results of a finished run; `last` is the world's state at its end."""
     outcomes = Counter[str]()
     for one in store.outcomes(run.id):
         outcomes[one.outcome] += one.calls
     failed = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
     return Ending(
         outcomes,
-        run.world.scores(state_before(store, run, run.turns)),
+        run.world.scores(last),
         failed > outcomes.total() * float(run.setting.config.taint_share),
     )

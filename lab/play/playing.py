@@ -261,7 +261,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             meter = _meter_of(store, run, shared.budget)
             on_meter(meter)
             journal = RunJournal(store, run)
-            await _play_to_the_end(store, run, journal, meter, shared.gate, on_turn, late)
+            last = await _play_to_the_end(store, run, journal, meter, shared.gate, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
@@ -275,9 +275,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             raise halted(store, run.id) from error
         finally:
             store.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        ended = store.find(run.id)
-        journal.measuring.end(ended)
-        store.end_run(ended.id, ending(store, ended))
+        journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
+        store.end_run(run.id, ending(store, run, run.world.load(run.setting, last["world"])))
 
 
 def halted(store: Store, run: str) -> HaltedRunError:
@@ -385,8 +384,8 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
     gate: Gate | None,
     on_turn: OnTurn,
     late: Mapping[str, str],
-) -> None:
-    """Play from the last logged turn until the world is over."""
+) -> TurnState:
+    """Play from the last logged turn until the world is over, and return the state of the graph then."""
     players = RunPlayers(
         run.world,
         run.setting,
@@ -401,22 +400,23 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
     try:
         _meet(players, run)
         try:
-            await _play_on(store, run, nodes, on_turn)
+            return await _play_on(store, run, nodes, on_turn)
         except DAMAGE as error:
             if not may_be_damage(error):
                 raise
             # If it was not the checkpoints that were damaged, the same is raised again.
             throw_away(store.home / CHECKPOINTS)
-            await _play_on(store, store.find(run.id), nodes, on_turn)
+            return await _play_on(store, store.find(run.id), nodes, on_turn)
     finally:
         await players.close()
 
 
-async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> None:
-    """Continue from the last logged turn, with a checkpoint after every turn."""
+async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> TurnState:
+    """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     with checkpoints(store.home / CHECKPOINTS) as saver:
         async for state in play(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
+        return state
 
 
 @contextmanager

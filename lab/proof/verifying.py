@@ -278,7 +278,7 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
         return
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
-    due = ending(store, run)
+    due = ending(store, run, at.state)
     expected: dict[str, Any] = {
         "outcomes": json.dumps(due.outcomes),
         "scores": json.dumps(due.scores),
