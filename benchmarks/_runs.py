@@ -1,14 +1,16 @@
 """Runs to be measured, and processes of their own to measure them in."""
 
 import gc
-import multiprocessing
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
 from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.store.database import Run, Store
+from nodes.state import TurnState
 
 T = TypeVar("T")
 
@@ -18,8 +20,9 @@ def apart(measured: Callable[..., T], *arguments: object) -> T:
 
     It collects garbage as rarely as this process does.
     """
-    with multiprocessing.get_context("spawn").Pool(1, gc.set_threshold, gc.get_threshold()) as pool:
-        return pool.apply(measured, arguments)
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(1, spawn, initializer=gc.set_threshold, initargs=gc.get_threshold()) as process:
+        return process.submit(measured, *arguments).result()
 
 
 def play(
@@ -27,7 +30,7 @@ def play(
     agents: int,
     turns: int,
     policy: str,
-    on_turn: Callable[[object], None] = lambda _: None,
+    on_turn: Callable[[TurnState], None] = lambda _: None,
 ) -> Run:
     """Play a run of mining to its end, and return it."""
     models = f"policy:{policy}"

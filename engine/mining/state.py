@@ -146,7 +146,7 @@ class Tally:
     returned: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Past:
     """The log of one round: what all may know about it, and what each agent did.
 

@@ -7,14 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
+from engine.kept import kept_with
 from engine.mining.actions import KINDS
 from engine.mining.state import Cell, MiningConfig, News, Past, State
 from engine.record import Json, JsonObject
 
 UNOWNED = ".."
-
-MOST_LOGS = 256
-"""How many logs are told from a cache: rounds are looked back on again and again."""
 
 PRIVATE = ("gold[agent]", "past[*].deeds[agent]", "fined[agent]")
 """What one agent alone may know of a state. Source: docs/rules/mining.md#what-a-view-never-shows."""
@@ -50,7 +48,7 @@ def _own_deeds(state: State) -> tuple[Mapping[str, JsonObject], ...]:
     return tuple([_told(log, (*KINDS, "gold", *taxes)) for log in state.past])
 
 
-@lru_cache(maxsize=MOST_LOGS)
+@kept_with
 def _told(log: Past, figures: tuple[str, ...]) -> Mapping[str, JsonObject]:
     """Return these figures of a round for each agent."""
     return {
@@ -72,7 +70,7 @@ def _public(state: State) -> JsonObject:
         "plots_held": {name: len(held) for name, held in state.holdings.items()},
         "largest": _largest(state),
         "last_round": _news(config, state.news),
-        "summary": [_counts(log, adjudicated=config.authority == "adjudication") for log in state.past],
+        "summary": [_counts(log, config.authority == "adjudication") for log in state.past],
         "rules": _rules(state),
     }
     if config.immunity > 1:
@@ -194,8 +192,8 @@ def _news(config: MiningConfig, news: News) -> JsonObject:
     }
 
 
-@lru_cache(maxsize=MOST_LOGS)
-def _counts(log: Past, *, adjudicated: bool) -> JsonObject:
+@kept_with
+def _counts(log: Past, adjudicated: bool) -> JsonObject:  # noqa: FBT001  arguments are keys of the cache
     """Return one round of the rolling summary: each figure counts plots.
 
     Source: docs/rules/mining.md#rolling-summary.

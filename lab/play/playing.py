@@ -261,6 +261,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             meter = _meter_of(store, run, shared.budget)
             on_meter(meter)
             journal = RunJournal(store, run)
+            store.expect_agents(len(run.setting.agents))
             last = await _play_to_the_end(store, run, journal, meter, shared.gate, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.

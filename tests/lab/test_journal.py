@@ -81,3 +81,22 @@ def commits(statements: list[str]) -> list[list[str]]:
         if one == "COMMIT":
             found.append([])
     return found
+
+
+def test_the_write_ahead_log_of_many_agents_or_many_runs_may_be_larger(opened: Store) -> None:
+    def pages() -> int:
+        ((most,),) = opened.db.execute("pragma wal_autocheckpoint")
+        return int(most)
+
+    def most_pages_of(agents: int) -> int:
+        run = begin(opened, RunOptions("mining", agents, values={"rounds": 1}))
+        asyncio.run(go_on(opened, run, lambda _: None))
+        return pages()
+
+    usual = pages()
+    assert most_pages_of(2) == usual
+    assert most_pages_of(60) > usual
+    opened.expect_many_runs()
+    many = pages()
+    assert many > usual
+    assert most_pages_of(2) == many
