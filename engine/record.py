@@ -163,7 +163,7 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 _FLOAT = b"\xcb"
-"""The byte with which a float begins in MessagePack. Other values may have it, too."""
+"""The byte with which ormsgpack begins each float. Other values may have it, too."""
 
 _NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
 """How NaN and infinity begin in MessagePack. JSON of orjson has `null` for them."""

@@ -1,4 +1,8 @@
-"""agent_reason: ask all agents at once, and write each answer down the moment it arrives."""
+"""agent_reason: ask the agents, and write their answers down.
+
+Policies come first, and their answers are written down together. All others are asked at once, and each of
+their answers is written down the moment it arrives.
+"""
 
 import asyncio
 from collections.abc import Mapping

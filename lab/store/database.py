@@ -55,13 +55,13 @@ HOBBES = version("hobbes")
 BUSY_SECONDS = 30.0
 """How long to wait while another process writes."""
 
-LOG_PAGES_OF_MANY_RUNS = 4000
-"""How many pages of 4 kB the write-ahead log may have while an experiment plays many runs; SQLite then
-empties it into the run database. With SQLite's own 1,000, the runs would wait for the disk more often."""
+MOST_LOG_PAGES = 4000
+"""How many pages of 4 kB the write-ahead log may have while an experiment plays many runs; SQLite then copies
+them into the run database. With SQLite's own 1,000, the runs would wait for the disk more often."""
 
 LOG_PAGES_PER_AGENT = 40
 """How many pages the log may have for each agent of a run: those of about 20 turns. Each turn changes many of
-the pages that earlier turns have changed, and SQLite empties them into the run database only once."""
+the pages that earlier turns have changed, and SQLite copies each of them only once."""
 
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
@@ -352,16 +352,17 @@ class Store:
 
     def expect_many_runs(self) -> None:
         """Prepare the database for many runs that are played one after the other, or by several processes."""
-        self._let_log_have(LOG_PAGES_OF_MANY_RUNS)
+        self._let_log_have(MOST_LOG_PAGES)
 
     def expect_agents(self, agents: int) -> None:
         """Prepare the database for turns of so many agents."""
-        self._let_log_have(LOG_PAGES_PER_AGENT * agents)
+        self._let_log_have(min(LOG_PAGES_PER_AGENT * agents, MOST_LOG_PAGES))
 
     def _let_log_have(self, pages: int) -> None:
-        """Let the write-ahead log have so many pages, unless it may have more already."""
+        """Let the write-ahead log have so many pages, unless it may have more already; 0 is no limit."""
         ((now,),) = self.db.conn.execute("pragma wal_autocheckpoint")
-        self.db.conn.execute(f"pragma wal_autocheckpoint = {max(now, pages)}")
+        if 0 < now < pages:
+            self.db.conn.execute(f"pragma wal_autocheckpoint = {pages}")
 
     def command(self, *words: object) -> str:
         """Return a `hobbes` command line for this home folder, quoted for a shell."""

@@ -100,3 +100,5 @@ def test_the_write_ahead_log_of_many_agents_or_many_runs_may_be_larger(opened: S
     many = pages()
     assert many > usual
     assert most_pages_of(2) == many
+    opened.db.execute("pragma wal_autocheckpoint = 0")
+    assert most_pages_of(60) == 0, "without a limit it stays without one"
