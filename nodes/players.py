@@ -46,7 +46,7 @@ class Player(Protocol):
 
     @property
     def at_once(self) -> bool:
-        """Whether its replies need not be waited for; it then gets no follow-up question and is no observer."""
+        """Whether it replies without waiting. Such a player gets no follow-up question, and does not rule."""
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the prompt for a view. Nothing is sent."""
