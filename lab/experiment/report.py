@@ -518,7 +518,17 @@ def _conclusion(found: Report, one: Compared) -> str:
         pairs = "one pair" if n == 1 else f"{n} pairs"
         test = "The test needs" if tests == 1 else f"With {tests} measures the test needs"
         return f"{NOTHING} from {pairs}. {test} {fewest} or more."
-    return f"no difference can be concluded (p {short(one.p_holm)}). {_what_would_do(found, one)}"
+    doubt = f"no difference can be concluded (p {short(one.p_holm)}).{_beside_interval(found, one)}"
+    return f"{doubt} {_what_would_do(found, one)}"
+
+
+def _beside_interval(found: Report, one: Compared) -> str:
+    """Return why no difference can be concluded if the interval leaves out 0, otherwise nothing."""
+    mean, tests = one.difference.mean, len(found.measures)
+    if mean.low is None or mean.high is None or mean.low <= 0 <= mean.high:
+        return ""
+    corrected = f"; p is corrected for {tests} measures, and the interval is not" if tests > 1 else ""
+    return f" The {_interval(mean)} leaves out 0, but p decides{corrected}."
 
 
 def _beside_null(found: Report, one: Compared) -> str:
@@ -542,7 +552,7 @@ def _what_would_do(found: Report, one: Compared) -> str:
         return f"{can}The difference that was seen is so small that no number of seeds would do."
     if seen <= n:
         return f"{can}The difference that was seen is about as large; a few more seeds may tell."
-    size = short(abs(mean or 0.0))
+    size = f"{'+' if (mean or 0.0) > 0 else ''}{short(mean)}"
     return f"{can}If the difference that was seen, {size}, is the true one, {seen} seeds would do."
 
 

@@ -65,7 +65,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         "settings": _settings_that_differ(a, b),
         "divergence": divergence,
         "prompt": None if divergence else _first_prompt(store, a, b),
-        "decision": _first_decision(store, a, b),
+        "decision": first_decision(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
         **{name: [one[name], other[name]] for name in ("calls", "tokens", "usd", "failures")},
@@ -207,7 +207,7 @@ def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     return None
 
 
-def _first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+def first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     """Return the first turn and agent that acted in both runs and decided otherwise; None if there is none.
 
     Reflections are not compared: the reasons of a decision differ more often than the decision itself.

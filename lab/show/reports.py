@@ -1,6 +1,7 @@
 """The report of an experiment for people: in the terminal, as Markdown, and as one page of HTML."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -145,18 +146,25 @@ def _boards(store: Store, found: Report) -> Iterator[Picture]:
     for one, _, seed, pair in _to_look_at(store, found):
         first.setdefault(one.arm, (seed, pair))
     for arm, (seed, pair) in list(first.items())[:MOST_PAIRS]:
-        at = store.if_readable(partial(_where_they_part, store, *pair), None)
+        what, at = store.if_readable(partial(_where_they_part, store, *pair), ("", None))
         for name, board in zip((found.baseline, arm), at.boards if at else (), strict=False):
             if board:
-                label = f"{name}, seed {seed}, where it begins to differ from the other run: {board.title}"
-                yield Picture(label, partial(svg, board))
+                title = f"{name}, seed {seed}, where the {what} begin to differ: {board.title}"
+                yield Picture(title, partial(svg, replace(board, title=title)))
 
 
-def _where_they_part(store: Store, one: str, other: str) -> "Locked":
-    """Return two runs in the turn in which they begin to differ."""
+def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked | None]":
+    """Return two runs in the first turn whose decisions differ, or if none do, in the first that differs.
+
+    Before them is what differs there: `decisions` or `runs`.
+    """
+    from lab.proof.comparing import first_decision  # noqa: PLC0415  slow to import
     from lab.show.side_by_side import locked  # noqa: PLC0415  slow to import
 
-    return locked(store, store.find(one), store.find(other), None, None)
+    pair = store.find(one), store.find(other)
+    decision = first_decision(store, *pair)
+    at = locked(store, *pair, decision["turn"] if decision else None, None)
+    return "decisions" if decision else "runs", at
 
 
 def _rules(found: Report) -> Iterator[str]:

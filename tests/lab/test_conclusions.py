@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lab.errors import DamagedError
-from lab.experiment.report import conclusions, report, verdicts
+from lab.experiment.report import conclusions, report, short, verdicts
 from lab.show.reports import markdown
 from lab.store.database import Store
 from lab.store.experiments import add_cell, experiment_file, keep_experiment
@@ -144,8 +144,40 @@ def test_where_nothing_can_be_concluded_the_report_says_how_many_seeds_would_do(
     made_up(opened, {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]})
     assert said(opened) == (
         "two, output: no difference can be concluded (p 0.672). 8 seeds find a difference of 2.83 in 80% of "
-        "experiments. If the difference that was seen, 0.5, is the true one, 191 seeds would do."
+        "experiments. If the difference that was seen, +0.5, is the true one, 191 seeds would do."
     )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "measures", "told"),
+    [
+        (6, ["output"], "leaves out 0, but p decides. "),
+        (7, ["output", "raid_rate"], "leaves out 0, but p decides; p is corrected for 2 measures, and "),
+    ],
+)
+def test_an_interval_that_leaves_out_0_is_told_where_no_difference_can_be_concluded(
+    opened: Store, pairs: int, measures: list[str], told: str
+) -> None:
+    """One of the differences has the other sign, so p is 4 / 2**6 or 4 / 2**7 before its correction."""
+    low: list[float | None] = [9.5, *[4.0, 3.0] * 3]
+    made_up(opened, {"one": [9.0] * pairs, "two": low[:pairs]})
+    for run in [row["id"] for row in opened.runs()]:
+        row = {"run": run, "name": "raid_rate", "scope": "run", "value": 0.0}
+        opened.db.table("measures").insert(row)
+    file = experiment_file(opened, "made")
+    file["compare"]["measures"] = measures
+    keep_experiment(opened, "made", "mining", file)
+    one = report(opened, "made").differences[0]
+    mean = one.difference.mean
+    assert mean.high is not None
+    assert mean.high < 0
+    interval = f"95% interval {short(mean.low)} to {short(mean.high)}"
+    assert f"two, output: no difference can be concluded (p 0.0625). The {interval} {told}" in said(opened)
+
+
+def test_a_difference_that_was_seen_has_its_sign(opened: Store) -> None:
+    made_up(opened, {"one": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0], "two": [0.0] * 8})
+    assert "If the difference that was seen, -0.5, is the true one" in said(opened)
 
 
 def test_arms_that_are_equal_in_every_pair_are_called_so(opened: Store) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 from lab.errors import LabError, MissingError, UsageError
 from lab.experiment.report import report
-from lab.store.database import open_store
+from lab.proof.comparing import compare
+from lab.show.reports import sections
+from lab.store.database import Store, open_store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, play_all, written
 
@@ -114,15 +116,51 @@ def test_a_page_has_its_charts_inside_and_loads_nothing(cli: Cli, tmp_path: Path
     to = tmp_path / "report.html"
     assert cli("report", "small", "--format", "html", "--to", str(to)).exit_code == 0
     page = to.read_text(encoding="utf-8")
-    boards = re.findall(r'alt="(\w+), seed \d, where it begins to differ from the other run: turn (\d)', page)
-    assert [arm for arm, _ in boards] == ["open", "immune", "open", "null"]
-    assert boards[0][1] == boards[1][1], "both runs of a pair are shown in the same turn"
+    boards = re.findall(r'alt="(\w+), seed \d, where the decisions begin to differ: turn \d', page)
+    assert boards == ["open", "immune", "open", "null"]
     assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES) + len(CURVES) + len(boards)
     assert 'src="http' not in page
     assert page.count('<figure class="wide" tabindex="0">') == page.count("<figure ")
     assert page.count('<div class="wide" tabindex="0"><table>') == page.count("<table>")
     assert "<script" not in page
     assert "immune, raid_rate: lower than open by " in page
+
+
+UPKEEP = """
+name = "upkeep"
+world = "nations"
+rounds = 3
+agents = 3
+seeds = 1
+model = "policy:raider"
+
+[arms.usual]
+
+[arms.dear]
+set = { constants = { c_mil_upkeep_price = 3 } }
+
+[compare]
+baseline = "usual"
+null = false
+"""
+
+
+def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begin_to_differ(
+    opened: Store, tmp_path: Path
+) -> None:
+    """The first turn ends with less money in one arm; only in the next one do the raiders buy less."""
+    play_all(opened, written(tmp_path, UPKEEP))
+    pair = [opened.find(f"upkeep.{arm}.1") for arm in ("usual", "dear")]
+    differing = compare(opened, *pair)
+    assert (differing["divergence"]["turn"], differing["decision"]["turn"]) == (0, 1)
+    (section,) = [
+        one for one in sections(opened, report(opened, "upkeep")) if one.title == "Pairs to look at"
+    ]
+    for arm, picture in zip(("usual", "dear"), section.pictures, strict=True):
+        words = f"{arm}, seed 1, where the decisions begin to differ: turn 1: "
+        assert picture.label.startswith(words)
+        drawn = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", picture.svg()))
+        assert words in f"{drawn} ", "not only for those who cannot see it"
 
 
 def test_markdown_in_a_file_has_its_pictures_beside_it(cli: Cli, tmp_path: Path) -> None:
