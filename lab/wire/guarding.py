@@ -7,11 +7,11 @@ here. If other machines can reach the pages, a secret token is needed as well.
 import re
 import secrets
 import socket
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lab.wire.receiving import CLOSE
 
@@ -31,8 +31,9 @@ def names_of(host: str, *, open_to_others: bool) -> frozenset[str]:
 class Guard:
     """Refuses requests to other hosts, and requests without the token if there is one.
 
-    An address with the token sets a cookie, which is enough from then on. Paths that match `open_paths` need
-    no token: the pages there tell nothing, or have tokens of their own.
+    An address with the token sets a cookie, which is enough from then on, and leads to the same address
+    without it, so that it stays neither in the address bar nor in what is copied from there. Paths that match
+    `open_paths` need no token: the pages there tell nothing, or have tokens of their own.
     """
 
     def __init__(
@@ -50,17 +51,16 @@ class Guard:
             return
         request = Request(scope)
         cookie = f"hobbes-{scope['server'][1]}"  # a browser sends the cookies of all ports of a host
-        shown = request.query_params.get(TOKEN)
         if _host(request) not in {*self._names, scope["server"][0]}:
             await _refused(400, USE_ADDRESS)(scope, receive, send)
+        elif self._token is not None and self._is_token(request.query_params.get(TOKEN)):
+            await self._without_token(request, cookie)(scope, receive, send)
         elif (
             self._token is None
             or self._is_token(request.cookies.get(cookie))
             or self._open_paths.fullmatch(scope["path"])
         ):
             await self._app(scope, receive, send)
-        elif self._is_token(shown):
-            await self._app(scope, receive, self._with_cookie(cookie, send))
         else:
             await _refused(403, f"{USE_ADDRESS}, with its token")(scope, receive, send)
 
@@ -68,17 +68,14 @@ class Guard:
         """Return whether a text is the token, in a time that tells nothing about the token."""
         return secrets.compare_digest((text or "").encode(), (self._token or "").encode())
 
-    def _with_cookie(self, name: str, send: Send) -> Send:
-        """Return `send` with the cookie added to the response."""
+    def _without_token(self, request: Request, cookie: str) -> Response:
+        """Return what sets the cookie and leads to the address without the token."""
         # Strict: no link on another site's page opens a page, and no form there answers for its reader.
-        cookie = f"{name}={self._token}; Path=/; HttpOnly; SameSite=Strict".encode()
-
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"set-cookie", cookie)]
-            await send(message)
-
-        return sent
+        set_cookie = f"{cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+        to = quote(str(request.url.remove_query_params(TOKEN)), safe=":/%?=&@[]+,")
+        # Not a redirect: after one, a browser sends no cookie if the link was on another site's page.
+        headers = {"set-cookie": set_cookie, "refresh": f"0; url={to}"}
+        return PlainTextResponse(f"hobbes: the pages are at {to}\n", headers=headers)
 
 
 def _host(request: Request) -> str | None:

@@ -1,4 +1,4 @@
-"""Two people play from their seats in Chromium, each on a page of its own."""
+"""Two people play from their seats in Chromium, each on a page of its own; and who opens the other pages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,3 +95,18 @@ def test_the_seconds_that_are_left_are_counted_down(table: Table) -> None:
     assert 0 < int(timer.inner_text().split()[0]) <= before - 5_000
     page.clock.fast_forward(95_000_000)
     expect(timer).to_have_text("0 seconds")
+
+
+def test_a_link_with_the_token_opens_the_pages_also_from_another_site(table: Table) -> None:
+    """A browser sends no strict cookie where another site's link leads, also not after a redirect."""
+    token = "the-token-of-the-pages"  # noqa: S105
+    browser = table.first.context.browser
+    assert browser is not None
+    with running(server(table.home, "127.0.0.1", token)) as base:
+        page = browser.new_page()
+        page.route("http://other.example/", lambda route: route.fulfill(body=link, content_type="text/html"))
+        link = f'<a href="{base}/experiments?token={token}">the pages</a>'
+        page.goto("http://other.example/")
+        page.click("a")
+        expect(page.get_by_role("heading", name="Experiments")).to_be_visible(timeout=PATIENCE)
+        assert page.url == f"{base}/experiments"

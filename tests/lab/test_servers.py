@@ -317,9 +317,25 @@ def test_pages_with_a_token_need_it_once(opened: Store, home: Path) -> None:
     first = pages.get("/", params={"token": TOKEN})
     assert first.status_code == 200
     assert first.headers["set-cookie"] == f"hobbes-80={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    assert "<html" not in first.text
     assert pages.get(f"/{run.id}").status_code == 200
     assert "set-cookie" not in pages.get(f"/{run.id}").headers
     assert visitor(home, EVERYWHERE, TOKEN).get("/").status_code == 403  # another browser
+
+
+def test_an_address_with_the_token_leads_to_the_address_without_it(home: Path) -> None:
+    """The token does not stay in the address bar, nor in an address that is copied from there."""
+    pages, base = visitor(home, EVERYWHERE, TOKEN), "http://127.0.0.1"
+    for _ in ("without the cookie", "with it"):
+        for asked, led in (
+            (f"/?token={TOKEN}", "/"),
+            (f"/a/2?turn=1&token={TOKEN}&agent=b+c", "/a/2?turn=1&agent=b+c"),
+            (f"//evil.example/?token={TOKEN}", "//evil.example/"),
+            (f"/%C3%A4?token={TOKEN}", "/%C3%A4"),
+        ):
+            told = pages.get(f"{base}{asked}")
+            assert told.headers["refresh"] == f"0; url={base}{led}"
+            assert TOKEN not in told.text
 
 
 @pytest.fixture
