@@ -349,8 +349,8 @@ def _number(_: Field, text: str) -> Json:
 
 
 def _text(_: Field, text: str) -> Json:
-    """Read text without invisible characters."""
-    if not text.isprintable():
+    """Read text on one line, whatever it holds; half a character, which no file can hold, is refused."""
+    if re.search("[\r\n\ud800-\udfff]", text):
         raise ValueError(text)
     return text
 
@@ -370,7 +370,7 @@ def _pairs(of: Field, text: str) -> Json:
     if text.lstrip().startswith("{"):
         return _json(of, text)
     pairs: dict[str, Json] = {}
-    for entry in _entries(text.replace(",", "\n")) if of.values is Kind.WHOLE else text.splitlines():
+    for entry in _entries(text.replace(",", "\n")) if of.values is Kind.WHOLE else re.split("[\r\n]", text):
         if not entry.strip():
             continue
         name, equals, value = entry.partition("=")

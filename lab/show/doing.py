@@ -17,9 +17,9 @@ from lab.files import check_path
 from lab.play.forking import ForkOptions, fork, planned
 from lab.proof.pinning import pin
 from lab.show.pinned import NAME, Files, files_of, write
-from lab.show.terminal import spelled_out
 from lab.show.tracing import agent_card
 from lab.store.database import Run, Store
+from lab.wire.receiving import with_line_feeds
 from nodes.caps import Caps
 from nodes.prompting import is_path, variants
 
@@ -30,6 +30,9 @@ CAPS = ("calls", "tokens", "usd", "seconds")
 
 FORK_FIELDS = ("turn", "agent", "prompts", "lang", "model", "answer", "name", *CAPS)
 """The fields of the form of a fork."""
+
+ASKED_OTHERWISE = ("prompts", "lang", "model")
+"""Those of them that change what a player is asked, or who plays."""
 
 PIN_FIELDS = ("turn", "turns", "agent", "name", "folder", "replace")
 """The fields of the form of a test."""
@@ -58,7 +61,7 @@ def unchanged(store: Store, run: Run, turn: int, agent: str) -> Fields:
     Raise MissingError if the agent did not act in the turn.
     """
     caps = {name: _spelled(cap) for name, cap in asdict(run.caps).items()}
-    answer = spelled_out(recorded(store, run, turn, agent)) if agent else ""
+    answer = _in_a_field(recorded(store, run, turn, agent)) if agent else ""
     return {**dict.fromkeys(FORK_FIELDS, ""), "turn": str(turn), "agent": agent, "answer": answer, **caps}
 
 
@@ -71,11 +74,7 @@ def recorded(store: Store, run: Run, turn: int, agent: str) -> str:
 
 def forking(store: Store, run: Run, fields: Fields) -> Forking:
     """Return the fork that a form asks for, and what it will cost. Raise UsageError if a field is wrong."""
-    turn, agent = whole_number("turn", fields["turn"]), fields["agent"]
-    answers = {}
-    if agent and (text := fields["answer"].replace("\r\n", "\n")).strip():  # as browsers post new lines
-        before = recorded(store, run, turn, agent)
-        answers[agent] = before if text == spelled_out(before) else text
+    turn = whole_number("turn", fields["turn"])
     prompts = fields["prompts"].strip()
     if is_path(prompts) and prompts not in prompts_of(store, run):
         _inside(prompts, "prompts")
@@ -84,13 +83,32 @@ def forking(store: Store, run: Run, fields: Fields) -> Forking:
         fields["model"].strip() or None,
         prompts or None,
         fields["lang"] or None,
-        answers=answers,
+        answers=_given(store, run, turn, fields),
         name=fields["name"].strip() or None,
     )
     caps = Caps(
         _cap(fields, "calls", int), _cap(fields, "tokens", int), _cap(fields, "usd"), _cap(fields, "seconds")
     )
     return Forking(options, caps, estimate_of_fork(store, planned(store, run, options, caps), turn))
+
+
+def _given(store: Store, run: Run, turn: int, fields: Fields) -> dict[str, str]:
+    """Return the answer that a form gives to its agent, as it was recorded if nobody changed it; or none.
+
+    Where what the player is asked, or who plays, changes and the answer does not, the player is asked anew.
+    """
+    agent, text = fields["agent"], fields["answer"]
+    if not agent or not text.strip():
+        return {}
+    before = recorded(store, run, turn, agent)
+    if text != _in_a_field(before):
+        return {agent: text}
+    return {} if any(fields[name] for name in ASKED_OTHERWISE) else {agent: before}
+
+
+def _in_a_field(text: str) -> str:
+    """Return a text as a browser posts it that shows it in a field: HTML has no null character."""
+    return with_line_feeds(text).replace("\0", "\ufffd")
 
 
 def written(store: Store, run: Run, asked: Forking) -> Run:
@@ -100,8 +118,7 @@ def written(store: Store, run: Run, asked: Forking) -> Run:
 
 def fingerprint(fields: Fields) -> str:
     """Return what tells the form of a fork from one in which something was changed."""
-    told = {name: fields[name].replace("\r\n", "\n") for name in FORK_FIELDS}
-    return sha256(canonical(told))
+    return sha256(canonical({name: fields[name] for name in FORK_FIELDS}))
 
 
 def prompts_of(store: Store, run: Run) -> list[str]:
@@ -110,13 +127,13 @@ def prompts_of(store: Store, run: Run) -> list[str]:
     return sorted({*variants(run.world), *played})
 
 
-def words_of_fork(store: Store, run: Run, fields: Fields) -> str:
+def words_of_fork(store: Store, run: Run, fields: Fields, asked: Forking) -> str:
     """Return the command that plays the same fork. It takes an answer from a file, since it may be long."""
     told: list[object] = ["fork", run.id, "--turn", fields["turn"]]
     for name in ("prompts", "lang", "model", "name"):
         told += [f"--{name}", fields[name]] if fields[name] else []
-    if fields["agent"] and fields["answer"].strip():
-        told += ["--answer", f"{fields['agent']}=@answer.json"]
+    for agent in asked.options.answers:
+        told += ["--answer", f"{agent}=@answer.json"]
     for name in CAPS:
         told += [f"--max-{name}", fields[name]] if fields[name] else []
     return store.command(*told)

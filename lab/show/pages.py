@@ -155,10 +155,13 @@ class Pages:
         """Return the list of runs."""
         return self._page("runs.html", runs=self.store.runs(), command=self._command("runs"))
 
-    def run(self, run: Run, first: int | None = None) -> str:
+    def run(
+        self, run: Run, first: int | None = None, written: Fields | None = None, problem: str = ""
+    ) -> str:
         """Return the page of a run: its last turn, the timeline through all turns, results, measures.
 
-        A live page lists the last MOST_TURNS turns, or as many from the first, and links to the others. Raise
+        A live page lists the last MOST_TURNS turns, or as many from the first, and links to the others. The
+        form of an observer has what was `written` in it and refused because of a `problem`. Raise
         MissingError if there is no such turn.
         """
         began = monotonic()
@@ -173,8 +176,10 @@ class Pages:
         )
         looks = self._looks(run)
         is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
+        reloads = self.live and first is None and is_played and not problem
         shown = run.turns - 1 if first is None else first
         asked = next((one for one in run.questions if one.agent == OBSERVER), None)
+        people = [one.agent for one in run.questions if one != asked]
         return self._page(
             "run.html",
             run=run,
@@ -183,7 +188,11 @@ class Pages:
             observed=asked,
             requests=requests(asked) if asked else [],
             form=form_for(run, asked) if asked else None,
-            people=[one.agent for one in run.questions if one != asked],
+            written=written,
+            problem=problem,
+            people=people,
+            to_answer=self._command("answer", run.id, "--agent", people[0]) if people else None,
+            to_links=self._command("resume", run.id),
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,
@@ -197,7 +206,7 @@ class Pages:
             slot=TURN,
             picture=painted(words_of(run, looks), self._picture(run, run.turns))[0],
             measures=self.store.measures_with_counts(run.id),
-            reload=reload_after(monotonic() - began) if self.live and first is None and is_played else None,
+            reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.forks(run.id) if self.live else (),
             command=self._command("trace", run.id),
         )
@@ -308,9 +317,9 @@ class Pages:
         has no such turn or agent.
         """
         fields = filled_in or unchanged(self.store, run, turn, agent)
-        cost = None
+        asked = None
         try:
-            cost = None if problem else forking(self.store, run, fields).cost
+            asked = None if problem else forking(self.store, run, fields)
         except LabError as error:
             problem = str(error)
         full = self._full_turn(self.store, run, turn) if turn < run.turns else None
@@ -319,16 +328,16 @@ class Pages:
             run=run,
             turn=turn,
             fields=fields,
-            cost=cost,
+            asked=asked,
             problem=problem,
             is_changed=filled_in is not None,
-            fingerprint=fingerprint(fields) if cost else "",
+            fingerprint=fingerprint(fields) if asked else "",
             variants=prompts_of(self.store, run),
             langs=LANGS,
             specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
             agents=list(full.turn.record.intents) if full else [],
             looks=self._looks(run),
-            command=words_of_fork(self.store, run, fields) if self.live else None,
+            command=words_of_fork(self.store, run, fields, asked) if self.live and asked else None,
         )
 
     def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it

@@ -87,19 +87,20 @@ ATTRIBUTES = {
 def control(field: Field, written: str | None = None) -> tuple[dict[str, object], str, tuple[str, ...]]:
     """Return what a field is filled in with: its attributes, what stands there, the choices if it has any.
 
-    What somebody has `written` stands there in place of the default.
+    What somebody has `written` stands there as it is, in place of the default; a box is ticked unless that is
+    empty.
     """
     default = spelled(field, field.default) if written is None else written
     attributes: dict[str, object] = {"name": field.name}
     if field.is_box:
-        ticked = {"checked": "checked"} if field.default else {}
+        ticked = {"checked": "checked"} if (field.default if written is None else written) else {}
         return {**attributes, "type": "checkbox", "value": "yes", **ticked}, default, ()
     if field.kind in {Kind.CHOICE, Kind.YES_NO}:
         choices = [spelled(field, one) for one in field.choices or (True, False)]
         empty = [""] if field.nullable or field.left_out or not field.defaulted else []
         must = {"required": "required"} if field.required and not field.nullable else {}
         return {**attributes, **must}, default, tuple(dict.fromkeys([*empty, *choices]))
-    attributes |= {"type": INPUTS.get(field.kind, "text"), "value": spelled_out(default)}
+    attributes |= {"type": INPUTS.get(field.kind, "text"), "value": default}
     limits = {ATTRIBUTES[limit]: bound for limit, bound in field.limits.items() if limit in ATTRIBUTES}
     attributes |= limits if field.kind is not Kind.TEXTS else {}
     if attributes["type"] == "number":

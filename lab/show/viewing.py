@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from engine.world import OBSERVER
@@ -155,8 +155,13 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
 
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
+        fields = forms.ours(body)
         with open_store(home) as opened:
-            run = _kept(opened, request.path_params["run"], forms.ours(body))
+            try:
+                run = _kept(opened, request.path_params["run"], fields)
+            except LabError as error:
+                asked = opened.find(request.path_params["run"])
+                return HTMLResponse(pages(opened).run(asked, None, dict(fields), str(error)), 400)
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 

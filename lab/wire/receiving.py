@@ -107,11 +107,21 @@ async def form_of(request: Request) -> bytes:
 
 
 def posted_fields(body: bytes) -> list[tuple[str, str]]:
-    """Return the names and values of a posted form. Raise HTTPException if there are too many."""
+    """Return the names and values of a posted form, with line feeds as line breaks.
+
+    Raise HTTPException if there are too many.
+    """
+    text = body.decode(errors="replace")
     try:
-        return parse_qsl(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        posted = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError as error:
         raise HTTPException(400, f"hobbes: the form has more than {MOST_FIELDS} fields\n") from error
+    return [(name, with_line_feeds(value)) for name, value in posted]
+
+
+def with_line_feeds(text: str) -> str:
+    """Return a text with each line break as one line feed; browsers post a carriage return before it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 async def disconnected(_: Request, __: Exception) -> Response:

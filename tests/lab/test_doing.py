@@ -18,7 +18,8 @@ from lab.errors import LabError
 from lab.play.playing import RunOptions
 from lab.play.seats import path_of
 from lab.show import viewing
-from lab.show.viewing import MOST_PLAYED, site
+from lab.show.pages import Pages
+from lab.show.viewing import MOST_PLAYED, link, site
 from lab.store.database import Run, Store, open_store
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
@@ -156,6 +157,29 @@ def test_an_answer_is_given_as_it_is_written_and_as_it_was_recorded_if_nobody_ch
     assert opened.attempts(passing.id, TURN, AGENT)[AGENT][-1].reply.text == PASSING
     assert emptied.digest == same.digest == run.digest != passing.digest
     assert opened.attempts(emptied.id, TURN, AGENT)[AGENT][-1].reply.player != "given"
+
+
+@pytest.mark.parametrize("changed", [{"prompts": "unguided"}, {"lang": "zh"}, {"model": "policy:random"}])
+def test_an_answer_that_nobody_changed_is_not_given_to_a_player_who_is_asked_otherwise(
+    changed: dict[str, str], opened: Store, pages: TestClient
+) -> None:
+    """The recorded answer is one to another prompt, or of another player; a new answer is given as it is."""
+    run = mining(opened)
+    address = f"/{run.id}/fork"
+    form = opened_form(pages, f"{address}?turn={TURN}&agent={AGENT}")
+    wrong = post(pages, address, {**form, **changed, "calls": "many"}).text
+    assert form_of(wrong)["answer"] == form["answer"]
+    for answer in (form["answer"], PASSING):
+        assert post(pages, address, {**form, **changed, "answer": answer}).status_code == 303
+        played_on()
+    players = [opened.attempts(fork.id, TURN, AGENT)[AGENT][-1].reply.player for fork in forks(opened, run)]
+    assert [player == "given" for player in players] == [True, False]
+    with open_store(opened.home, writes=False) as store:
+        shown = Pages(store, link, live=True)
+        asked = shown.fork(run, TURN, AGENT, {**form, **changed})
+        assert ("the given answer" in asked, "--answer" in asked) == (False, False)
+        asked = shown.fork(run, TURN, AGENT, {**form, **changed, "answer": PASSING})
+        assert ("the given answer" in asked, "--answer" in asked) == (True, True)
 
 
 def test_prompts_language_models_name_and_caps_are_those_of_the_form(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
@@ -22,6 +23,7 @@ from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
 from nodes.journal import Address, Prompt, Reply
 from nodes.players import PolicyPlayer
+from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import go
 from tests.lab.test_people import Clock, as_policy, begun
@@ -271,12 +273,18 @@ def test_of_a_late_run_that_cannot_go_on_the_reason_is_told_once(
     assert {opened.find(run.id).status for run in runs} == {"waiting"}
 
 
-def test_the_page_of_a_run_says_who_is_waited_for(opened: Store, home: Path) -> None:
+def test_the_page_of_a_run_says_who_is_waited_for_and_which_command_prints_the_links(
+    opened: Store, home: Path, cli: Cli
+) -> None:
     run = begun(opened, "mining", people=2)
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
         page = visitor.get(f"/{run.id}").text
     assert "Waiting for the people who play miner-01, miner-02" in page
     assert "/seat/" not in page
+    found = re.search(r"<code>hobbes ([^<]*)</code> prints the links of these pages", unescape(page))
+    assert found is not None
+    printed = cli(*shlex.split(found[1])).stderr
+    assert all(path_of(home, run, seat) in printed for seat in seats_of(run))
 
 
 def test_a_person_is_not_told_that_a_model_of_another_agent_cannot_be_reached(
