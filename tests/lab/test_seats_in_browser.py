@@ -104,8 +104,8 @@ def test_a_link_with_the_token_opens_the_pages_also_from_another_site(table: Tab
     assert browser is not None
     with running(server(table.home, "127.0.0.1", token)) as base:
         page = browser.new_page()
-        page.route("http://other.example/", lambda route: route.fulfill(body=link, content_type="text/html"))
         link = f'<a href="{base}/experiments?token={token}">the pages</a>'
+        page.route("http://other.example/", lambda route: route.fulfill(body=link, content_type="text/html"))
         page.goto("http://other.example/")
         page.click("a")
         expect(page.get_by_role("heading", name="Experiments")).to_be_visible(timeout=PATIENCE)
