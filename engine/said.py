@@ -7,12 +7,25 @@ from engine.record import Findings, Json
 TEXT_LIMIT = 2048
 """The most characters kept of a summary, a memory or a reasoning (docs/rules/nations.md#summaries)."""
 
-# Control characters except tab and newline, marks that change the reading direction, invisible characters
-# (soft hyphens, zero-width spaces, tags, annotations), and lone surrogates. With them, text could be hidden
-# from people, a terminal could be taken over, and a file could not be written.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+_UNSAFE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and newline
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line separators, and marks that change the direction
+    "\xad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"  # without a shape
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # annotations, tags
+    "\ud800-\udfff"  # lone surrogates
 )
+"""Characters that are removed, as ranges of a character class.
+
+With them, text could be hidden from people, a terminal could be taken over, and a file could not be written.
+"""
+
+INVISIBLE = _UNSAFE + "\u034f\u180b-\u180d\u180f\u200c\u200d\u2800\ufe00-\ufe0f"
+"""Characters without a shape, as ranges of a character class: the unsafe ones, and those that scripts need.
+
+The latter are joiners, variation selectors, and the blank of Braille. They are kept.
+"""
+
+_TO_REMOVE = re.compile(f"[{_UNSAFE}]")
 
 
 def whole(value: Json) -> int | None:
@@ -27,8 +40,8 @@ def whole(value: Json) -> int | None:
 def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIMIT) -> str:
     """Return a text without unsafe characters, cut to `limit` characters. Each change is a mend."""
     kept = said
-    if not (said.isascii() and said.isprintable()) and _UNSAFE.search(kept):  # most texts are plain
-        kept = _UNSAFE.sub("", kept)
+    if not (said.isascii() and said.isprintable()) and _TO_REMOVE.search(kept):  # most texts are plain
+        kept = _TO_REMOVE.sub("", kept)
         findings.mend("schema", f"{prefix}/unsafe-characters", visible(said), kept)
     if len(kept) > limit:
         findings.mend("schema", f"{prefix}/too-long", {"characters": len(kept)}, {"characters": limit})
@@ -55,4 +68,4 @@ def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
 
 def visible(said: str) -> str:
     """Return a text with unsafe characters as escapes, so that the record of them is safe to show."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", said)
+    return _TO_REMOVE.sub(lambda found: f"\\u{ord(found.group()):04x}", said)

@@ -19,7 +19,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from engine.answer import Outcome
 from nodes.halted import HaltedError
-from nodes.secrecy import safe_line
+from nodes.secrecy import LONGEST_SEARCHED, safe_line
 
 TRIES = 5
 """How often a call is tried in all, if its errors are transient."""
@@ -328,8 +328,11 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
     """Return the failure of an error status. `body` is the error object, or the text of the response."""
     error = body if isinstance(body, dict) else {"message": body or ""}
     # Servers put the code of an error in either of these fields.
-    names = {str(error.get("code")), str(error.get("type"))}
-    said = str(error.get("message") or error)
+    code, kind, said = (
+        str(part)[:LONGEST_SEARCHED]
+        for part in (error.get("code"), error.get("type"), error.get("message") or error)
+    )
+    names = {code, kind}
     message = f"{prefix}: {said}"
     if names & FILTERED:
         return TryFailedError(message, outcome=Outcome.REFUSED, about="prompt")

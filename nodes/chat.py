@@ -497,5 +497,8 @@ def _count(tokens: object) -> int | None:
 
 
 def _storable(text: str) -> str:
-    """Return the text without lone surrogates, which UTF-8 cannot encode, and without secrets."""
-    return without_secrets(text.encode("utf-8", "replace").decode())
+    """Return the text without secrets, then without lone surrogates, which UTF-8 cannot encode.
+
+    The other way round, the question marks in place of surrogates would hide a secret.
+    """
+    return without_secrets(text).encode("utf-8", "replace").decode()

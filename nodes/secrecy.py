@@ -2,13 +2,20 @@
 
 import os
 import re
+import sys
+from array import array
 from base64 import b64encode
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
 from urllib.parse import unquote, unquote_plus
+
+from engine.said import INVISIBLE
 
 LONGEST_LINE = 500
 """How many characters of an error text are kept."""
+
+LONGEST_SEARCHED = 100 * LONGEST_LINE
+"""How many characters of an error text are searched for secrets, and for what the error is about."""
 
 SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """Environment variables whose values are removed: an error message may quote the wrong key."""
@@ -25,6 +32,9 @@ SCHEME = re.compile(r"^\s*(?:[A-Za-z][\w+.-]*:)?//")
 SHORTEST_SECRET = 8
 """Shorter values are not secrets, such as the `none` that is set for servers without keys."""
 
+MOST_LAYERS = 3
+"""How often escapes are undone in the search for a secret: JSON within JSON, and within that an entity."""
+
 KEY = re.compile(r"\bsk-[\w*.-]{8,}")
 """Text that looks like a key. Servers often quote a key in part, with asterisks."""
 
@@ -37,8 +47,9 @@ def key_in(variable: str) -> str:
 
 def safe_line(text: str) -> str:
     """Return a server's text as one short line that is safe to keep: no secrets, no control characters."""
-    # The first cut only keeps the work small. It is generous, because blanks are squeezed afterwards.
-    safe = KEY.sub("(a key)", without_secrets(text))[: 20 * LONGEST_LINE]
+    safe = KEY.sub("(a key)", without_secrets(_BLANK.sub(" ", text[:LONGEST_SEARCHED])))
+    if len(text) > LONGEST_SEARCHED:
+        safe = safe[: -2 * LONGEST_LINE]  # it may end with a part of a secret
     shown = "".join(character if character.isprintable() else " " for character in safe)
     line = " ".join(shown.split())
     return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
@@ -50,75 +61,152 @@ def without_secrets(text: str) -> str:
     A secret is found plain or escaped, in any case, backwards, in base64 or hexadecimal digits, and with
     blanks or invisible characters between its own. docs/failures.md#secrets says what is not found.
     """
-    if not text:
+    disguises = _all_disguises(secrets())
+    if not disguises:
         return text
-    # Comparing is much faster than searching with patterns, and enough where no character can be an escape.
-    compact = _compact(text)
-    escaped = any(mark in text for mark in "\\%&")
-    for name, secret in secrets():
-        for disguise, compact_disguise in _disguises(secret):
-            if (escaped and disguise == secret) or compact_disguise in compact:
-                text = _spellings(disguise).sub(f"({name})", text)
-    return text
+    layers = [layer for layer in _layers(text) if any(one in layer.text for one in disguises)]
+    places = (
+        (*place, name) for layer in layers for one, name in disguises.items() for place in layer.places(one)
+    )
+    pieces: list[str] = []
+    end = 0
+    for start, stop, name in sorted(places, key=lambda place: (place[0], -place[1])):
+        if start >= end:
+            pieces += text[end:start], f"({name})"
+        end = max(end, stop)
+    return "".join(pieces) + text[end:]
 
 
-_BETWEEN = re.compile(
-    "[\\s\xad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
-)
-"""What may stand between the characters of a secret without hiding it: blanks and invisible characters."""
+@lru_cache(maxsize=8)
+def _all_disguises(named: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return the texts that give a secret away, as layers have them, each with the name of its variable."""
+    found: dict[str, str] = {}
+    for name, secret in named:
+        for layer in (layer for disguise in _disguises(secret) for layer in _layers(disguise)):
+            if len(layer.text) >= SHORTEST_SECRET:
+                found.setdefault(layer.text, name)
+    return found
 
 
-def _compact(text: str) -> str:
-    return _BETWEEN.sub("", text).lower()
-
-
-@lru_cache(maxsize=64)
-def _disguises(secret: str) -> tuple[tuple[str, str], ...]:
-    """Return the texts that give a secret away to whoever knows the trick, each also in its compact form."""
+def _disguises(secret: str) -> Iterator[str]:
+    """Yield the secret, and the texts that give it away to whoever knows the trick."""
     raw = secret.encode("utf-8", "surrogateescape")
+    yield from (secret, secret[::-1], raw.hex())
     # In base64, what stands before a secret shifts it by up to two bytes, and its ends mix with the rest.
-    shifted = (b64encode(bytes(shift) + raw).decode()[mixed:-4] for shift, mixed in enumerate((0, 2, 3)))
-    encoded = [one for plain in shifted for one in (plain, plain.translate(_TO_URL_SAFE))]
-    found = (secret, secret[::-1], raw.hex(), *encoded)
-    return tuple((one, _compact(one)) for one in dict.fromkeys(found) if len(one) >= SHORTEST_SECRET)
+    for shift, mixed in enumerate((0, 2, 3)):
+        plain = b64encode(bytes(shift) + raw).decode()[mixed:-4]
+        yield from (plain, plain.translate(_TO_URL_SAFE))
 
 
 _TO_URL_SAFE = str.maketrans("+/", "-_")
 
+_BLANK = re.compile(f"[\\s{INVISIBLE}]+")
 
-@lru_cache(maxsize=512)
-def _spellings(secret: str) -> re.Pattern[str]:
-    r"""Return a pattern for a secret whose characters may be escaped: an s as \u0073, \x73, \s, %73, &#115;.
+_HIDING = re.compile(f"[\\s{INVISIBLE}\U00010000-\U0010ffff]+")
+"""What may stand between the characters of a secret without hiding it: blanks, invisible characters, emoji.
 
-    JSON uses the first form, and the third for a few characters; json-repair also reads the second. URLs use
-    the fourth, and clients differ in which characters they escape; HTML uses the last. JSON inside JSON has
-    more backslashes. Their number is bounded, so that a long row of backslashes does not make the search
-    quadratic.
+Without the characters beyond U+FFFF, it does not matter that JSON escapes each of them as two.
+"""
+
+
+def _escapes(backslashes: str) -> re.Pattern[str]:
+    r"""Return a pattern for one character in an escape of JSON, URLs or HTML, all in lower case.
+
+    json-repair also reads \x73 as an s. `backslashes` is the pattern for what an escape of JSON begins with.
     """
-    between = f"{_BETWEEN.pattern}{{0,9}}"
-    return re.compile(between.join(_spellings_of(character) for character in secret))
+    return re.compile(
+        backslashes + r"(?:u(?P<unit>[0-9a-f]{4})|x(?P<byte>[0-9a-f]{2})|(?P<letter>[bfnrt])|(?P<itself>.)|$)"
+        r"|(?P<percent>%[c-f][0-9a-f](?:%[89ab][0-9a-f])+|%[0-9a-f]{2})"
+        r"|&#(?:x0*+(?P<hexadecimal>[0-9a-f]{1,6})|0*+(?P<decimal>[0-9]{1,7}));"
+    )
 
 
-def _spellings_of(character: str) -> str:
-    """Return a pattern for one character in either case: plain, percent-encoded, or escaped."""
-    return f"(?:{'|'.join(_spellings_of_one(one) for one in sorted({character.lower(), character.upper()}))})"
+class _Layer:
+    """A text without blanks, invisible characters and capitals, read at some depth of escapes.
+
+    `below` is the layer that this one was read from, None if it was read from the text itself.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        pattern: re.Pattern[str],
+        meaning: Callable[[re.Match[str]], str],
+        below: "_Layer | None" = None,
+    ) -> None:
+        self._source, self._pattern, self._meaning, self._below = source, pattern, meaning, below
+        self.text = _lower(pattern.sub(meaning, source))
+
+    def places(self, one: str) -> Iterator[tuple[int, int]]:
+        """Yield where each occurrence in this layer begins and ends in the text itself."""
+        start = self.text.find(one)
+        while start != -1:
+            stop = start + len(one)
+            yield self.origin(start, stop)
+            start = self.text.find(one, stop)
+
+    def origin(self, start: int, stop: int) -> tuple[int, int]:
+        """Return where a part of this layer begins and ends in the text itself."""
+        starts, ends = self._bounds
+        first, last = starts[start], ends[stop - 1]
+        return self._below.origin(first, last) if self._below else (first, last)
+
+    @cached_property
+    def _bounds(self) -> tuple["array[int]", "array[int]"]:
+        """Return where in its source each character of this layer begins, and where each ends."""
+        starts, ends, end = array("L"), array("L"), 0
+        for found in self._pattern.finditer(self._source):
+            begin, after = found.span()
+            starts.extend(range(end, begin))
+            ends.extend(range(end + 1, begin + 1))
+            for _ in self._meaning(found):
+                starts.append(begin)
+                ends.append(after)
+            end = after
+        starts.extend(range(end, len(self._source)))
+        ends.extend(range(end + 1, len(self._source) + 1))
+        return starts, ends
 
 
-def _spellings_of_one(character: str) -> str:
-    """Return a pattern for one character: plain, percent-encoded, an entity, or escaped with backslashes."""
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    by_bytes = "".join(f"%{_hex(f'{byte:02x}')}" for byte in character.encode("utf-8", "surrogateescape"))
-    by_code = r"\\{1,4}".join("u" + _hex(units[at : at + 4]) for at in range(0, len(units), 4))
-    single = len(character) == 1
-    by_byte = f"|x{_hex(f'{ord(character):02x}')}" if single and ord(character) < 0x100 else ""  # noqa: PLR2004  two digits
-    entity = f"|&#(?:0*{ord(character)}|[xX]0*{_hex(f'{ord(character):x}')});" if single else ""
-    plain = re.escape(character)
-    return rf"{plain}|{by_bytes}{entity}|\\{{0,3}}\\(?:{by_code}{by_byte}|{plain})"
+def _layers(text: str) -> Iterator[_Layer]:
+    """Yield a text as it is, then with its escapes undone again and again, by each of the readings."""
+    plain = _Layer(text, _HIDING, lambda _: "")
+    yield plain
+    if not any(mark in plain.text for mark in "\\%&"):  # most texts have no escapes
+        return
+    for escapes, meaning in _READINGS:
+        layer = plain
+        for _ in range(MOST_LAYERS):
+            deeper = _Layer(layer.text, escapes, meaning, layer)
+            if deeper.text == layer.text:
+                break
+            yield deeper
+            layer = deeper
 
 
-def _hex(digits: str) -> str:
-    """Return a pattern for hexadecimal digits in either case; re.IGNORECASE would make the search slow."""
-    return "".join(digit if digit.isdigit() else f"[{digit}{digit.upper()}]" for digit in digits)
+def _in_json(found: re.Match[str]) -> str:
+    """Return what an escape stands for; an n after a backslash is a line break, which hides nothing."""
+    return "" if found["letter"] else _literally(found)
+
+
+def _literally(found: re.Match[str]) -> str:
+    """Return what an escape stands for, without what hides nothing; an n after a backslash is an n."""
+    said = found[kind] if (kind := found.lastgroup) else ""
+    if kind == "percent":
+        said = bytes.fromhex(said.replace("%", "")).decode("utf-8", "surrogateescape")
+    elif kind in {"unit", "byte", "hexadecimal", "decimal"}:
+        code = int(said, 10 if kind == "decimal" else 16)
+        said = chr(code) if code <= sys.maxunicode else ""
+    return _HIDING.sub("", said)
+
+
+_READINGS = ((_escapes(r"\\"), _in_json), (_escapes(r"\\++"), _literally))
+"""JSON's own reading, in which two backslashes are one, and one in which any number of them is none."""
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, as long as before: İ is the only letter that would become two."""
+    return text.replace("İ", "i").lower()
 
 
 def secrets() -> tuple[tuple[str, str], ...]:

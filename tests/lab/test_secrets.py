@@ -1,12 +1,17 @@
 """No key is written or shown, wherever a server says it aloud: every file, stdout and stderr are searched."""
 
 import gzip
+import html
 import json
 import re
+import sqlite3
 import sys
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import pyarrow.parquet
 import pytest
@@ -19,6 +24,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
+from engine.record import Findings
+from engine.said import clean_text
 from lab.cli import app
 from lab.show.viewing import site
 from lab.wire import recording
@@ -257,15 +264,40 @@ def test_a_key_that_a_model_writes_with_escapes_is_in_no_file(
     assert [text[:300] for text in files if key.encode() in text or said[0].encode() in text] == []
 
 
+def spelled(form: str) -> str:
+    """Return KEY with each character written in this form, in which `{:...}` stands for its number."""
+    return "".join(form.format(ord(character)) for character in KEY)
+
+
 DISGUISED = {
+    "a zero-width space": "\u200b".join((KEY[:9], KEY[9:])),
     "zero-width characters": "\u200b".join(KEY),
+    "ten zero-width spaces": ("\u200b" * 10).join(KEY),
+    "fillers": "\u3164".join(KEY),
+    "joiners": "\u200d".join(KEY),
+    "the blank of Braille": "\u2800".join(KEY),
+    "emoji": "\U0001f600".join(KEY),
+    "DEL": "\x7f".join(KEY),
+    "NUL": "\x00".join(KEY),
+    "BEL": "\x07".join(KEY),
+    "lone surrogates": "\ud83d".join(KEY),
     "blanks": " ".join(KEY),
+    "ten blanks": (" " * 10).join(KEY),
     "line breaks": "\n".join(KEY),
+    "line breaks as JSON has them": "\\n".join(KEY),
+    "zero-width spaces as JSON has them": "\\u200b".join(KEY),
+    "emoji as JSON has them": "\\ud83d\\ude00".join(KEY),
+    "an escape that is split": "".join(f"\\\u200bu{ord(character):04x}" for character in KEY),
     "upper case": KEY.upper(),
     "backwards": KEY[::-1],
     "hexadecimal digits": KEY.encode().hex(),
-    "entities": "".join(f"&#{ord(character)};" for character in KEY),
-    "hexadecimal entities": "".join(f"&#x{ord(character):X};" for character in KEY),
+    "escapes": spelled("\\u{:04x}"),
+    "escapes within escapes": spelled("\\\\\\\\\\\\u{:04x}"),
+    "bytes": spelled("\\x{:02x}"),
+    "bytes of a URL": spelled("%{:02x}"),
+    "entities": spelled("&#{};"),
+    "hexadecimal entities": spelled("&#x{:X};"),
+    "entities as JSON may have them": spelled("\\u0026#{};"),
     "base64": b64encode(KEY.encode()).decode(),
     "base64, shifted by one": b64encode(b"a" + KEY.encode()).decode(),
     "base64, shifted by two": b64encode(b"ab" + KEY.encode()).decode(),
@@ -280,3 +312,84 @@ def test_a_disguised_key_is_found(disguised: str, monkeypatch: pytest.MonkeyPatc
     found = without_secrets(f"It is {disguised}.")
     assert "(OPENAI_API_KEY)" in found
     assert len(found) < len("It is (OPENAI_API_KEY).") + 10
+
+
+def test_nothing_that_is_removed_from_a_text_hides_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    every = [chr(code) for code in range(sys.maxunicode + 1)]
+    removed = [one for one in every if not clean_text(Findings("ann"), "reflection", one)]
+    assert len(removed) > 6000  # lone surrogates and tags above all
+    for one in removed:
+        assert without_secrets(one.join(KEY)) == "(OPENAI_API_KEY)"
+
+
+def bare(text: str) -> str:
+    """Return the letters and digits of a text, in lower case, after its escapes were undone three times."""
+    for _ in range(3):
+        text = html.unescape(unquote(re.sub(r"\\+(?:u|x00)([0-9a-fA-F]{2,4})", r"&#x\1;", text)))
+        text = re.sub(r"\\+n", "", text)
+    return re.sub("[^0-9a-z]+", "", text.lower())
+
+
+BARE = {bare(one) for one in (KEY, *DISGUISED.values())}
+
+
+def test_a_key_is_nowhere_whatever_a_server_hides_it_with_and_wherever_it_says_it(
+    home: Path, cli: Cli
+) -> None:
+    """In turn k the key is spelled in way k: in an answer, a broken one, prose, a tool call, an error."""
+    prompts: list[str] = []
+
+    async def leak(request: Request) -> Response:
+        prompts.append((await request.body()).decode())
+        turn, agent, _ = request.headers["x-hobbes-address"].split("/")
+        said = list(DISGUISED.values())[int(turn)]
+        texts = dict.fromkeys(("memory", "reasoning", "history_summary", "message", said), said)
+        decoded = json.dumps({**texts, "claim": [said, {"cell": said}]}).encode("ascii").decode()
+        as_it_is = f'{{"memory": "{said}", "message": "{said}", "claim": [["{said}'
+        message: dict[str, Any] = {"role": "assistant", "content": decoded, "reasoning_content": said}
+        match agent:
+            case "miner-01":
+                pass
+            case "miner-02":
+                message["content"] = as_it_is
+            case "miner-03":
+                message |= {"content": said, "refusal": said if int(turn) % 2 else None}
+            case "miner-04":
+                message |= {"content": "", "tool_calls": [call(said)]}
+            case _:
+                return answer({"error": {"message": said, "code": said, "param": said}}, 400)
+        return answer({"id": said, "model": said, "choices": [{"message": message, "finish_reason": "stop"}]})
+
+    def call(said: str) -> dict[str, Any]:
+        return {"type": "function", "id": said, "function": {"name": said, "arguments": json.dumps(said)}}
+
+    def answer(content: Any, status: int = 200) -> Response:
+        return Response(json.dumps(content), status, media_type="application/json")
+
+    run = (
+        "run",
+        "mining",
+        "--agents",
+        "5",
+        "--model",
+        "openai:m",
+        "--rounds",
+        str(len(DISGUISED)),
+        "--set",
+        "taint_share=1",
+    )
+    with in_thread(Starlette(routes=[Route("/v1/chat/completions", leak, methods=["POST"])])) as base:
+        done = cli(*run, "--json", env={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": base})
+    assert done.exit_code == 0, done.exception
+    shown = [cli("export", "last", "--format", form, "--to", str(home / form)) for form in ("jsonl", "html")]
+    assert [told.exit_code for told in shown] == [0, 0]
+    kept = {
+        file.name: file.read_bytes().decode(errors="ignore") for file in home.rglob("*") if file.is_file()
+    }
+    with closing(sqlite3.connect(home / "runs.db")) as runs:
+        kept["dump"] = "\n".join(runs.iterdump())
+    texts = {**kept, "stdout": done.output, "prompts": "\n".join(prompts)}
+    assert all("(OPENAI_API_KEY)" in texts[name] for name in ("runs.db", "prompts"))
+    searched_in = {name: bare(text) for name, text in texts.items()}
+    assert [(name, one) for name, text in searched_in.items() for one in BARE if one in text] == []

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from nodes.calling import (
     REFUSED_AFTER,
     Breaker,
     TryFailedError,
+    failure_of,
     retry_after,
     with_retries,
 )
@@ -31,7 +33,7 @@ from nodes.journal import Address, Prompt
 from nodes.models import ModelSettings
 from nodes.players import PolicyPlayer, parse_spec, with_luck
 from nodes.prompting import PromptSet
-from nodes.secrecy import LONGEST_LINE, safe_line
+from nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, safe_line
 
 NOW = "Sat, 21 Nov 2026 12:00:00 GMT"
 """The date of the responses; the clock of this machine shows another one."""
@@ -74,10 +76,9 @@ def test_an_error_line_contains_no_secret_and_no_part_of_one(monkeypatch: pytest
     monkeypatch.setenv("OPENAI_ORG_ID", "org-42")  # too short to count as a secret
     assert safe_line("wrong key 'canary-0123456789' of org-42") == "wrong key '(OPENAI_API_KEY)' of org-42"
     assert safe_line("wrong key sk-proj-abcd****wxyz!") == "wrong key (a key)!"
-    for padding in range(
-        LONGEST_LINE * 20 - 20, LONGEST_LINE * 20 + 2
-    ):  # around the place where a long text is cut
-        assert "canary" not in safe_line(" " * padding + "canary-0123456789")
+    for padding in range(LONGEST_SEARCHED - 20, LONGEST_SEARCHED + 2):  # around where a long text is cut
+        for blank in " \x00\u200b":
+            assert "canary" not in safe_line(blank * padding + "canary-0123456789")
 
 
 @given(st.text())
@@ -86,6 +87,18 @@ def test_an_error_line_is_one_short_printable_line(said: str) -> None:
     assert len(told) <= LONGEST_LINE + 1
     assert told.isprintable()
     told.encode()
+
+
+@pytest.mark.parametrize("said", ["\\", "model ", "\x00a", "sk-", "&#0"])
+def test_ten_megabytes_of_error_text_cost_no_more_than_its_beginning(
+    said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
+    body = {"message": said * (10_000_000 // len(said)), "code": "x"}
+    response = httpx2.Response(400, request=httpx2.Request("POST", "http://localhost"))
+    began = time.process_time()
+    failure_of(openai.BadRequestError("no", response=response, body=body))
+    assert time.process_time() - began < 5.0
 
 
 def test_a_long_error_page_is_cut() -> None:
