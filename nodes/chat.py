@@ -229,6 +229,24 @@ async def _bound(response: httpx2.Response) -> None:
     response.__class__ = BoundedResponse
 
 
+class RedirectedError(openai.OpenAIError):
+    """A server sends the request on to another host. It is an OpenAIError for the same reason."""
+
+
+async def _stay(response: httpx2.Response) -> None:
+    """Raise RedirectedError if a response is a redirect to another host, which would be sent the prompt.
+
+    It would also be sent the organization, the project and custom headers, and nobody chose its answers.
+    A change from http to https on the same host is allowed.
+    """
+    if not response.has_redirect_location:
+        return
+    here = response.request.url
+    there = here.join(response.headers["location"])
+    if there.origin not in {here.origin, here.copy_with(scheme="https").origin}:
+        raise RedirectedError(f"redirects to another host, which is not asked: {there.host}")
+
+
 class PlainClient(openai.DefaultAioHttpClient):
     """An HTTP client that reports a response which is not HTTP as a connection error.
 
@@ -254,9 +272,7 @@ def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
     async def hook(request: httpx2.Request) -> None:
         for name in [name for name in request.headers if name not in OWN_HEADERS]:
             del request.headers[name]
-        # After a redirect to another server there is none, and there must be none.
-        if "authorization" in request.headers:
-            request.headers["authorization"] = f"Bearer {key}"
+        request.headers["authorization"] = f"Bearer {key}"
 
     return hook
 
@@ -280,7 +296,7 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
             timeout=httpx2.Timeout(settings.timeout, connect=10.0),
             event_hooks={
                 "request": [_only_own_headers(key)] if settings.base_url else [],
-                "response": [_bound],
+                "response": [_bound, _stay],
             },
             verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             params=base.params,  # not in base_url: openai's client would append the path after the query

@@ -231,6 +231,7 @@ FAULTS: Mapping[str, Fault] = {
     "error-400": fails(400, "We could not parse the body."),
     "no-model": fails(400, "policy/guided is not a valid model ID", 400),
     "key-echo": _echoes_the_key,
+    "redirect": fails(307, "over there", location="http://elsewhere.invalid/v1/chat/completions"),
     "error-403": fails(403, "Your country is not supported."),
     "error-404": fails(404, "There is no such model.", "model_not_found"),
     "overflow-openai": fails(

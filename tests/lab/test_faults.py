@@ -84,6 +84,11 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "error-400": ("provider-error", 1, "HTTP 400: We could not parse the body"),
     "no-model": ("provider-error", 1, "HTTP 400: policy/guided is not a valid model ID"),
     "key-echo": ("provider-error", 1, r"HTTP 401: .* provided: \(OPENAI_API_KEY\)\. \[31mAsk"),
+    "redirect": (
+        "provider-error",
+        1,
+        "RedirectedError redirects to another host, which is not asked: elsewhere.invalid",
+    ),
     "error-403": ("provider-error", 1, "HTTP 403: Your country"),
     "error-404": ("provider-error", 1, "HTTP 404: There is no such model"),
     "overflow-openai": ("provider-error", 1, "context overflow: HTTP 400: This model's maximum"),

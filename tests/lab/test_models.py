@@ -79,13 +79,13 @@ def completion(text: str) -> JSONResponse:
     )
 
 
-def answering(text: str, status: int = 200) -> Starlette:
+def answering(text: str, status: int = 200, path: str = "/v1/chat/completions") -> Starlette:
     """A server that answers each request with this text, or with an error that says it."""
 
     async def completions(_: Request) -> Response:
         return completion(text) if status == 200 else Response(text, status)
 
-    return Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    return Starlette(routes=[Route(path, completions, methods=["POST"])])
 
 
 def write(home: Path, **tables: str) -> None:
@@ -355,18 +355,43 @@ def test_a_key_that_a_server_echoes_is_removed_whichever_provider_it_belongs_to(
     assert "canary" not in "\n".join(opened.db.conn.iterdump())
 
 
-def test_a_redirect_to_another_server_does_not_get_the_key(opened: Store) -> None:
-    with server(answering("{}")) as (other, others):
+def redirecting(location: str) -> Starlette:
+    """A server that sends each request on."""
 
-        async def away(_: Request) -> Response:
-            return Response(status_code=307, headers={"location": f"{other}/chat/completions"})
+    async def away(_: Request) -> Response:
+        return Response(status_code=307, headers={"location": location})
 
-        app = Starlette(routes=[Route("/v1/chat/completions", away, methods=["POST"])])
-        with server(app) as (base, _), environment(**KEYS):
-            write(opened.home, alice=table(base, "ALICE_KEY"))
-            played(opened, RunOptions("mining", 1, models="alice", values={"rounds": 1}))
-    assert others
-    assert "canary" not in json.dumps(others)
+    return Starlette(routes=[Route("/v1/chat/completions", away, methods=["POST"])])
+
+
+def test_a_redirect_to_another_host_is_an_error_of_the_provider_and_the_other_host_is_sent_nothing(
+    opened: Store,
+) -> None:
+    """It would be sent the prompt, and with OPENAI_BASE_URL the organization and the project as well."""
+    options: dict[str, Json] = {"rounds": 1, "taint_share": 1}
+    with (
+        server(answering("{}")) as (other, others),
+        server(redirecting(f"{other}/chat/completions")) as (base, _),
+        environment(**KEYS, OPENAI_BASE_URL=base, OPENAI_ORG_ID="org-canary-0123"),
+    ):
+        write(opened.home, alice=table(base, "ALICE_KEY"))
+        run = played(opened, RunOptions("mining", 1, models="alice", values=options))
+        second = played(opened, RunOptions("mining", 1, models="openai:m", values=options))
+    assert not others
+    for played_run in (run, second):
+        (call,) = opened.calls(played_run.id, 0)
+        assert call.reply.failure == "provider-error"
+        assert "redirects to another host, which is not asked: 127.0.0.1" in call.reply.error
+
+
+def test_a_redirect_to_the_same_host_is_followed(opened: Store) -> None:
+    app = redirecting("/v2/chat/completions")
+    app.mount("/v2", answering("{}", path="/chat/completions"))
+    with server(app) as (base, requests), environment(**KEYS):
+        write(opened.home, alice=table(base, "ALICE_KEY"))
+        run = played(opened, RunOptions("mining", 1, models="alice", values={"rounds": 1}))
+    assert opened.calls(run.id, 0)[0].reply.failure is None
+    assert requests[-1].headers["authorization"] == "Bearer alices-canary-0123"
 
 
 def test_each_table_may_have_a_price_of_its_own(opened: Store) -> None:
