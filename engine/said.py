@@ -7,7 +7,7 @@ from engine.record import Findings, Json
 TEXT_LIMIT = 2048
 """The most characters kept of a summary, a memory or a reasoning (docs/rules/nations.md#summaries)."""
 
-_UNSAFE = (
+UNSAFE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and newline
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line separators, and marks that change the direction
     "\xad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"  # without a shape
@@ -19,13 +19,13 @@ _UNSAFE = (
 With them, text could be hidden from people, a terminal could be taken over, and a file could not be written.
 """
 
-INVISIBLE = _UNSAFE + "\u034f\u180b-\u180d\u180f\u200c\u200d\u2800\ufe00-\ufe0f"
+INVISIBLE = UNSAFE + "\u034f\u180b-\u180d\u180f\u200c\u200d\u2800\ufe00-\ufe0f"
 """Characters without a shape, as ranges of a character class: the unsafe ones, and those that scripts need.
 
 The latter are joiners, variation selectors, and the blank of Braille. They are kept.
 """
 
-_TO_REMOVE = re.compile(f"[{_UNSAFE}]")
+_TO_REMOVE = re.compile(f"[{UNSAFE}]")
 
 
 def whole(value: Json) -> int | None:

@@ -1,8 +1,10 @@
 """The report of an experiment for people: in the terminal, as Markdown, and as one page of HTML."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -14,7 +16,7 @@ from lab.experiment.report import Compared, Report, conclusions, short, verdicts
 from lab.experiment.statistics import RESAMPLES, Mean
 from lab.show.boards import svg
 from lab.show.findings import Picture, Section, interval, parts
-from lab.show.terminal import plain, table
+from lab.show.terminal import plain, spelled_out, table
 from lab.store.database import Store
 from lab.store.traces import with_traces
 
@@ -218,15 +220,15 @@ def terminal(store: Store, found: Report) -> RenderableType:
 
 def markdown(store: Store, found: Report, name: str = "") -> str:
     """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
-    lines = [f"# {title_of(found)}", ""]
+    lines = [f"# {_escaped(title_of(found))}", ""]
     number = 0
     for section in sections(store, found):
-        lines += [f"## {section.title}", ""]
+        lines += [f"## {_escaped(section.title)}", ""]
         for text in section.texts:
-            lines += [text, ""]
+            lines += [_escaped(text), ""]
         for picture in section.pictures if name else ():
             number += 1
-            lines += [f"![{picture.label}]({_file(name, number)})", ""]
+            lines += [f"![{_escaped(picture.label)}]({_file(name, number)})", ""]
         if section.columns:
             rules = ["---"] * len(section.columns)
             lines += [_row(row) for row in (section.columns, rules, *section.rows)]
@@ -236,8 +238,13 @@ def markdown(store: Store, found: Report, name: str = "") -> str:
 
 def _row(cells: Sequence[str]) -> str:
     """Return a row of a Markdown table."""
-    escaped = (cell.replace("|", r"\|") for cell in cells)
-    return f"| {' | '.join(escaped)} |"
+    return f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _escaped(text: str) -> str:
+    """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
+    line = spelled_out(" ".join(text.split()))
+    return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
 
 
 def pictures(store: Store, found: Report, name: str) -> dict[str, str]:

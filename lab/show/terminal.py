@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.reflection import HIGHEST
+from engine.said import UNSAFE
 from lab.show.looks import PALETTE, Look, Looks, looks_of
 
 NARROWEST = 20
@@ -57,10 +58,7 @@ LONGEST_WORD = 30
 SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
 """Five colours of PALETTE, for values from low to high."""
 
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
+_CONTROL = re.compile(f"[{UNSAFE}\u200c\u200d]")
 
 
 def spelled_out(text: str) -> str:

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lab.errors import DamagedError
+from lab.experiment.file import Hypothesis
+from lab.experiment.report import Tested as AsTested
 from lab.experiment.report import conclusions, report, short, verdicts
 from lab.show.reports import markdown
 from lab.store.database import Store
@@ -113,6 +115,20 @@ def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table(opened: Store) 
     made_up(opened, {"one": [1.0] * 3, "two": [2.0] * 3})
     found = replace(report(opened, "made"), manifest={"models": ["small|fast"]})
     assert r"| models | small\|fast |" in markdown(opened, found)
+
+
+def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> None:
+    """It is one line without markup, HTML and invisible characters, as it is in the report in HTML."""
+    made_up(opened, {"one": [1.0] * 3, "two": [2.0] * 3})
+    text = "A & B\n\n# Proven <script>alert(1)</script> ![p](http://x/p) `\x1b[2J` \u202e*more*"
+    hypothesis = Hypothesis(text=text, arm="two", measure="output", direction="higher")
+    difference = report(opened, "made").differences[0].difference
+    found = replace(report(opened, "made"), hypotheses=(AsTested(hypothesis, difference, None, 6),))
+    (line,) = [line for line in markdown(opened, found).splitlines() if "Proven" in line]
+    assert (
+        r"A &amp; B # Proven &lt;script&gt;alert(1)&lt;/script&gt; !\[p\](http://x/p)"
+        r" \`\\x1b\[2J\` \\x202e\*more\*. Expected: higher"
+    ) in line
 
 
 def test_an_arm_without_any_value_is_said_to_conclude_nothing(opened: Store) -> None:
