@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Self, SupportsIndex
 
 from engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
 from engine.record import Findings
@@ -19,6 +19,8 @@ LONGEST = 1_000_000
 """An answer with more characters than this is not read."""
 LONGEST_REPAIR = 100_000
 """An answer with more characters than this is not repaired: json-repair is slow on long texts."""
+MOST_REPAIR = 300_000
+"""How many characters json-repair may look at. Usually that is three for each character of an answer."""
 MOST_BEGINNINGS = 1_000
 """Opening braces in prose beyond which no object is looked for."""
 DEEPEST = 32
@@ -223,6 +225,38 @@ def _embedded(text: str) -> Iterator[str]:
     raise UnreadableError
 
 
+class _TooMuchWorkError(Exception):
+    """A text was looked at more often than it may be."""
+
+
+class _Metered(str):
+    """A text of which `left` characters may be looked at, so that the work on it is bounded.
+
+    json-repair goes back and forth in a text, and may need time in proportion to the square of its length.
+    What is cut out of the text or appended to it goes on counting.
+    """
+
+    __slots__ = ("left",)
+    left: list[int]
+
+    @classmethod
+    def of(cls, text: str, left: list[int]) -> Self:
+        """Return a text that counts down a number, which it shares with all texts that are made of it."""
+        made = cls(text)
+        made.left = left
+        return made
+
+    def __getitem__(self, where: SupportsIndex | slice) -> str:
+        found = super().__getitem__(where)
+        self.left[0] -= len(found)
+        if self.left[0] < 0:
+            raise _TooMuchWorkError
+        return self.of(found, self.left) if isinstance(where, slice) else found
+
+    def __add__(self, other: str) -> str:
+        return self.of(super().__add__(other), self.left)
+
+
 def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
     """Return the object that json-repair makes of a text from its first brace, or None.
 
@@ -235,10 +269,10 @@ def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
         return None
     try:
         # json-repair turns escapes into characters, lone surrogates included, which UTF-8 cannot encode.
-        repaired = json_repair.repair_json(text[begin:], ensure_ascii=False)
+        repaired = json_repair.repair_json(_Metered.of(text[begin:], [MOST_REPAIR]), ensure_ascii=False)
         repaired = repaired.encode("utf-8", "replace").decode()
         said = _object(findings, repaired)
-    except (RecursionError, ValueError):  # nested too deep for json-repair, or still not JSON
+    except (_TooMuchWorkError, RecursionError, ValueError):  # the last two: nested too deep, still not JSON
         return None
     if not said:
         return None

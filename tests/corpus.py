@@ -66,6 +66,16 @@ def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
         yield agent, text
 
 
+PARTS = (*'{}[]:,"/\\# *()`\n', "a", "1", "true", '"a"', "/*", "“", "”", "x y ")
+"""What json-repair goes back and forth for."""
+
+
+def repetitive(random: Random, length: int) -> str:
+    """Return the beginning of an object, then a few signs again and again."""
+    signs = "".join(random.choice(PARTS) for _ in range(random.randint(1, 9)))
+    return random.choice(('{"a":', '{"a":"', '{"a":[', "{a", "{'")) + signs * (length // len(signs))
+
+
 def _restated(random: Random, text: str, fields: Sequence[str], agents: Sequence[str]) -> str:
     """Return the same answer with some fields spoiled, duplicated, unknown or huge."""
     try:

@@ -1,6 +1,7 @@
 """Whatever an agent says, the turn goes on, and its call has an outcome."""
 
 import json
+import time
 
 import pytest
 
@@ -13,6 +14,8 @@ from nodes.reading import read
 from tests.corpus import Scene, corpus, scene
 
 OUTCOMES = {*DECISIONS, "unreadable"}
+SECONDS = 2.0
+"""What one answer may take to be read, validated and resolved, on a loaded machine."""
 
 
 def outcome_of(on: Scene, agent: str, text: str) -> str:
@@ -39,3 +42,16 @@ def test_every_answer_of_the_grammar_has_an_outcome(world: AnyWorld) -> None:
     on = scene(world)
     outcomes = {outcome_of(on, agent, text) for agent, text in corpus(on, 1500)}
     assert outcomes == OUTCOMES
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":' + '["' * 16_000, '{"a":' + '["' * 49_000, "{a" + "a/true]{" * 666, '{"' + '":{"' * 24_000],
+    ids=["lists", "more lists", "words", "objects"],
+)
+def test_a_text_that_begins_again_and_again_takes_no_longer_than_another(text: str) -> None:
+    """The second and longest of them took json-repair more than five minutes."""
+    on = scene(next(iter(WORLDS.values())))
+    began = time.process_time()
+    assert outcome_of(on, on.actors[0], text) in OUTCOMES
+    assert time.process_time() - began < SECONDS

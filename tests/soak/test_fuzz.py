@@ -3,6 +3,7 @@
 import resource
 import time
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,15 +11,13 @@ from hypothesis import strategies as st
 
 from engine.world import AnyWorld
 from engine.worlds import WORLDS
-from tests.corpus import corpus, scene
+from tests.corpus import corpus, repetitive, scene
 from tests.soak import times
-from tests.test_fuzz import OUTCOMES, outcome_of
+from tests.test_fuzz import OUTCOMES, SECONDS, outcome_of
 
 pytestmark = pytest.mark.soak
 
 SIZE = times(100_000)
-SECONDS = 2.0
-"""What one answer may take to be read, validated and resolved, on a loaded machine."""
 MEGABYTES = 300
 """By how much the process may grow over the whole corpus."""
 
@@ -64,6 +63,18 @@ def test_a_megabyte_is_an_answer_like_any_other(
     assert outcome_of(on, on.actors[0], text) in OUTCOMES
     assert time.process_time() - began < SECONDS
     tried("1 answer")
+
+
+def test_texts_that_begin_again_and_again(tried: Callable[[str], None]) -> None:
+    on, texts, slowest = scene(next(iter(WORLDS.values()))), times(1000), 0.0
+    random = Random(3)  # noqa: S311  no secret
+    for _ in range(texts):
+        text = repetitive(random, random.choice((300, 3000, 30_000, 99_000, MEGABYTE)))
+        began = time.process_time()
+        assert outcome_of(on, on.actors[0], text) in OUTCOMES
+        slowest = max(slowest, time.process_time() - began)
+    tried(f"{texts} texts, the slowest in {slowest:.3f} s")
+    assert slowest < SECONDS
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
