@@ -115,7 +115,7 @@ def _escapes(backslashes: str) -> re.Pattern[str]:
     json-repair also reads \x73 as an s. `backslashes` is the pattern for what an escape of JSON begins with.
     """
     return re.compile(
-        backslashes + r"(?:u(?P<unit>[0-9a-f]{4})|x(?P<byte>[0-9a-f]{2})|(?P<letter>[bfnrt])|(?P<itself>.)|$)"
+        backslashes + r"(?:u(?P<four>[0-9a-f]{4})|x(?P<two>[0-9a-f]{2})|(?P<letter>[bfnrt])|(?P<itself>.)|$)"
         r"|(?P<percent>%[c-f][0-9a-f](?:%[89ab][0-9a-f])+|%[0-9a-f]{2})"
         r"|&#(?:x0*+(?P<hexadecimal>[0-9a-f]{1,6})|0*+(?P<decimal>[0-9]{1,7}));"
     )
@@ -194,7 +194,7 @@ def _literally(found: re.Match[str]) -> str:
     said = found[kind] if (kind := found.lastgroup) else ""
     if kind == "percent":
         said = bytes.fromhex(said.replace("%", "")).decode("utf-8", "surrogateescape")
-    elif kind in {"unit", "byte", "hexadecimal", "decimal"}:
+    elif kind in {"four", "two", "hexadecimal", "decimal"}:
         code = int(said, 10 if kind == "decimal" else 16)
         said = chr(code) if code <= sys.maxunicode else ""
     return _HIDING.sub("", said)

@@ -33,7 +33,7 @@ from nodes.journal import Address, Prompt
 from nodes.models import ModelSettings
 from nodes.players import PolicyPlayer, parse_spec, with_luck
 from nodes.prompting import PromptSet
-from nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, safe_line
+from nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, SECRETS, safe_line
 
 NOW = "Sat, 21 Nov 2026 12:00:00 GMT"
 """The date of the responses; the clock of this machine shows another one."""
@@ -89,11 +89,15 @@ def test_an_error_line_is_one_short_printable_line(said: str) -> None:
     told.encode()
 
 
-@pytest.mark.parametrize("said", ["\\", "model ", "\x00a", "sk-", "&#0"])
+@pytest.mark.parametrize("said", ["\\", "model "])
 def test_ten_megabytes_of_error_text_cost_no_more_than_its_beginning(
     said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
+    for variable in SECRETS:
+        monkeypatch.setenv(variable, f"{variable}-0123456789")
+    monkeypatch.setenv(
+        "OPENAI_BASE_URL", "http://ann:canary-0123@localhost/v1?key=canary-4567&more=canary-89ab"
+    )
     body = {"message": said * (10_000_000 // len(said)), "code": "x"}
     response = httpx2.Response(400, request=httpx2.Request("POST", "http://localhost"))
     began = time.process_time()
