@@ -74,6 +74,9 @@ def hashed_settings(config: Config) -> dict[str, Json]:
 LARGEST_SEED = 2**63 - 1
 """Seeds are whole numbers from its negative to it, which any database and any language can hold."""
 
+LONGEST_NAME = 200
+"""The most characters of a name that people give: to a run, experiment, arm, agent, model or test."""
+
 MOST_AGENTS = 1_000
 """The most agents of a run."""
 
@@ -442,6 +445,8 @@ def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[st
     if unknown:
         names = " ".join(world.config.model_fields)
         raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}; settings: {names}")
+    if any(len(agent) > LONGEST_NAME for agent in agents):
+        raise ValueError(f"agents: a name has at most {LONGEST_NAME} characters")
     if not agents or len(set(agents)) != len(agents) or not all(agents):
         raise ValueError("agents: give at least one name; names must be unique and not empty")
     if len(agents) > MOST_AGENTS:

@@ -10,6 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 from lab.commands import editing, experimenting, looking, playing, prompts, proving, tools
+from lab.commands.options import ENVIRONMENT
 from lab.errors import LabError, UsageError
 
 app = typer.Typer(
@@ -89,11 +90,13 @@ def _prepare_streams() -> None:
 
 
 def _check_arguments() -> None:
-    """Raise UsageError for arguments that are not UTF-8."""
-    try:
-        "".join(sys.argv).encode()
-    except UnicodeEncodeError as error:
-        raise UsageError("arguments must be UTF-8 text") from error
+    """Raise UsageError for arguments that are not UTF-8, and for options in the environment that are not."""
+    options = {name: value for name, value in os.environ.items() if name.startswith(f"{ENVIRONMENT}_")}
+    for what, text in {"arguments": "".join(sys.argv), **options}.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{what} must be UTF-8 text") from error
 
 
 def _complain(error: LabError) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import UsageError
+from nodes.files import FileError, text_of
 
 MAY_BE_MADE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
 """What the system says of paths that a command may still make, or reports with better words."""
@@ -48,10 +49,10 @@ def read_text(path: Path) -> str:
 
 def _read(path: Path, form: str, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401  whatever the file holds
     try:
-        return parse(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; check the path") from error
+        return parse(text_of(path))
+    except FileError as error:
+        raise UsageError(f"cannot read {path}: {error}; name another file") from error
     except RecursionError as error:
         raise UsageError(f"{path} is not valid {form}: it is nested too deep") from error
-    except ValueError as error:  # the errors of both parsers, and text that is not UTF-8
+    except ValueError as error:  # the errors of both parsers
         raise UsageError(f"{path} is not valid {form}: {error}") from error

@@ -25,6 +25,7 @@ from nodes.prompting import (
     rules_known,
     shared_files,
     template_files,
+    template_text,
 )
 
 # "One" and 一 are left out: they are articles and pronouns far more often than numbers.
@@ -87,7 +88,7 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     fixed = _BUILT_IN | _fixed_numbers(world)
     known = rules_known(world)
     for file in template_files(world, variant, lang):
-        source = file.read_text(encoding="utf-8-sig")
+        source = template_text(file)
         for line, name in _marks(source):
             if name not in known:
                 place = f"{name_of(file)}, line {line}"
@@ -200,7 +201,7 @@ def _rule_words(world: AnyWorld, lang: str) -> Iterator[str]:
     names -= {*setting.agents, *_NO_RULE_WORDS}
     yield from (_forms(name) for name in sorted(names) if len(name) > 1)
     for file in shared_files(world, lang):
-        for found in _WORDS.finditer(file.read_text(encoding="utf-8-sig")):
+        for found in _WORDS.finditer(template_text(file)):
             yield from (_forms(word) for word in found["words"].split())
 
 

@@ -25,6 +25,7 @@ from pydantic import BaseModel
 
 from engine.record import Json, JsonObject, canonical, compact, sha256
 from engine.world import AnyWorld, Config, Setting, settle
+from nodes.files import FileError, real_path, text_of
 
 ROOT = Path(__file__).parents[1] / "prompts"
 """The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md.
@@ -49,6 +50,10 @@ _HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+LARGEST_TEMPLATE = 1_000_000
+"""The most bytes of a template file."""
 
 
 class PromptError(ValueError):
@@ -100,8 +105,10 @@ def variants(world: AnyWorld) -> tuple[str, ...]:
 def languages(world_name: str, variant: str) -> tuple[str, ...]:
     """Return the languages of a variant."""
     try:
+        if is_path(variant):
+            _check_folder(folder_of(world_name, variant))
         files = sorted(folder_of(world_name, variant).glob("system.*.md"))
-    except OSError:  # the path can be no folder's, which `load_prompts` says in words
+    except (OSError, PromptError):  # `load_prompts` says in words what is wrong with the path
         return ()
     return tuple(file.name.split(".")[1] for file in files)
 
@@ -114,8 +121,7 @@ def about(world_name: str, variant: str) -> dict[str, str]:
     said: dict[str, str] = {}
     for lang in reversed(languages(world_name, variant)):
         file = folder_of(world_name, variant) / f"system.{lang}.md"
-        text = file.read_text(encoding="utf-8", errors="replace")
-        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(text)}
+        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(_text_if_any(file))}
     return said
 
 
@@ -124,13 +130,21 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
 
     The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
-    setting = setting or default_setting(world)
+    try:
+        return _loaded(world, variant, lang, setting or default_setting(world))
+    except RecursionError as error:
+        place = name_of(folder_of(world.name, variant))
+        raise PromptError(f"{place}: a template is nested too deep; write it with fewer brackets") from error
+
+
+def _loaded(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> PromptSet:
+    """Load and check a variant in one language. Raise RecursionError if Python cannot read its templates."""
     folder = folder_of(world.name, variant)
     if is_path(variant):
         _check_folder(folder)
     else:
         known = variants(world)
-        if variant not in known and Path(variant).is_dir():
+        if variant not in known and os.path.isdir(variant):  # noqa: PTH112  False also where a path fails
             raise PromptError(
                 f"prompts/{world.name} has no variant {variant!r}; for the folder write ./{variant}"
             )
@@ -150,7 +164,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
     templates = [prompts.system, prompts.turn]
     if world.observer is not None:
         prompts = replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
-        templates.append(_observer_file(world, folder, lang).read_text(encoding="utf-8-sig"))
+        templates.append(template_text(_observer_file(world, folder, lang)))
     return replace(prompts, hash=sha256(canonical(templates)))
 
 
@@ -168,11 +182,11 @@ def fitted(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> Prompt
 
 
 def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
-    """Yield the files of a variant that can be loaded, with those that it includes."""
+    """Yield the files of a variant, with those that it includes. Raise PromptError if one cannot be read."""
     folder = folder_of(world.name, variant)
     for file in (folder / f"system.{lang}.md", folder / f"turn.{lang}.md"):
         yield file
-        for found in _INCLUDE.finditer(file.read_text(encoding="utf-8-sig")):
+        for found in _INCLUDE.finditer(template_text(file)):
             yield _shared(world, folder, found["name"])
     if world.observer is not None:
         yield _observer_file(world, folder, lang)
@@ -182,7 +196,7 @@ def rules_known(world: AnyWorld) -> frozenset[str]:
     """Return the rules that the prompts of this checkout mark; a test plays each of them."""
     folders = {folder_of(world.name, variant) for variant in variants(world)}
     folders |= {_above(folder) for folder in folders}
-    texts = (file.read_text(encoding="utf-8", errors="replace") for at in folders for file in at.glob("*.md"))
+    texts = (_text_if_any(file) for at in folders for file in at.glob("*.md"))
     return frozenset(name for text in texts for name in rules_of(text))
 
 
@@ -194,7 +208,7 @@ def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
 def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
     """Return the text of an observer that is a model: in the folder of the variant, or shared by variants."""
     file = folder / f"observer.{lang}.md"
-    return file if file.exists() else _shared(world, folder, file.name)
+    return file if _exists(file) else _shared(world, folder, file.name)
 
 
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
@@ -202,7 +216,7 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
     file = _observer_file(world, folder, lang)
     ruling = schema_of(world.observer.ruling(())) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
-    return _render(partial(name_of, file), _template(_read(file, values)), values)
+    return _render(partial(name_of, file), _read(file, values), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
@@ -230,12 +244,12 @@ def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
         "agents": len(setting.agents),
         "schema": prompts.schema,
     }
-    return _render(partial(prompts.place, "system"), _template(prompts.system), values)
+    return _render(partial(prompts.place, "system"), prompts.system, values)
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
     """Return the turn text of one agent: fixed words, then its view as compact JSON on the last line."""
-    return _render(partial(prompts.place, "turn"), _template(prompts.turn), {"view": one_line_json(view)})
+    return _render(partial(prompts.place, "turn"), prompts.turn, {"view": one_line_json(view)})
 
 
 def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str) -> str:
@@ -245,7 +259,7 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
     """
     file = ROOT / f"follow_up.{lang}.md"
     values = {"answer": answer, "refused": rejections, "turn": turn}
-    return _render(partial(name_of, file), _template(_read(file, values.keys()).rstrip()), values)
+    return _render(partial(name_of, file), _read(file, values.keys()).rstrip(), values)
 
 
 def one_line_json(value: Json) -> str:
@@ -334,10 +348,10 @@ def _template(source: str) -> Template:
     return _JINJA.from_string(_parsed(source))
 
 
-def _render(place: Callable[[], str], template: Template, values: Mapping[str, Json]) -> str:
+def _render(place: Callable[[], str], source: str, values: Mapping[str, Json]) -> str:
     """Return a filled-in template. Raise PromptError, with its place, for whatever its expressions raise."""
     try:
-        return template.render(values)
+        return _template(source).render(values)
     except Exception as error:  # an expression of a template can raise anything
         raise PromptError(f"{place()}: {_first_line(error)}") from error
 
@@ -352,9 +366,11 @@ def _check_folder(folder: Path) -> None:
     """Raise PromptError if the path of a variant does not lead to a folder."""
     try:
         found = folder.is_dir()
-        folder.resolve()
+        str(real_path(folder)).encode()  # a run is stored with the path
     except OSError as error:
         raise PromptError(f"{folder}: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        raise PromptError(f"{folder}: its whole path is not UTF-8; move the folder") from error
     except ValueError as error:  # a null character
         raise PromptError(f"{str(folder)!r}: {error}") from error
     if not found:
@@ -364,7 +380,12 @@ def _check_folder(folder: Path) -> None:
 def _shared(world: AnyWorld, folder: Path, name: str) -> Path:
     """Return the file that variants share: in the folder above the variant's, else in prompts/<world>/."""
     above, of_world = _above(folder) / name, ROOT / world.name / name
-    return of_world if of_world.exists() and not above.exists() else above
+    return of_world if _exists(of_world) and not _exists(above) else above
+
+
+def _exists(file: Path) -> bool:
+    """Return whether there is a file. There is none with a name that no file can have."""
+    return os.path.exists(file)  # noqa: PTH110  Path.exists raises OSError for such a name
 
 
 def _above(folder: Path) -> Path:
@@ -395,17 +416,28 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
     return text
 
 
+def template_text(file: Path) -> str:
+    """Return the text of a template file. Raise PromptError if it cannot be read."""
+    try:
+        return text_of(file, LARGEST_TEMPLATE)
+    except FileError as error:
+        raise PromptError(f"{name_of(file)}: {error}") from error
+
+
+def _text_if_any(file: Path) -> str:
+    """Return the text of a template file, empty if it cannot be read."""
+    try:
+        return template_text(file)
+    except PromptError:
+        return ""
+
+
 def _read(file: Path, known: Collection[str]) -> str:
     """Return the text of a template file.
 
     Raise PromptError if it cannot be read, is not UTF-8, is not a template, or names an unknown placeholder.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise PromptError(f"{name_of(file)}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise PromptError(f"{name_of(file)}: not UTF-8 at byte {error.start}") from error
+    text = template_text(file)
     try:
         unknown = sorted(_placeholders(text) - set(known))
     except TemplateSyntaxError as error:
@@ -444,7 +476,7 @@ def _check_turn(prompts: PromptSet) -> None:
 
 def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
     """Yield the problems of rendering the system text under each treatment, without repeats."""
-    place, template = partial(prompts.place, "system"), _template(prompts.system)
+    place = partial(prompts.place, "system")
     baseline: dict[str, Json] = {
         **default_setting(world).config.model_dump(mode="json"),
         "agents": world.default_agents,
@@ -453,7 +485,7 @@ def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
     seen: set[str] = set()
     for treatment in _treatments(world):
         try:
-            _render(place, template, baseline | treatment)
+            _render(place, prompts.system, baseline | treatment)
         except PromptError as error:
             if str(error) not in seen:
                 seen.add(str(error))
@@ -531,4 +563,6 @@ def name_of(file: Path) -> str:
 
 
 def _first_line(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
     return (str(error) or type(error).__name__).splitlines()[0]

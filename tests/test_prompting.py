@@ -171,7 +171,7 @@ def test_the_error_for_a_forbidden_file_names_it(write: Write, monkeypatch: pyte
     def forbid(*_: object, **__: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", forbid)
+    monkeypatch.setattr(Path, "open", forbid)
     assert error_of() == "prompts/mining/plain/system.en.md: Permission denied"
 
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from lab.store.database import Store
 
 
-ENV = {"auto_envvar_prefix": "HOBBES"}
+ENVIRONMENT = "HOBBES"
+"""How the environment variables begin that stand for options."""
+
+ENV = {"auto_envvar_prefix": ENVIRONMENT}
 
 HOME = Path(".hobbes")
 

@@ -68,7 +68,8 @@ def step(world: WorldName) -> None:
     """
     from lab.play.stepping import step_lines
 
-    for line in step_lines(world_asked(world), sys.stdin):
+    lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
+    for line in step_lines(world_asked(world), lines):
         print(line, flush=True)  # noqa: T201  JSON Lines
 
 

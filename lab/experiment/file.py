@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from engine.world import LARGEST_SEED
+from engine.world import LARGEST_SEED, LONGEST_NAME
 from lab.errors import UsageError
 from lab.files import read_toml
 
@@ -39,8 +39,10 @@ _IN_BRACES = re.compile(r"\{([\w-]+)\}")
 
 def _name(given: object) -> object:
     """Refuse names that could not be a part of a run's name."""
-    if isinstance(given, str) and _NAME.fullmatch(given) is None:
-        raise ValueError(f"{given!r} is not a name; use letters, digits, hyphens and underscores")
+    if isinstance(given, str) and (_NAME.fullmatch(given) is None or len(given) > LONGEST_NAME):
+        raise ValueError(
+            f"{given!r} is not a name; use letters, digits, hyphens and underscores, {LONGEST_NAME} at most"
+        )
     return given
 
 

@@ -3,6 +3,8 @@
 import signal
 from multiprocessing import forkserver, get_context
 
+from lab.temporary import temporary
+
 CONTEXT = get_context("forkserver")
 
 WORKERS = "lab.experiment.workers"
@@ -14,6 +16,7 @@ def get_ready() -> None:
 
     It and its forks do not hear Ctrl-C, which is for this process: it ends the others.
     """
+    temporary()  # where its socket will be
     CONTEXT.set_forkserver_preload([WORKERS])
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from engine.answer import DECISIONS
 from engine.record import canonical, sha256
-from engine.world import AnyWorld
+from engine.world import LONGEST_NAME, AnyWorld
 from lab.errors import DamagedError
 from lab.store.database import HOBBES, UNWRITABLE, Run, Store
 from lab.store.experiments import PlayedCell, experiment_of, played_cells
@@ -31,6 +31,7 @@ from lab.store.prices import prices_of
 from lab.store.timelines import measures_by_turn
 from lab.store.traces import with_traces
 from nodes.caps import Spent
+from nodes.files import FileError, content_of, text_of
 
 FORMAT = 1
 """Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""
@@ -39,9 +40,6 @@ FOLDER = "gathered"
 
 TO_ADD = "runs-to-add"
 """The folder of the runs that are not in the tables of their arm yet."""
-
-LONGEST_NAME = 200
-"""Characters of an arm's name in the name of its folder; the file system takes 255."""
 
 SCOPES = ("run", "first-half", "second-half")
 """The scopes of the table `measures`; single turns are in `turns`."""
@@ -335,13 +333,13 @@ def _read(path: Path, world: AnyWorld, arm: str) -> Tables | None:
 
     schemas = _schemas(world)
     try:
-        contents = {name: _file(path, name, arm).read_bytes() for name in schemas}
+        contents = {name: content_of(_file(path, name, arm)) for name in schemas}
         runs = _table(contents["runs"])
         known = json.loads(runs.schema.metadata[b"hobbes"])
         if known != {"runs": _stamp(runs), **_hashes(contents)}:
             return None
         found = {name: _table(content) for name, content in contents.items()}
-    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # it is made again
+    except (pa.ArrowException, LookupError, TypeError, ValueError):  # it is made again
         return None
     return found if all(found[name].schema.equals(schema) for name, schema in schemas.items()) else None
 
@@ -374,7 +372,7 @@ def _write_files(contents: Mapping[Path, bytes]) -> bool:
                 os.fsync(to.fileno())  # `--keep summary` deletes what this was gathered from
             new.replace(file)
     except OSError as error:
-        if error.errno not in UNWRITABLE | {errno.EEXIST, errno.ENOTDIR}:  # a file is in the way
+        if error.errno not in UNWRITABLE | {errno.EEXIST, errno.ENOTDIR}:  # something is in the way
             raise
         return False
     return True
@@ -394,8 +392,8 @@ def _keep_rows(path: Path, key: _Key, rows: Rows) -> bool:
 def _kept_rows(path: Path, key: _Key) -> Rows | None:
     """Return the rows of a run from the file of its own, None if it is missing, damaged or of another key."""
     try:
-        seal, _, text = _file_to_add(path, key[1]).read_text(encoding="utf-8").partition("\n")
-    except (OSError, ValueError):
+        seal, _, text = text_of(_file_to_add(path, key[1])).partition("\n")
+    except FileError:
         return None
     if seal != sha256(text):
         return None

@@ -17,7 +17,7 @@ from lab.experiment.gathering import add_runs, spent_by
 from lab.experiment.keep import Keep
 from lab.experiment.plan import Cell, Plan
 from lab.experiment.settling import settle, settle_again
-from lab.experiment.workers import ledger_in, processes
+from lab.experiment.workers import ledger_in, most_processes, processes
 from lab.loop import play_out
 from lab.play.playing import checkpoints_kept_open, go_on, write
 from lab.store.database import LOCK_SECONDS, Run, Store
@@ -30,6 +30,7 @@ from lab.store.experiments import (
 )
 from lab.store.prices import prices_of
 from lab.store.traces import with_traces
+from lab.temporary import temporary
 from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.state import TurnState
 
@@ -104,10 +105,10 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
         if keep is not Keep.all:
             settle_again(store, made, keep)
         spent = Spent() if caps == NO_CAPS else _spent(store, made)
-        count = min(jobs or os.cpu_count() or 1, len(cells))
+        count = min(jobs or os.cpu_count() or 1, len(cells), most_processes())
         try:
             if elsewhere is None and count <= 1:
-                with TemporaryDirectory(prefix="hobbes-") as folder:
+                with TemporaryDirectory(dir=temporary()) as folder:
                     ledger: Ledger = ledger_in(Path(folder), caps, spent)
                     with _told_of_caps(ledger):
                         _play_here(ledger, store, cells, _Settling(store, keep, progress))

@@ -15,6 +15,7 @@ from lab.loop import play_out
 from lab.play.playing import Shared, chats_of, go_on, halted
 from lab.store.copying import copy_run
 from lab.store.database import HOBBES, Run, Store, open_store
+from lab.temporary import is_ours, temporary
 from nodes.caps import Caps, Spent
 
 OF_OPENAI = "OPENAI_"
@@ -30,7 +31,7 @@ class Task:
 
     run: str
     folder: str
-    """The name of the folder where it is played, which says from where the run goes on."""
+    """How the name of the folder where it is played begins, which says from where the run goes on."""
     files: Mapping[str, bytes]
     variables: Mapping[str, str]
     """The environment variables that models need."""
@@ -57,9 +58,9 @@ def play_task(hobbes: str, node: str, task: Task) -> Played:
         versions = f"{node} has hobbes {HOBBES}, and this is hobbes {hobbes}"
         return Played(b"", UsageError(f"{versions}; install the same version on all nodes"))
     os.environ.update(task.variables)
-    home = _temporary() / task.folder
+    home = _temporary()
     try:
-        _prepare(home, task.files)
+        home = _home_of(task)
         error = _play(home, task)
         rows = (home / RUNS).read_bytes()
     except UsageError as wrong:
@@ -80,16 +81,23 @@ def _temporary() -> Path:
     return Path(os.environ.get("TMPDIR", "/tmp"))  # noqa: S108  where nothing is said
 
 
-def _prepare(home: Path, files: Mapping[str, bytes]) -> None:
-    """Make a home with these files, unless it is there."""
-    if home.exists():
-        return
-    with tempfile.TemporaryDirectory(prefix=f"{home.name}-", dir=home.parent) as folder:
-        whole = Path(folder) / "home"
-        whole.mkdir()
-        for name, content in files.items():
-            (whole / name).write_bytes(content)
-        whole.rename(home)  # so that no half of it is found if this process dies
+def _home_of(task: Task) -> Path:
+    """Return the home of a task: where this user began it on this machine, or else a new one.
+
+    Nobody else can guess its name or open it.
+    """
+    for begun in _temporary().glob(f"{task.folder}-*"):
+        if is_ours(begun):
+            return begun
+    new = Path(tempfile.mkdtemp(prefix="hobbes-new-", dir=_temporary()))
+    try:
+        for name, content in task.files.items():
+            (new / name).write_bytes(content)
+        # Only now, so that no half of it is found if this process dies.
+        return new.rename(new.with_name(new.name.replace("hobbes-new", task.folder)))
+    except OSError:
+        shutil.rmtree(new)
+        raise
 
 
 def _play(home: Path, task: Task) -> HaltedRunError | None:
@@ -148,7 +156,7 @@ class Remote:
 
 def _files(store: Store, run: str) -> dict[str, bytes]:
     """Return the files of a home that has this run alone, by their names."""
-    with tempfile.TemporaryDirectory(prefix="hobbes-") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         with open_store(Path(folder)) as target:
             copy_run(store, target, run)
         files = {RUNS: (Path(folder) / RUNS).read_bytes()}
@@ -159,7 +167,7 @@ def _files(store: Store, run: str) -> dict[str, bytes]:
 
 def _take_in(store: Store, run: str, rows: bytes) -> None:
     """Copy a run from a run database that came back."""
-    with tempfile.TemporaryDirectory(prefix="hobbes-") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         (Path(folder) / RUNS).write_bytes(rows)
         with open_store(Path(folder)) as source, store.playing(run):
             copy_run(source, store, run)

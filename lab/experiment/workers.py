@@ -1,11 +1,13 @@
 """Processes on this machine that play runs, one after the other, in the same home."""
 
 import os
+import resource
+import sys
 import threading
+import traceback
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -22,7 +24,14 @@ from lab.garbage import more_often
 from lab.loop import play_out
 from lab.play.playing import Shared, go_on
 from lab.store.database import Run, Store, open_store
+from lab.temporary import temporary
 from nodes.caps import NO_CAPS, Caps, Spent
+
+FILES_OF_PROCESS = 3
+"""How many files this process has open for each one that it has started: a socket and two pipes."""
+
+FILES_OF_REST = 20
+"""How many files this process opens beside them at most, while it starts one or gathers what was played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,15 @@ class FileLedger:
         return self.budget.reached() if self.budget else ""
 
 
+def most_processes() -> int:
+    """Return how many processes can play runs: at least one, and few enough for the limit of open files."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return sys.maxsize
+    left = allowed - len(os.listdir("/dev/fd")) - FILES_OF_REST  # noqa: PTH208  counted, not opened
+    return max(1, left // FILES_OF_PROCESS)
+
+
 def ledger_in(folder: Path, caps: Caps, spent: Spent) -> FileLedger:
     """Return what the runs share, in files of a folder."""
     budget = None
@@ -57,30 +75,46 @@ def ledger_in(folder: Path, caps: Caps, spent: Spent) -> FileLedger:
 class Worker:
     """A process that plays runs. If it dies, another one takes its place.
 
-    It is a pool of one process, because of several processes in a pool all end when one dies.
+    It is no pool, whose semaphores would stay behind if all processes were killed at once: the system closes
+    a pipe by itself.
     """
 
     def __init__(self, lifeline: Connection, keep: Keep) -> None:
         self._lifeline = lifeline
         self._keep = keep
-        self._pool = self._started()
+        self._waiting = ThreadPoolExecutor(1)
+        self._start()
 
-    def _started(self) -> ProcessPoolExecutor:
-        arguments = self._lifeline, dict(os.environ)
-        return ProcessPoolExecutor(1, CONTEXT, _prepare, arguments)
+    def _start(self) -> None:
+        """Start the process."""
+        self._tasks, theirs = Pipe()
+        self._process = CONTEXT.Process(target=_work, args=(theirs, self._lifeline, dict(os.environ)))
+        self._process.start()
+        theirs.close()
 
     def play(self, home: Path, run: str, shared: Shared) -> "Future[None]":
-        """Play a run to its end. The future raises BrokenProcessPool if the process dies."""
+        """Play a run to its end. The future raises DiedError if the process dies."""
+        return self._waiting.submit(self._carry_out, play_run, home, run, shared, self._keep)
+
+    def _carry_out(self, *task: object) -> None:
+        """Have the process call a function with arguments, and wait for its end."""
+        if not self._process.is_alive():
+            self._tasks.close()
+            self._start()
         try:
-            return self._pool.submit(play_run, home, run, shared, self._keep)
-        except BrokenProcessPool:
-            self._pool.shutdown()
-            self._pool = self._started()
-            return self._pool.submit(play_run, home, run, shared, self._keep)
+            self._tasks.send(task)
+            error: Exception | None = self._tasks.recv()
+        except (EOFError, OSError) as death:
+            self._process.join()
+            raise DiedError("the process that played it died; see whether memory ran out") from death
+        if error:
+            raise error
 
     def end(self) -> None:
         """Wait for the end of the process."""
-        self._pool.shutdown()
+        self._waiting.shutdown()
+        self._process.join()
+        self._tasks.close()
 
 
 class Processes:
@@ -109,10 +143,7 @@ class Processes:
     def ended(self, _store: Store, _run: str, future: "Future[None]") -> None:
         """Take in a run that is not played any more. Raise its error, DiedError if its process died."""
         self._free.append(self._busy.pop(future))
-        try:
-            future.result()
-        except BrokenProcessPool as error:
-            raise DiedError("the process that played it died; see whether memory ran out") from error
+        future.result()
 
 
 @contextmanager
@@ -125,13 +156,28 @@ def processes(count: int, keep: Keep) -> Iterator[Processes]:
     lifeline, held = Pipe(duplex=False)
     workers = [Worker(lifeline, keep) for _ in range(count)]
     try:
-        with TemporaryDirectory(prefix="hobbes-") as folder:
+        with TemporaryDirectory(dir=temporary()) as folder:
             yield Processes(Path(folder), list(workers))
     finally:
         held.close()
         for worker in workers:
             worker.end()
         lifeline.close()
+
+
+def _work(tasks: Connection, lifeline: Connection, variables: dict[str, str]) -> None:
+    """Carry out the tasks that arrive, in a process of its own, and send back what each raised, or None."""
+    _prepare(lifeline, variables)
+    with suppress(EOFError):  # the parent has ended
+        while True:
+            call, *arguments = tasks.recv()
+            try:
+                call(*arguments)
+            except Exception as error:  # noqa: BLE001  the parent raises it
+                error.add_note(traceback.format_exc())  # which it would lose on its way
+                tasks.send(error)
+            else:
+                tasks.send(None)
 
 
 def _prepare(lifeline: Connection, variables: dict[str, str]) -> None:

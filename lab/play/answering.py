@@ -22,6 +22,7 @@ from lab.play import forms
 from lab.play.forms import Field, Form, Group, Kind
 from lab.show.terminal import ERR, plain, table
 from lab.store.database import Question, Run
+from nodes.files import FileError, text_of
 
 Request = Mapping[str, Any]
 """What one agent asks, as plain JSON; its keys are the world's."""
@@ -231,13 +232,9 @@ def from_file(option: str, text: str) -> str:
     if not text.startswith("@"):
         return text
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--{option} {text}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"--{option} {text}: the file is not text in UTF-8") from error
-    except ValueError as error:  # a null character
-        raise UsageError(f"--{option} {text!r}: {error}") from error
+        return text_of(Path(text[1:]))
+    except FileError as error:
+        raise UsageError(f"--{option} {text}: {error}") from error
 
 
 def as_text(question: Question, text: str) -> str:

@@ -16,7 +16,7 @@ from engine.turn import view_of
 from engine.world import AnyWorld, Setting, settle
 from lab.errors import UsageError
 from lab.play.modelsfile import read_models
-from lab.play.playing import Beginning, checked_players, lasting
+from lab.play.playing import Beginning, check_name, checked_players, lasting
 from lab.store.database import Run, Store
 from lab.store.history import logged
 from lab.store.journal import RunJournal
@@ -73,6 +73,7 @@ def planned(
     _check_turn(store, parent, options.turn)
     world = parent.world
     try:
+        check_name(options.name)
         setting = _setting(parent, options)
         state, memories = _beginning(store, parent, options.turn, setting)
         models, named = parent.models, parent.model_settings

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from engine.world import LONGEST_NAME
 from lab.errors import UsageError
 from lab.files import read_toml
 from nodes.journal import PlayerKind
@@ -61,10 +62,10 @@ def _settings(path: Path, name: str, table: object) -> ModelSettings:
         raise UsageError(
             f"{path}: the name {name} is reserved; reserved names: {', '.join(RESERVED)}; choose another name"
         )
-    if NAME.fullmatch(name) is None:
+    if NAME.fullmatch(name) is None or len(name) > LONGEST_NAME:
         raise UsageError(
             f"{path}: {name!r} is not a name for a model; use letters, digits, dots, hyphens and "
-            "underscores, and begin with a letter or a digit"
+            f"underscores, {LONGEST_NAME} at most, and begin with a letter or a digit"
         )
     if (whole := _unquoted(name, table)) != name:
         raise UsageError(f'{path}: {whole}: a name with a dot needs quotes; write ["{whole}"]')

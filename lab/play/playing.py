@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import Drop, Json
 from engine.turn import meanings
-from engine.world import MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
+from engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
 from engine.worlds import WORLDS, world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
 from graphs.turn import Node, ring
@@ -27,6 +27,7 @@ from lab.store.journal import RunJournal
 from lab.store.prices import prices_of, usd
 from nodes.agent_reason import made_call
 from nodes.caps import NO_CAPS, Budget, Caps, Meter
+from nodes.files import real_path
 from nodes.halted import HaltedError
 from nodes.human import persons_reply
 from nodes.journal import TURN_QUESTION, Address, Prompt, Reply
@@ -129,6 +130,7 @@ def checked(
     """Return what a run with these options starts with. Raise UsageError if the options are wrong."""
     named = read_models(store.home, models_file)
     try:
+        check_name(options.name)
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
         axelrod_strategies.check(world, setting, models)
@@ -142,9 +144,15 @@ def checked(
     return Beginning(world, setting, models, asked, prompts)
 
 
+def check_name(name: str | None) -> None:
+    """Raise ValueError if a name is too long for a run."""
+    if name is not None and len(name) > LONGEST_NAME:
+        raise ValueError(f"--name {name[:LONGEST_TOLD]!r}…: a name has at most {LONGEST_NAME} characters")
+
+
 def lasting(variant: str) -> str:
     """Return a variant of prompts by a name with which the run can be replayed from any folder."""
-    return str(Path(variant).resolve()) if is_path(variant) else variant
+    return str(real_path(Path(variant))) if is_path(variant) else variant
 
 
 def checked_players(  # noqa: PLR0913, PLR0917  what the players of a run depend on

@@ -71,6 +71,10 @@ def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
 def _request(line: str) -> dict[str, Any]:
     """Return the request in a line, each answer in it as text; raise ValueError if it is not one."""
     try:
+        line.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"not UTF-8 at character {error.start + 1}") from error
+    try:
         request = json.loads(line, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from error

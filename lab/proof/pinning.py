@@ -45,6 +45,7 @@ from lab.proof.replaying import DivergedError, JournalWithoutCalls
 from lab.proof.rereading import decision
 from lab.store.database import HOBBES, Run, Store
 from lab.store.history import logged, memories_before, state_before
+from nodes.files import real_path
 from nodes.follow_up import follow_up_prompt
 from nodes.halted import HaltedError
 from nodes.journal import (
@@ -352,7 +353,7 @@ async def _play(pin: Pin, folder: Path, journal: _PinJournal) -> None:
         try:
             world = world_named(pin.world)
             setting = _setting(world, pin, way)
-            variant = str((folder / way.prompts).resolve()) if is_path(way.prompts) else way.prompts
+            variant = str(real_path(folder / way.prompts)) if is_path(way.prompts) else way.prompts
             prompts = load_prompts(world, variant, way.lang, setting)
             loaded, remembered = world.load(setting, here), memories_from(memories)
         except (ValueError, LookupError, TypeError, AttributeError) as error:

@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
+from engine.world import LONGEST_NAME
 from lab.errors import LabError, UsageError
 from lab.files import check_path
 from lab.proof.pin_file import Pin, save, source, turns_in_words
@@ -15,8 +16,8 @@ from lab.show.comparison_table import words
 WIDTH = 98
 """The length of a line of the test file."""
 
-NAME = re.compile(r"[\w-]{1,100}")
-"""What a test may be called: a part of the name of a file, and of a function."""
+NAME = re.compile(r"[\w-]+")
+"""What a test may be called, as a part of the name of a file."""
 
 
 class Files(NamedTuple):
@@ -28,9 +29,12 @@ class Files(NamedTuple):
 
 def files_for(name: str, folder: Path) -> Files:
     """Return the files of a test with this name; raise UsageError if there cannot be such files."""
-    if not NAME.fullmatch(name):
-        raise UsageError(f"--name {name!r} cannot be part of a file's name; write letters, digits, - and _")
     files = files_of(name, folder)
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME or not _function(files).isidentifier():
+        raise UsageError(
+            f"--name {name!r} cannot be part of a file's name and of a function's; write letters, digits, - "
+            f"and _, {LONGEST_NAME} at most"
+        )
     for path in files:
         if check_path(path, "--to").exists():
             raise UsageError(f"{path} already exists; choose another --name or --to, or remove it")
@@ -77,8 +81,14 @@ def text_of_test(pin: Pin, files: Files, agent: str | None) -> str:
     )
     about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
     about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
-    function = re.sub(r"\W", "_", files.test.stem)
-    return f'"""{about}\n"""\n\n\ndef {function}(hobbes_replay):\n    hobbes_replay("{file}"{asked})\n'
+    return (
+        f'"""{about}\n"""\n\n\ndef {_function(files)}(hobbes_replay):\n    hobbes_replay("{file}"{asked})\n'
+    )
+
+
+def _function(files: Files) -> str:
+    """Return the name of the function of a test."""
+    return re.sub(r"\W", "_", files.test.stem)
 
 
 def failure_text(found: Failure, path: Path, test: str) -> str:

@@ -24,10 +24,19 @@ from lab.show.cards import asked_card_parts
 from lab.show.comparison_table import marked
 from lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json
 from lab.show.tracing import Card, asked_card
+from nodes.files import real_path
 from nodes.halted import HaltedError
 from nodes.journal import Prompt
 from nodes.prompt_warnings import prompt_warnings
-from nodes.prompting import ROOT, PromptSet, check_prompts, folder_of, languages, template_files
+from nodes.prompting import (
+    ROOT,
+    PromptError,
+    PromptSet,
+    check_prompts,
+    folder_of,
+    languages,
+    template_files,
+)
 
 SETTLED = 50
 """Milliseconds without a further change after which a save counts as complete."""
@@ -129,8 +138,8 @@ async def saves(question: Question) -> AsyncIterator[None]:
 
 def _folders(question: Question) -> set[Path]:
     """Return the folders in which files of a question's prompts are or may be."""
-    folder = folder_of(question.world.name, question.variant).resolve()
-    of_world = (ROOT / question.world.name).resolve()
+    folder = real_path(folder_of(question.world.name, question.variant))
+    of_world = real_path(ROOT / question.world.name)
     return {folder, folder.parent, of_world, *(place.parent for place in _places(question))}
 
 
@@ -143,9 +152,9 @@ def _places(question: Question) -> set[Path]:
     found: set[Path] = set()
     for lang in {question.lang, *languages(world.name, variant)}:
         # If a file cannot be read, rendering says so; those that it includes are not known now.
-        with suppress(OSError, UnicodeDecodeError):
+        with suppress(PromptError):
             for file in template_files(world, variant, lang):
-                found |= {file.parent.resolve() / file.name, file.resolve()}
+                found |= {real_path(file.parent) / file.name, real_path(file)}
     return found
 
 

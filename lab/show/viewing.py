@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -34,6 +35,7 @@ from lab.loop import play_out
 from lab.play.answering import as_posted, form_for, the_question
 from lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
 from lab.play.seats import path_of, seats_of
+from lab.play.stepping import MOST_DIGITS
 from lab.show import seats
 from lab.show.pages import Pages
 from lab.show.posting import Forms
@@ -69,6 +71,23 @@ PLAYING = "playing "
 MOST_PLAYED = 8
 """How many runs may be played behind the pages when a fork is added, which has a process of its own."""
 
+
+class _Turn(Convertor[int]):
+    """The number of a turn in an address. One that Python does not convert leads to no page."""
+
+    regex = f"[0-9]{{1,{MOST_DIGITS}}}"
+
+    def convert(self, value: str) -> int:
+        """Return the number."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return the number as an address has it."""
+        return str(value)
+
+
+register_url_convertor("number", _Turn())
+
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
 
@@ -85,15 +104,15 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
     "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
-    "/{run}/{turn:int}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
-    "/{run}/{turn:int}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
+    "/{run}/{turn:number}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
+    "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
 
-BOARD = "/{run}/{turn:int}.svg"
+BOARD = "/{run}/{turn:number}.svg"
 """The address of the board of a turn. No agent can have a name that makes it the address of a page."""
 
 
-MOMENT = "/{run}/{turn:int}.html"
+MOMENT = "/{run}/{turn:number}.html"
 """The address of a turn at a glance, which the script puts into the page of its run."""
 
 OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")

@@ -40,6 +40,7 @@ from lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migration
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
 from lab.store.sqlite import Database
 from lab.store.texts import prepare_connection
+from lab.temporary import temporary
 from nodes.caps import NO_CAPS, Caps, Spent
 from nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply
 from nodes.models import Models, ModelSettings, Price
@@ -111,7 +112,10 @@ CALLS_AT = "calls where run = :run and turn = :turn and agent = coalesce(:agent,
 MOST_DAMAGE = 20
 """How many lines say what is damaged."""
 
-UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+UNWRITABLE = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    *(errno.EISDIR, errno.ELOOP),
+}
 """Errors of the file system that are not bugs: the user can do something about them."""
 
 
@@ -1039,7 +1043,7 @@ def is_writable(home: Path) -> bool:
 @contextmanager
 def _copy_of(home: Path) -> Iterator[Path]:
     """Yield a temporary folder with the run database of a home, as SQLite needs to write to read it."""
-    with TemporaryDirectory(prefix="hobbes-") as folder:
+    with TemporaryDirectory(dir=temporary()) as folder:
         for name in ("runs.db", "runs.db-wal"):
             if (home / name).exists():
                 shutil.copyfile(home / name, Path(folder) / name)

@@ -204,7 +204,7 @@ class StoredRow:
         if self._table == "runs":
             return damaged(self._values.get("id"), "", what)
         named = [("turn", "turn "), ("agent", ""), ("attempt", "attempt ")]
-        parts = [f", {word}{self._values[name]}" for name, word in named if name in self._values]
+        parts = [f", {word}{_short(self._values[name])}" for name, word in named if name in self._values]
         return damaged(self._values.get("run"), "".join(parts), what)
 
     def _read(self, column: str) -> Any:  # noqa: ANN401  a column's value
@@ -243,9 +243,14 @@ class StoredRow:
         return None
 
 
+def _short(value: object) -> str:
+    """Return the beginning of a value that may be damaged."""
+    return str(excerpt(str(value), 40))
+
+
 def _shown(value: object) -> str:
     """Return a damaged value for people, or the beginning of it."""
-    return "null" if value is None else str(excerpt(repr(value), 40))
+    return "null" if value is None else _short(repr(value))
 
 
 def record_of(row: StoredRow) -> TurnRecord:

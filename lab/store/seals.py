@@ -1,5 +1,6 @@
 """Seals: hashes of rows when they were written, which detect a later change of any column."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -72,9 +73,12 @@ def sealed(values: Iterable[Any]) -> str:
 
     It detects a later change of any column, unless the seal was rewritten, too.
     """
-    return sha256(
-        canonical([repr(one) if isinstance(one, bytes) else one for one in values])
-    )  # bytes: damage
+    return sha256(canonical([repr(one) if _is_damage(one) else one for one in values]))
+
+
+def _is_damage(value: object) -> bool:
+    """Return whether no row is written with a value: bytes, or a number too large for SQLite."""
+    return isinstance(value, bytes) or (isinstance(value, float) and not math.isfinite(value))
 
 
 def seal_of(call: Mapping[str, Any]) -> str:

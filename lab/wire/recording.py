@@ -25,6 +25,7 @@ from lab.loop import play_out
 from lab.play.playing import RunOptions, begin, go_on
 from lab.play.runfile import read_run_file
 from lab.store.database import Store, open_store
+from lab.temporary import temporary
 from lab.wire.cassettes import playing, recording
 from lab.wire.serving import server, stand_in
 from lab.wire.stored import options_of
@@ -117,7 +118,7 @@ def _played(home: Store, request: RunOptions) -> dict[str, Any]:
 @contextmanager
 def _fresh() -> Iterator[Store]:
     """Open the run database of a temporary home folder."""
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as opened:
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder, open_store(Path(folder)) as opened:
         yield opened
 
 

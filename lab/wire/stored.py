@@ -1,6 +1,7 @@
 """The file of a cassette: gzipped JSON with the description of a run and its exchanges."""
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Mapping
@@ -14,8 +15,12 @@ from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict bef
 from engine.world import in_one_line
 from lab.errors import UsageError
 from lab.play.playing import RunOptions
+from nodes import files
 
 FORMAT = 1
+
+LARGEST = 512_000_000
+"""The most bytes of an unpacked cassette: a small file may unpack to more than the memory holds."""
 
 
 class JsonBody(TypedDict):
@@ -99,19 +104,28 @@ def dumps(value: object) -> bytes:
 def content_of(path: Path) -> dict[str, Any]:
     """Return the contents of a cassette file; raise UsageError if it is not a cassette of this format."""
     try:
-        content: dict[str, Any] = loads(gzip.decompress(path.read_bytes()))
+        content: dict[str, Any] = loads(_unpacked(files.content_of(path)))
         FILE.validate_python(content)
+    except files.FileError as error:
+        raise UsageError(f"cannot read the cassette {path}: {error}; name another file") from error
     except ValidationError as error:
         raise UsageError(f"{path} is not a valid cassette: {in_one_line(error)}; record it again") from error
     except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not a valid cassette: {error}; record it again") from error
-    except OSError as error:
-        raise UsageError(f"cannot read the cassette {path}: {error.strerror}; check the path") from error
     if content["format"] != FORMAT:
         raise UsageError(
             f"{path} has format {content['format']}; this version of hobbes reads format {FORMAT}: "
             "record it again"
         )
+    return content
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Return unpacked bytes; raise ValueError if they are too many, and what gzip raises for damaged ones."""
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"unpacked, it is larger than {LARGEST:,} bytes")
     return content
 
 

@@ -1,6 +1,11 @@
 """An experiment that several processes play is the one that a single process plays."""
 
 import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,9 +20,9 @@ from lab.experiment.playing import play
 from lab.play.playing import Shared
 from lab.store.database import Run, Store, open_store
 from nodes.caps import Caps, Spent
-from tests.conftest import Cli
+from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.test_experiments import FILE, Quiet, planned, written
-from tests.lab.test_kills import answers
+from tests.lab.test_kills import answers, watch
 
 CALLS = 3 * 3 * 3 * 4
 ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
@@ -120,3 +125,40 @@ def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_thre
     monkeypatch.undo()
     play(opened, planned(opened, path), content, progress)
     assert {run["status"] for run in opened.runs()} == {"finished"}
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose path is short enough for that of a socket in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_a_killed_experiment_leaves_nothing_behind_that_the_next_one_does_not_remove(
+    hobbes: Hobbes, home: Path, tmp_path: Path, short: Path
+) -> None:
+    environment = {"TMPDIR": str(short), "HOBBES_HOME": str(home)}
+    long = written(tmp_path, ONE_SEED.replace("rounds = 4", "rounds = 5000"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "lab.cli", "experiment", str(long), "--jobs", "2"],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        start_new_session=True,
+        text=True,
+    ) as player:
+        watch(player, home, 30)
+        used = Path(f"/proc/{player.pid}/maps").read_text()
+        os.killpg(player.pid, signal.SIGKILL)  # also what would clean up after it
+    assert "sem.mp-" not in used  # a semaphore, which the system would keep
+    assert len(list(short.iterdir())) == 1
+    other = written(tmp_path, ONE_SEED.replace("small", "other"))
+    assert "3 of them played now" in hobbes("experiment", str(other), env=environment).stdout
+    assert not list(short.iterdir())
+
+
+def test_as_many_processes_are_started_as_the_limit_of_open_files_allows(
+    hobbes: Hobbes, tmp_path: Path
+) -> None:
+    limited = ("sh", "-c", 'ulimit -n 64; exec "$@"', "sh")
+    done = hobbes("experiment", str(written(tmp_path)), "--jobs", "9", through=limited)
+    assert "9 of them played now" in done.stdout, done.stderr

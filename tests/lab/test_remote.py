@@ -174,6 +174,26 @@ def test_a_task_goes_on_where_it_died_if_its_folder_can_be_reached(opened: Store
     assert (first.taken, second.taken) == (8, 15 - 8)
 
 
+def test_a_task_is_played_in_a_folder_that_nobody_else_can_make_or_open(
+    opened: Store, nodes_disk: Path
+) -> None:
+    task = task_of(opened, RunOptions("mining", 3, values={"rounds": 5, "rows": 4, "cols": 4}))
+    for name in (task.folder, f"{task.folder}-trap"):  # as another user would make them
+        (nodes_disk / name).mkdir(mode=0o755)
+    (nodes_disk / f"{task.folder}-link").symlink_to(nodes_disk)
+    there = {*nodes_disk.iterdir()}
+    with pytest.raises(PowerCutError):
+        play_task(HOBBES, "node 1", replace(task, shared=Shared(Cutting(8))))
+    (made,) = (
+        folder for folder in nodes_disk.iterdir() if folder not in there and (folder / "runs.db").exists()
+    )
+    assert made.stat().st_mode & 0o777 == 0o700
+    assert made.name.startswith(f"{task.folder}-")
+    assert play_task(HOBBES, "node 1", task).error is None
+    assert not made.exists()
+    assert not list((nodes_disk / f"{task.folder}-trap").iterdir())
+
+
 def test_a_node_without_the_key_or_with_another_version_says_so_in_one_line(opened: Store) -> None:
     with environment(OPENAI_API_KEY="canary-0123456789", OTHER_KEY="another"):
         task = task_of(opened, RunOptions("mining", 1, models="openai:gpt-5-mini", values={"rounds": 1}))

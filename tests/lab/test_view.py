@@ -124,6 +124,8 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         (f"/last/{10**30}", "has no turn 1000000000000000000000000000000; it has turns 0 to 3"),
         ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
         ("/last/zero", "Not Found"),
+        (f"/last/{'9' * 5_000}", "Not Found"),
+        (f"/last/{'9' * 5_000}/miner-01", "Not Found"),
         ("/compare", "there is no run ''"),
         ("/last?first=99", "has no turn 99; it has turns 0 to 3"),
         ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
