@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import UsageError
-from nodes.files import FileError, text_of
 
 MAY_BE_MADE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
 """What the system says of paths that a command may still make, or reports with better words."""
@@ -48,6 +47,8 @@ def read_text(path: Path) -> str:
 
 
 def _read(path: Path, form: str, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401  whatever the file holds
+    from nodes.files import FileError, text_of  # noqa: PLC0415  help need not wait for it
+
     try:
         return parse(text_of(path))
     except FileError as error:

@@ -339,7 +339,7 @@ def _read(path: Path, world: AnyWorld, arm: str) -> Tables | None:
         if known != {"runs": _stamp(runs), **_hashes(contents)}:
             return None
         found = {name: _table(content) for name, content in contents.items()}
-    except (pa.ArrowException, LookupError, TypeError, ValueError):  # it is made again
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # it is made again
         return None
     return found if all(found[name].schema.equals(schema) for name, schema in schemas.items()) else None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import pytest
 from starlette.testclient import TestClient
@@ -19,6 +19,7 @@ from lab.cli import app
 from lab.errors import LabError, UsageError
 from lab.play.playing import RunOptions
 from lab.show.viewing import site
+from lab.store import database
 from lab.store.database import open_store
 from tests.conftest import ROOT, Cli, Hobbes, missing
 from tests.lab.going_on import PLAY, goes_on
@@ -121,7 +122,7 @@ def test_a_file_system_without_a_byte_left_breaks_nothing(
 
 
 @pytest.fixture
-def locked() -> Iterator[Path]:
+def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home in which nothing can be written."""
     with TemporaryDirectory() as folder:
         home = Path(folder) / "home"
@@ -134,6 +135,7 @@ def locked() -> Iterator[Path]:
         before = os.geteuid()
         if before == 0:  # whom no folder's mode binds
             os.seteuid(NOBODY)
+            monkeypatch.setattr(database, "temporary", gettempdir)  # not the folder of who it was before
         yield home
         os.seteuid(before)
         for place in (home.parent, home, home / "locks"):

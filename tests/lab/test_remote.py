@@ -21,6 +21,7 @@ from lab.experiment.remote import Played, Remote, Task, play_task
 from lab.experiment.workers import ledger_in
 from lab.play.playing import ALONE, RunOptions, Shared, begin
 from lab.store.database import HOBBES, Store, open_store
+from lab.temporary import temporary
 from lab.wire.recording import environment
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, Quiet, planned, written
@@ -34,6 +35,7 @@ Submit = Callable[[Task], "Future[Played]"]
 @pytest.fixture(autouse=True)
 def nodes_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The temporary folder of all nodes, and so of this process."""
+    temporary()  # what multiprocessing makes its socket in stays where its path is short enough
     folder = tmp_path / "node"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
