@@ -156,6 +156,9 @@ def _always_zero(state: State) -> frozenset[str]:
 def _account(state: State, account: Account) -> JsonObject:
     """Return an agent's account without the parts that the settings switch off.
 
+    A target that destroyed none of the agent's mils is left out: that it destroyed those of another attacker
+    is not for the agent to know.
+
     Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#what-a-view-leaves-out.
     """
     off = _always_zero(state)
@@ -163,6 +166,7 @@ def _account(state: State, account: Account) -> JsonObject:
     kept: dict[str, Json] = {
         name: [[label, amount] for label, amount in part if label not in off] for name, part in lines.items()
     }
+    kept["lost_to"] = {target: mils for target, mils in account.lost_to.items() if mils}
     return {name: kept.get(name, value) for name, value in account.to_json().items() if name not in off}
 
 

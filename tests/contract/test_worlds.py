@@ -8,8 +8,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict
-from itertools import islice
+from dataclasses import asdict, replace
+from itertools import islice, product
 from typing import Any, get_args
 
 import pytest
@@ -49,6 +49,8 @@ each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world:
 READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
+OTHER_DEEDS = 12
+"""How often a turn is played again with other deeds."""
 
 
 # What the laws are about, as JSON.
@@ -403,6 +405,51 @@ def changed_states(case: Case, data: Any, path: str, agent: str, seen: list[Any]
                 continue
             if case.world.state.to_json(state) != data:
                 yield state
+
+
+@each_world
+def test_deeds_of_which_an_agent_may_know_nothing_leave_its_view_as_it_is(world: AnyWorld) -> None:
+    hidden = 0
+    for case, played in games(world):
+        for moment in played[::3]:
+            for agent in moment.answers:
+                seen: dict[str, str] = {}
+                for turn in (moment.played, *with_other_deeds(case, moment, agent)):
+                    view = canonical(turns.view_of(world, turn.resolved.state, turn.memories, agent))
+                    known = may_know(case, turn, agent)
+                    hidden += known in seen
+                    assert seen.setdefault(known, view) == view
+    assert hidden
+
+
+def with_other_deeds(case: Case, moment: Moment, agent: str) -> Iterator["turns.Turn[Any, Any]"]:
+    """Yield a turn in which the agent does the same and one or more others do something else.
+
+    The others say what somebody said at some time in the game.
+    """
+    world, intents = case.world, intents_of(moment)
+    said = [*{canonical(one.said): one.said for each in game(case) for one in each.answers.values()}.values()]
+    others = [other for other in intents if other != agent]
+    for k in range(1, OTHER_DEEDS + 1):
+        changed = {
+            other: world.validate(moment.state, other, said[k * (j + 1) % len(said)]).intent
+            for j, other in enumerate(others)
+            if k >> j & 1
+        }
+        judged = replace(moment.played.judged, intents={**intents, **changed})
+        yield turns.resolve(world, moment.state, moment.memories, judged)
+
+
+def may_know(case: Case, played: "turns.Turn[Any, Any]", agent: str) -> str:
+    """Return what an agent may know after a turn: what is public, events that name it, and its score."""
+    world, state = case.world, played.resolved.state
+    public = deepcopy(world.state.to_json(state))
+    for path, one in product(world.private(case.setting.config), world.actors(played.before)):
+        for at, key in places(public, path, one):
+            at[key] = None
+    events = [canonical(event.to_json()) for event in played.resolved.events]
+    own = [event for event in events if f'"{agent}"' in event]
+    return canonical([public, own, world.scores(state)[world.owner(played.before, agent)]])
 
 
 # The end, the score, the figures.

@@ -1,6 +1,7 @@
 """What an agent sees, and what it does not."""
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -97,6 +98,20 @@ def test_full_observability_tells_everyones_results() -> None:
         "gained": 13,
         "total": 13,
     }
+
+
+@pytest.mark.parametrize("observability", ["partial", "own"])
+def test_an_account_tells_nothing_of_what_others_did_to_each_other(observability: str) -> None:
+    state = board(4, army={A: 1, B: 5, C: 4}, observability=observability)
+    seen: dict[str, str] = {}
+    for by_b, by_c in product(range(6), range(5)):
+        orders = {A: {C: 1}, B: {C: by_b}, C: {D: by_c}}
+        done = turn(state, {agent: {"attacks": attacks} for agent, attacks in orders.items()})
+        board_seen = {name: see(done.after, A)[name] for name in ("territories", "army")}
+        known = [board_seen, done.after.welfare[A], *(e.to_json() for e in done.events if A in str(e))]
+        assert seen.setdefault(canonical(known), canonical(see(done.after, A))) == canonical(
+            see(done.after, A)
+        )
 
 
 def test_what_is_gained_follows_from_the_results_in_the_news() -> None:
