@@ -309,7 +309,8 @@ class World(Generic[C, S, I]):
     action(setting)                  the pydantic model of an answer, whose schema agents are shown
     setup(config, agents, seed)      the first state
     actors(state)                    the agents that are asked this turn
-    owner(state, actor)              the agent of the run whose player answers for an actor
+    owner(state, actor)              the agent of the run whose player answers for an actor, or answered for
+                                     one that no longer acts
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
                                      `world`, `turn`, and the agent's name under `viewer_key`
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)

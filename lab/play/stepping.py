@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from engine import turn as turns
@@ -136,7 +136,7 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
     state = world.setup(setting.config, setting.agents, setting.seed)
     if request.get("state") is not None:
         state = world.load(setting, request["state"])
-    memories = _memories(setting.agents, world.actors(state), request.get("memories", {}))
+    memories = _memories(world, state, request.get("memories", {}))
     happened = NOTHING
     if request.get("answers") is None:
         if "ruling" in request:
@@ -159,10 +159,12 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _memories(
-    agents: Sequence[str], actors: Sequence[str], told: Mapping[str, Mapping[str, Any]]
+    world: AnyWorld,
+    state: Any,  # noqa: ANN401  a world's own state
+    told: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Memory]:
     """Return the memories of a request. Raise ValueError for a stranger or a field that no memory has."""
-    if strangers := sorted(told.keys() - {*agents, *actors}):
+    if strangers := sorted(agent for agent in told if not _has_played(world, state, agent)):
         raise ValueError(f"memories: there is no agent {', '.join(strangers)}")
     known = EMPTY_MEMORY.to_json().keys()
     for agent, memory in told.items():
@@ -171,6 +173,14 @@ def _memories(
                 f"memories: {agent}: unknown {', '.join(unknown)}; a memory has {', '.join(known)}"
             )
     return {agent: MEMORY.from_json(memory) for agent, memory in told.items()}
+
+
+def _has_played(world: AnyWorld, state: Any, agent: str) -> bool:  # noqa: ANN401  a world's own state
+    """Return whether an agent plays or has played; one that has died is still remembered."""
+    try:
+        return world.owner(state, agent) in state.setting.agents
+    except LookupError:
+        return False
 
 
 def _parsed(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str, ParsedAnswer]:  # noqa: ANN401

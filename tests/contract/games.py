@@ -47,7 +47,15 @@ EXTRA: Mapping[str, Sequence[Values]] = {
     ),
     "trust": (
         {"start": 30, "alliances": [["unit-a", "unit-b", "unit-c"]], "observer": "always", "rounds": 30},
-        {"observer": "human", "victory": "team", "start": 110, "miss": 40, "fumble": 20, "shock": 40},
+        {
+            "observer": "human",
+            "victory": "team",
+            "start": 110,
+            "clone_start": 3,
+            "miss": 40,
+            "fumble": 20,
+            "shock": 40,
+        },
     ),
 }
 """Further settings of a world, for what neither its defaults nor its switches lead to."""

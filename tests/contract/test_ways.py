@@ -5,7 +5,11 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from engine.chance import Luck
+from engine.policy import speak
 from engine.turn import TurnRecord, first_digest, link
 from engine.world import OBSERVER
 from engine.worlds import WORLDS
@@ -79,6 +83,25 @@ def test_step_gives_the_same_record_turn_by_turn(case: Case) -> None:
         again = {name: shown[name] for name in TurnRecord.parts()}
         assert TurnRecord.from_json({**record.to_json(), **again}).text == record.text
         assert shown["ledgers"] == json.loads(json.dumps(moment.played.resolved.ledgers))
+    assert shown["over"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(CASES), st.integers(0, 1_000), st.data())
+def test_step_takes_what_it_replied_as_the_next_request(case: Case, luck: int, data: st.DataObject) -> None:
+    """Whoever played and plays no more is still remembered."""
+    world, setting = case.world, case.setting
+    values = {"rounds": setting.config.rounds, **case.values}
+    fixed = {"config": values, "agents": list(setting.agents), "seed": setting.seed}
+    policy = data.draw(st.sampled_from([*world.policies.by_name]))
+    shown = stepped(case, fixed)
+    for turn in range(setting.config.rounds):
+        answers = {
+            agent: speak(world.policies, policy, 0.1, view, Luck(luck, turn, agent), tremble=0.3)
+            for agent, view in shown["views"].items()
+        }
+        going_on = {} if shown["over"] else {"answers": answers}
+        shown = stepped(case, {**fixed, "state": shown["state"], "memories": shown["memories"], **going_on})
     assert shown["over"]
 
 
