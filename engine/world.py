@@ -347,6 +347,8 @@ class World(Generic[C, S, I]):
                                      A field that names an actor says to whom it happened, or, if it is
                                      called `from`, from whom something came. A message is an event of the
                                      type `message`, with `text` and, where it is not to all, `to`
+    causes                           the types of events that only say why another event of the same agent
+                                     happened, each with the type of that one; a trace tells both as one deed
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
     landmarks                        the events that a reader of a run looks for, the most important one first
@@ -395,6 +397,7 @@ class World(Generic[C, S, I]):
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     queries: tuple[Question, ...] = ()
+    causes: Mapping[str, str] = field(default_factory=dict)
     former_settings: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """trust: what a round looks like: the units with their sats, and what each did to whom."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -33,8 +34,10 @@ def board(played: Played[State, Intent]) -> Board:
     after = played.after
     units = [unit for unit in after.units if _is_shown(played, unit)]
     events = played.events
+    types = Counter(event.type for event in events)
+    types["attack"] -= types["miss"]  # each missed high five is also an attack
     happened = [
-        (sum(event.type == kind for event in events), word)
+        (types[kind], word)
         for kind, word in (
             ("high_five", "high five"),
             ("miss", "missed high five"),

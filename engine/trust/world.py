@@ -61,6 +61,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,
+    causes={"miss": "attack"},
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,
     queries=QUERIES,

@@ -28,17 +28,15 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes runs
     """
-    from rich.text import Text
-
     from lab.show.run_list import show
-    from lab.show.terminal import OUT, print_json
+    from lab.show.terminal import OUT, plain, print_json
 
     with opened(home) as store:
-        rows = store.runs()
+        rows, hint = store.runs(), store.command("run", "mining")
     if as_json:
         print_json(rows)
         return
-    OUT.print(show(rows) if rows else Text("no runs yet; try: hobbes run mining"))
+    OUT.print(show(rows) if rows else plain(f"no runs yet; try: {hint}"), soft_wrap=not rows)
 
 
 @app.command(context_settings=ENV)
@@ -92,7 +90,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
                 print_json(tracing.overview(store, found, search.agents))
             else:
                 turns = tracing.turns_so_far(store, found, search.agents)
-                cards.show_overview(turns, found.turns, looks_in(store, found))
+                cards.show_overview(turns, found.turns, looks_in(store, found), found.world.causes)
             return
         if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")

@@ -15,6 +15,9 @@ from lab.store.database import HOBBES
 PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
 """The libraries on which the figures or the records depend."""
 
+DECIMALS = 10
+"""The decimals of dollars; a token costs at least that, and binary fractions add up to more digits."""
+
 
 def manifest(file: ExperimentFile, arms: Mapping[str, Tables]) -> dict[str, Any]:
     """Return the manifest of the runs of these arms, as plain JSON. Sums of unknown numbers are None."""
@@ -43,4 +46,4 @@ def _counted(runs: list[dict[str, Any]], *columns: str) -> Iterator[dict[str, An
 def _sum(runs: list[dict[str, Any]], column: str) -> float | None:
     """Return a sum over runs, None if it is unknown of one."""
     values = [run[column] for run in runs]
-    return None if None in values else sum(values)
+    return None if None in values else round(sum(values), DECIMALS)

@@ -15,7 +15,7 @@ from engine.answer import DECISIONS
 from engine.record import Event
 from engine.turn import TurnRecord
 from lab.show.looks import Looks
-from lab.show.terminal import ERR, OUT, card, json_text, matrix, named, plain, table
+from lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
 from lab.show.tracing import all_calls, changed_in_memory, deeds, reasoning_of
 from lab.store.database import Decision, LoggedTurn
 
@@ -30,12 +30,15 @@ MOST_DEEDS = 8
 
 
 def show_overview(
-    turns: Iterable[tuple[int, LoggedTurn | None, Sequence[Decision]]], completed: int, looks: Looks
+    turns: Iterable[tuple[int, LoggedTurn | None, Sequence[Decision]]],
+    completed: int,
+    looks: Looks,
+    causes: Mapping[str, str],
 ) -> None:
     """Print a run: for each turn who did what to whom, the number of other events, and failed calls."""
     for number, turn, decided in turns:
         if turn:
-            parts = [*_happened(turn.record.events, looks), *_refused(turn.record)]
+            parts = [*_happened(turn.record.events, looks, causes), *_refused(turn.record)]
         else:
             parts = [Text(DAMAGED if number < completed else UNFINISHED)]
         failed = Counter(decision.outcome for decision in decided if decision.failed)
@@ -50,19 +53,19 @@ def _print_line(turn: int, text: Text) -> None:
     line.add_column(justify="right", min_width=4)
     line.add_column(overflow="fold")
     line.add_row(str(turn), text)
-    OUT.print(line)
+    OUT.print(Trimmed(line))
 
 
-def _happened(events: Iterable[Event], looks: Looks) -> Iterator[Text]:
+def _happened(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
     """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
-    events = list(events)
+    all_deeds, alone = deeds(events, looks, causes)
     done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
-    for deed, times in deeds(events, looks).items():
+    for deed, times in all_deeds.items():
         by = deed.agent, "←" if deed.role == "from" else "→"
         done.setdefault(deed.type, {}).setdefault(by, {})[deed.other, deed.result] = times
     for kind, of_kind in done.items():
         yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(of_kind, looks)))
-    if alone := Counter(event.type for event in events if not deeds([event], looks)):
+    if alone:
         yield Text(counts(alone))
 
 

@@ -15,6 +15,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -128,7 +129,7 @@ class FittingTable:
             made.add_column(head, width=width, justify="right" if number else "left", overflow="fold")
         for row in self._rows:
             made.add_row(*row)
-        yield made
+        yield Trimmed(made)
 
     def _needed(self) -> list[tuple[int, int]]:
         """Return, for each column, the width of its longest word and of its longest line."""
@@ -173,6 +174,23 @@ class FittingTable:
                 else:
                     lines.append(fact)
             yield Padding(Group(*lines), (0, 0, 0, GAP))
+
+
+class Trimmed:
+    """A table whose lines end with their last word, without the blanks that fill the last column."""
+
+    def __init__(self, made: Table) -> None:
+        self._made = made
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines of the table."""
+        for line in console.render_lines(self._made, options, pad=False):
+            while line and not line[-1].text.rstrip(" "):
+                line.pop()
+            if line:
+                line[-1] = Segment(line[-1].text.rstrip(" "), line[-1].style)
+            yield from line
+            yield Segment.line()
 
 
 def _styled(text: Text, style: str) -> Text:
@@ -273,7 +291,7 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     facts.add_row(Text("tainted", style="bold"), Text(verdict, style="bold red" if result["tainted"] else ""))
     share = result["failures"]["share"]
     title = f"measures ({percent(share)} of calls failed)" if share else "measures"
-    return Group(facts, Text(""), table(title, ("measure", "value"), measures.items()))
+    return Group(Trimmed(facts), Text(""), table(title, ("measure", "value"), measures.items()))
 
 
 def tokens_text(tokens: Mapping[str, int | None]) -> str:

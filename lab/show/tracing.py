@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -48,7 +48,8 @@ def overview(
     has not ended: it has no digest.
     """
     names = names_in(store, run)
-    return [_line(*each, names) for each in islice(turns_so_far(store, run, agents, first), most)]
+    causes = run.world.causes
+    return [_line(*each, names, causes) for each in islice(turns_so_far(store, run, agents, first), most)]
 
 
 def names_in(store: Store, run: Run) -> set[str]:
@@ -102,14 +103,25 @@ class Deed(NamedTuple):
     """What the event says in single words, such as `captured` or `blocked`."""
 
 
-def deeds(events: Iterable[Event], names: Collection[str]) -> Counter[Deed]:
-    """Return who did what to whom, and how often. Messages are not counted."""
-    return Counter(
-        Deed(event.type, event.agent, other, role, _words(event, names))
-        for event in events
-        if event.type != MESSAGE
-        for role, other in named_by(event, names)
-    )
+def deeds(
+    events: Sequence[Event], names: Collection[str], causes: Mapping[str, str]
+) -> tuple[Counter[Deed], Counter[str]]:
+    """Return who did what to whom, and the types of the events that name nobody else, each with its number.
+
+    Messages are not counted as deeds. `causes` are those of the world: the result of a deed names its cause.
+    """
+    done: Counter[Deed] = Counter()
+    alone: Counter[str] = Counter()
+    why = {(event.agent, causes[event.type]): event.type for event in events if event.type in causes}
+    for event in events:
+        if event.type in causes:
+            continue
+        others = [] if event.type == MESSAGE else list(named_by(event, names))
+        if not others:
+            alone[event.type] += 1
+        result = " ".join(filter(None, [why.get((event.agent, event.type)), _words(event, names)]))
+        done.update(Deed(event.type, event.agent, other, role, result) for role, other in others)
+    return done, alone
 
 
 def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -126,10 +138,16 @@ def _words(event: Event, names: Collection[str]) -> str:
     return " ".join([*words, *(key for key, value in told if value is True)])
 
 
-def _line(number: int, turn: LoggedTurn | None, decided: list[Decision], names: Collection[str]) -> Card:
+def _line(
+    number: int,
+    turn: LoggedTurn | None,
+    decided: list[Decision],
+    names: Collection[str],
+    causes: Mapping[str, str],
+) -> Card:
     """Return the line of a turn, or of one that has not ended."""
     record = turn.record if turn else None
-    done = deeds(record.events, names) if record else {}
+    done: Mapping[Deed, int] = deeds(record.events, names, causes)[0] if record else {}
     return {
         "turn": number,
         "outcomes": dict(Counter(decision.outcome for decision in decided)),

@@ -35,6 +35,9 @@ AGGRESSION = ", ".join(
 )
 """SQL for the types of events that are meant if none is named: what a reader looks for first."""
 
+NO_DEEDS = ", ".join(f"'{type_}'" for type_ in (MESSAGE, *(one for w in WORLDS.values() for one in w.causes)))
+"""SQL for the types of events that name another agent and are not deeds."""
+
 
 def _chosen(condition: str = "") -> str:
     """Return the SQL for the run that is meant, among those for which the condition holds."""
@@ -55,7 +58,7 @@ DEEDS = f"""names as (
 ), deeds as (
   select turn, n, events.type, agent, field.value as other, field.key as role, event
   from events, json_each(event) as field
-  where {IN_RUN} and events.type != '{MESSAGE}' and field.key not in ('type', 'agent')
+  where {IN_RUN} and events.type not in ({NO_DEEDS}) and field.key not in ('type', 'agent')
     and field.type = 'text' and field.value in (select name from names)
 )"""
 """SQL for the events that name another agent, once for each agent that they name."""

@@ -10,12 +10,13 @@ import secrets
 import shlex
 import shutil
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -306,10 +307,17 @@ def usual_home() -> Path:
     return Path(os.environ.get("HOBBES_HOME") or ".hobbes")
 
 
+@cache
+def _program() -> str:
+    """Return how a shell finds hobbes: by its name, or where it is not on PATH, as it was called."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "hobbes" and not shutil.which("hobbes") else "hobbes"
+
+
 def command(home: Path, *words: object) -> str:
     """Return a `hobbes` command line for a home folder, quoted for a shell."""
     place = [] if home == usual_home() else ["--home", home]
-    return shlex.join(str(word) for word in ("hobbes", *words, *place))
+    return shlex.join(str(word) for word in (_program(), *words, *place))
 
 
 class Store:

@@ -435,7 +435,7 @@ def test_the_shell_can_complete_commands(hobbes: Hobbes) -> None:
 def test_the_package_is_the_command_too(home: Path) -> None:
     words = [sys.executable, "-m", "hobbes", "runs", "--home", str(home)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "no runs yet; try: hobbes run mining\n")
+    assert (done.returncode, done.stdout) == (0, f"no runs yet; try: hobbes run mining --home {home}\n")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_who_did_what_to_whom_is_what_trace_shows(store: Store, site: Datasette,
     names = names_in(store, run)
     done: Counter[tuple[str, ...]] = Counter()
     for turn in store.turns(run.id):
-        for deed, times in deeds(turn.record.events, names).items():
+        for deed, times in deeds(turn.record.events, names, run.world.causes)[0].items():
             done[deed.agent, deed.type, deed.role, deed.other] += times
     told = rows(site, "who_did_what_to_whom", run=run.id)
     assert {(row["agent"], row["type"], row["role"], row["other"]): row["times"] for row in told} == done

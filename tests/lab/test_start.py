@@ -1,6 +1,7 @@
 """How the command starts: Ctrl-C at any moment, and what it imports."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -49,6 +50,24 @@ def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
         timeout=120,
         check=False,
     )
+
+
+def test_the_commands_that_are_printed_can_be_typed_where_hobbes_is_not_on_the_path(tmp_path: Path) -> None:
+    """As after `make demo`, which plays a run with `.venv/bin/hobbes`."""
+    called = tmp_path / "bin" / "hobbes"
+    called.parent.mkdir()
+    called.write_text(f"#!{sys.executable}\nfrom hobbes.__main__ import main\nmain()\n")
+    called.chmod(0o755)
+
+    def typed(*words: str) -> "subprocess.CompletedProcess[str]":
+        env = {**os.environ, "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    played = typed("bin/hobbes", "run", "mining", "--rounds", "1", "--agents", "2", "--home", "home").stdout
+    trace, replay = played.splitlines()[-1].removeprefix("next: ").split("   ")
+    assert [typed(*shlex.split(command)).returncode for command in (trace, replay)] == [0, 0]
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:

@@ -74,6 +74,23 @@ def test_without_a_terminal_no_line_is_wrapped(cli: Cli, monkeypatch: pytest.Mon
     assert any(len(line.rstrip()) > 200 for line in lines)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "mining", "--rounds", "2"),
+        ("runs",),
+        ("trace", "a"),
+        ("trace", "a", "1"),
+    ],
+)
+def test_no_line_of_a_table_ends_with_blanks(opened: Store, cli: Cli, command: tuple[str, ...]) -> None:
+    for name, policies in (("a", "policy:guided*2,policy:random*1"), ("b", "policy:random")):
+        mining(opened, name=name, models=policies, values={"rounds": 2, "rows": 3, "cols": 3})
+    lines = cli(*command).stdout.splitlines()
+    assert lines
+    assert [line for line in lines if line != line.rstrip(" ")] == []
+
+
 def test_a_card_that_goes_to_a_file_has_no_frames(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,22 @@ def test_json_says_who_did_what_to_whom(cli: Cli) -> None:
     assert [len(turn["deeds"]) for turn in trace(cli, "--agent", "AgentB")] == [1, 0, 0]
 
 
+def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
+    played(
+        opened,
+        RunOptions("trust", 2, models="policy:always-high-five", values={"rounds": 1, "miss": 100}),
+    )
+    (turn,) = trace(cli)
+    attack = {"type": "attack", "role": "target", "result": "miss", "times": 1}
+    assert turn["deeds"] == [
+        {**attack, "agent": "unit-a", "other": "unit-b"},
+        {**attack, "agent": "unit-b", "other": "unit-a"},
+    ]
+    (line,) = (line for line in cli("trace", "last").stdout.splitlines() if "attack" in line)
+    assert line.count("miss") == 2  # one for each unit
+    assert "turn 0: 2 missed high fives\n" in cli("trace", "last", "0").stdout
+
+
 @pytest.mark.parametrize(
     ("pattern", "where"),
     [
