@@ -32,10 +32,11 @@ NO_ANSWER = frozenset({Outcome.PROVIDER_ERROR, Outcome.TIMED_OUT})
 
 READING_CODES: Mapping[str, str] = {
     "read/unreadable": "the answer holds no JSON object that can be read",
-    "read/other-object": "an object before the last one in a text that holds several",
+    "read/other-object": "an object that does not count, in a text that holds several",
     "read/duplicate-key": "a key that was said before in the same object",
     "read/half-characters": "halves of surrogate pairs were replaced by question marks",
     "read/too-large": "a number was cut to the largest one that is read, 10 to the power of 18",
+    "read/most-fields": "of several objects, one before the last counts: it has the most fields of an answer",
     "read/repaired": "a broken JSON object was completed",
 }
 """What the codes of reading a text mean."""
@@ -62,7 +63,7 @@ class FoundAs(StrEnum):
     AFTER_THINK = "after-think"
     """The object follows `</think>`."""
     EMBEDDED = "embedded"
-    """The last complete object inside fences or prose."""
+    """A complete object inside fences or prose: of several, the one with the most fields of an answer."""
     REPAIRED = "repaired"
     """json-repair made an object from the first brace on."""
     NONE = "none"

@@ -28,8 +28,9 @@ from engine.world import (
     hashed_settings,
 )
 
-RECORD_VERSION = 3
-"""The version of the record's shape. It grows whenever a part is added, removed, renamed or reshaped."""
+RECORD_VERSION = 4
+"""The version of the record. It grows whenever a part is added, removed, renamed or reshaped, and whenever
+the same text may be read as another answer."""
 
 Layer: TypeAlias = Literal["prompt", "answer", "reading", "validation", "engine", "memory"]
 """The layers that make the parts of a turn, in the order in which they run."""
@@ -281,7 +282,7 @@ def upgraded(data: JsonObject) -> JsonObject:
 
     Version 1 had no version number, called the memories `minds`, did not have the outcomes of calls, and
     wrote spaces into the labels of an account's lines. Version 2 called the summary of the previous turn
-    `last_summary`.
+    `last_summary`. Up to version 3, the last of several objects in a text was always the answer.
     """
     known: Mapping[str, Any] = data
     if known.get("version") == RECORD_VERSION:
@@ -435,6 +436,13 @@ def _views_of(
         }
         for agent in agents
     }
+
+
+def answer_fields(world: AnyWorld, setting: Setting[Any], asked: str) -> frozenset[str]:
+    """Return the names of the fields that the answer of an agent, or of the observer, may have."""
+    if asked == OBSERVER and world.observer is not None:
+        return fields_of(world.observer.ruling(()))
+    return fields_of(world.action(setting))
 
 
 def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> Judged[Any]:  # noqa: ANN401

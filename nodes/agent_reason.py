@@ -5,13 +5,14 @@ their answers is written down the moment it arrives.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from langgraph.errors import GraphInterrupt
 
 from engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
 from engine.record import Drop
+from engine.turn import answer_fields
 from nodes.follow_up import Answer, answer_that_counts
 from nodes.halted import HaltedError
 from nodes.journal import (
@@ -127,18 +128,22 @@ class Asking:
         turn = self.state["turn"]
         known = self.journal.answered(turn, agent, question, prompt)
         if known is not None:
-            parsed = read(agent, known.reply)
+            parsed = read(agent, known.reply, self._fields(agent))
             self.journal.read(known, parsed)
             return Answer(known.reply, parsed)
         address = self.journal.free(turn, agent)
         reply = await player.reply(address, prompt)
-        parsed = read(agent, reply)
+        parsed = read(agent, reply, self._fields(agent))
         call = made_call(address, prompt, question, reply, parsed)
         if player.at_once:
             self.unkept.append(call)
         else:
             await self.journal.keep(call)
         return Answer(call.reply, parsed)
+
+    def _fields(self, agent: str) -> Collection[str]:
+        """Return the names of the fields that an answer of an agent or of the observer may have."""
+        return answer_fields(self.present.world, self.present.setting(self.state), agent)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
         """Return what reading and the world's rules reject of an answer."""

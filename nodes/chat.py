@@ -496,7 +496,7 @@ def ended(finish: Outcome | None, text: str) -> Outcome | None:
     If the finish reason is unknown, the text must parse without repair: it may have been cut.
     """
     if finish is None and text:
-        parsed = read("", Reply(text, ""))
+        parsed = read("", Reply(text, ""), ())
         return Outcome.TRUNCATED if parsed.found_as is FoundAs.REPAIRED else None
     return None if finish is Outcome.ANSWERED else finish
 

@@ -1,13 +1,13 @@
 """Reading: find the JSON object in the text of an answer, without ever guessing from prose.
 
 The steps are tried in this order, and the one that worked is recorded: the whole text (`json`); what follows
-`</think>` (`after-think`); the last complete object inside fences or prose (`embedded`); json-repair, applied
-from the first brace (`repaired`).
+`</think>` (`after-think`); a complete object inside fences or prose (`embedded`), and of several, the one
+with the most fields of an answer; json-repair, applied from the first brace (`repaired`).
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any, Self, SupportsIndex
 
@@ -49,13 +49,16 @@ class UnreadableError(ValueError):
     """The text is not JSON, or has too many braces to search."""
 
 
-def read(agent: str, reply: Reply) -> ParsedAnswer:
-    """Return the parsed answer of a reply, without an object if there is none. This never raises."""
+def read(agent: str, reply: Reply, fields: Collection[str]) -> ParsedAnswer:
+    """Return the parsed answer of a reply, without an object if there is none. This never raises.
+
+    `fields` are the names that an answer may have; they decide which of several objects counts.
+    """
     findings = Findings(agent)
     if reply.failure:
         findings.drop("read", f"read/{reply.failure}", None)
         return ParsedAnswer(reply.failure, FoundAs.NONE, None, tuple(findings.drops))
-    found_as, said = _found_object(findings, reply.text)
+    found_as, said = _found_object(findings, reply.text, fields)
     if said is None:
         findings.drop("read", "read/unreadable", reply.text)
         return ParsedAnswer(Outcome.UNREADABLE, FoundAs.NONE, None, tuple(findings.drops))
@@ -63,7 +66,9 @@ def read(agent: str, reply: Reply) -> ParsedAnswer:
     return ParsedAnswer(outcome, found_as, said, tuple(findings.drops), tuple(findings.mends))
 
 
-def _found_object(findings: Findings, text: str) -> tuple[FoundAs, dict[str, Any] | None]:
+def _found_object(
+    findings: Findings, text: str, fields: Collection[str]
+) -> tuple[FoundAs, dict[str, Any] | None]:
     """Try the steps in order. A text that is JSON but not an object is not searched for objects inside it."""
     if len(text) > LONGEST:
         return FoundAs.NONE, None
@@ -79,9 +84,23 @@ def _found_object(findings: Findings, text: str) -> tuple[FoundAs, dict[str, Any
         return FoundAs.NONE, None
     if not embedded:
         return FoundAs.REPAIRED, _repaired(findings, answer)
-    for other in embedded[:-1]:
+    return FoundAs.EMBEDDED, _object(findings, _that_counts(findings, embedded, fields))
+
+
+def _that_counts(findings: Findings, found: list[tuple[str, set[str]]], fields: Collection[str]) -> str:
+    """Return the text of the object that counts: of those with the most fields of an answer, the last.
+
+    A brace too many ends an answer early. What follows it may be an object, such as a table of ratings.
+    """
+    most = max(len(keys.intersection(fields)) for _, keys in found)
+    place = max(k for k, (_, keys) in enumerate(found) if len(keys.intersection(fields)) == most)
+    texts = [text for text, _ in found]
+    counts = texts.pop(place)
+    for other in texts:
         findings.drop("read", "read/other-object", other)
-    return FoundAs.EMBEDDED, _object(findings, embedded[-1])
+    if place < len(texts):
+        findings.mend("read", "read/most-fields", texts[-1], counts)
+    return counts
 
 
 def _object(findings: Findings, text: str) -> dict[str, Any] | None:
@@ -203,8 +222,8 @@ def _too_deep(said: dict[str, Any]) -> bool:
     return True
 
 
-def _embedded(text: str) -> Iterator[str]:
-    """Yield the complete outermost objects in a text.
+def _embedded(text: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield the complete outermost objects in a text, each with its keys.
 
     After a broken object the search goes on behind the place where it broke, because parts of a broken object
     are not answers. So the text is walked through once. Raise UnreadableError after MOST_BEGINNINGS braces.
@@ -215,8 +234,8 @@ def _embedded(text: str) -> Iterator[str]:
         if position == -1:
             return
         try:
-            _, end = decoder.raw_decode(text, position)
-            yield text[position:end]
+            said, end = decoder.raw_decode(text, position)
+            yield text[position:end], {*said}
         except json.JSONDecodeError as error:
             end = max(error.pos, position + 1)
         except RecursionError:

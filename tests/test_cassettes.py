@@ -60,6 +60,8 @@ def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
 
 CODES = {*READING_CODES, *FOLLOW_UP_CODES, *(code for world in WORLDS.values() for code in world.codes)}
 """Every code of a rejection or correction that an answer can lead to."""
+NOT_RECORDED = {"read/most-fields"}
+"""Codes of answers that no scripted policy gives, with any noise; tests/nodes/test_reading.py has one."""
 
 
 def test_the_cassettes_contain_every_drop_and_mend_and_every_way_of_reading() -> None:
@@ -69,7 +71,7 @@ def test_the_cassettes_contain_every_drop_and_mend_and_every_way_of_reading() ->
         meta = meta_of(path)
         reached |= {*meta["drops"], *meta["mends"]}
         found_as |= {*meta["found_as"]}
-    assert CODES ^ reached == set()
+    assert CODES ^ reached == NOT_RECORDED
     assert found_as == {*FoundAs}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from engine.answer import DECISIONS
 from engine.record import MOST_ALIKE
+from engine.turn import answer_fields
 from engine.world import AnyWorld
 from engine.worlds import WORLDS
 from nodes.journal import Reply
@@ -20,7 +21,7 @@ SECONDS = 2.0
 
 def outcome_of(on: Scene, agent: str, text: str) -> str:
     """Read an answer, validate it, resolve a turn with it alone, and return its outcome."""
-    reading = read(agent, Reply(text, "model"))
+    reading = read(agent, Reply(text, "model"), answer_fields(on.world, on.state.setting, agent))
     judged = on.world.validate(on.state, agent, reading.said)
     resolved = on.world.resolve(on.state, {agent: judged.intent})
     drops = [*reading.drops, *judged.drops]

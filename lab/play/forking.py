@@ -12,7 +12,7 @@ from typing import Any
 from engine.answer import DECISIONS
 from engine.memory import Memory
 from engine.record import Json, canonical
-from engine.turn import view_of
+from engine.turn import answer_fields, view_of
 from engine.world import AnyWorld, Setting, settle
 from lab.errors import UsageError
 from lab.play.modelsfile import read_models
@@ -185,7 +185,7 @@ def _given(
                 f"--answer {agent}: no such agent acts in turn {state.turn}; agents: {', '.join(actors)}"
             )
         reply = Reply(text, PlayerKind.GIVEN, tokens_in=0, tokens_out=0, player=PlayerKind.GIVEN)
-        parsed = read(agent, reply)
+        parsed = read(agent, reply, answer_fields(prompting.world, prompting.setting, agent))
         if parsed.outcome not in DECISIONS:
             raise UsageError(f"--answer {agent}: there is no JSON object in {text[:60]!r}")
         prompt = prompting.prompt(state, memories, agent)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from engine.answer import DECISIONS, ParsedAnswer
 from engine.record import Drop, Json
-from engine.turn import meanings
+from engine.turn import answer_fields, meanings
 from engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
 from engine.worlds import WORLDS, world_named
 from graphs.run import WaitingError, checkpoints, play, throw_away
@@ -311,7 +311,7 @@ def keep_answer(store: Store, run: Run, question: Question, said: str, clock: Cl
     if is_late(run, question, now):
         raise LabError(f"run {run.id}: that answer comes too late: {_late_by(run)}")
     reply = persons_reply(said, milliseconds=_took(question, now))
-    parsed = read(question.agent, reply)
+    parsed = read(question.agent, reply, answer_fields(run.world, run.setting, question.agent))
     if question.agent != OBSERVER:
         _check_nothing_is_rejected(run, state_before(store, run, run.turns), question.agent, parsed)
     address = Address(run.turns, question.agent, int(question.address.rpartition("/")[2]))

@@ -8,7 +8,6 @@ from engine import turn as turns
 from engine.answer import ParsedAnswer
 from engine.chance import Luck
 from engine.memory import Memory
-from engine.policy import Policies
 from engine.record import JsonObject
 from engine.world import OBSERVER, AnyWorld, Setting
 from lab.errors import UsageError
@@ -192,7 +191,7 @@ def _playing_out(world: AnyWorld, setting: Setting[Any], models: Mapping[str, st
         judged = _judged(world, setting, models, (state, memories))
         question, ruling = turns.question_of(world, state, judged.intents), None
         if world.observer and question and (spec := world.observer.asks(state)):
-            ruling = _scripted(world.observer.stand_ins, spec, setting, OBSERVER, question)
+            ruling = _scripted(world, spec, setting, OBSERVER, question)
         played = turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling))
         state, memories = played.resolved.state, played.memories
 
@@ -203,17 +202,19 @@ def _judged(
     """Return what scripted policies answer in a turn, judged."""
     state, memories = before
     answers = {
-        agent: _scripted(world.policies, models[world.owner(state, agent)], setting, agent, view)
+        agent: _scripted(world, models[world.owner(state, agent)], setting, agent, view)
         for agent, view in turns.views(world, state, memories).items()
     }
     return turns.judge(world, state, answers)
 
 
 def _scripted(
-    policies: Policies, spec: str, setting: Setting[Any], agent: str, view: JsonObject
+    world: AnyWorld, spec: str, setting: Setting[Any], agent: str, view: JsonObject
 ) -> ParsedAnswer:
     """Return the parsed answer of the policy that a spec names, or of the default one for other players."""
+    policies = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
     scripted = spec if spec.startswith(PlayerKind.POLICY) else f"{PlayerKind.POLICY}:{policies.default}"
     parsed = parse_spec(policies, scripted)
     luck = Luck(setting.seed, int(str(view["turn"])), agent, parsed.luck)
-    return read(agent, Reply(parsed.speak(policies, view, luck), spec))
+    reply = Reply(parsed.speak(policies, view, luck), spec)
+    return read(agent, reply, turns.answer_fields(world, setting, agent))

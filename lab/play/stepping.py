@@ -190,7 +190,7 @@ def _parsed(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str
         raise ValueError(
             f"answers: {', '.join(strangers)} cannot act now; the agents that can: {', '.join(agents)}"
         )
-    return {agent: _read(agent, answers[agent]) for agent in agents if agent in answers}
+    return {agent: _read(world, state, agent, answers[agent]) for agent in agents if agent in answers}
 
 
 def _ruling(
@@ -206,12 +206,13 @@ def _ruling(
         raise ValueError("ruling: a rule of the world rules here; leave it out, or set observer to human")
     if turns.question_of(world, state, turns.judge(world, state, answers).intents) is None:
         raise ValueError("ruling: nobody asks the observer in this turn; leave it out")
-    return _read(OBSERVER, value)
+    return _read(world, state, OBSERVER, value)
 
 
-def _read(agent: str, value: object) -> ParsedAnswer:
+def _read(world: AnyWorld, state: Any, agent: str, value: object) -> ParsedAnswer:  # noqa: ANN401  a world's own state
     """Return the parsed answer; it is given as text or as the object that the text would contain."""
-    return read(agent, Reply(value if isinstance(value, str) else json.dumps(value), "step"))
+    text = value if isinstance(value, str) else json.dumps(value)
+    return read(agent, Reply(text, "step"), turns.answer_fields(world, state.setting, agent))
 
 
 def _happened(played: "turns.Turn[Any, Any]") -> dict[str, Any]:

@@ -70,9 +70,9 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
     world, number = run.world, turn.turn
     state, memories = state_before(store, run, number), memories_before(store, run, number)
     attempts = store.attempts(run.id, number)
-    answers = {agent: counting(agent, attempts[agent]) for agent in world.actors(state)}
+    answers = {agent: counting(world, state, agent, attempts[agent]) for agent in world.actors(state)}
     judged = turns.judge(world, state, answers)
-    ruling = counting(OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
+    ruling = counting(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
     return turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling)).record
 
 

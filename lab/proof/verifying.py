@@ -16,7 +16,7 @@ from engine.measuring import measured
 from engine.memory import Memory
 from engine.record import canonical, sha256
 from engine.turn import Layer, TurnRecord
-from engine.world import OBSERVER, Measure
+from engine.world import OBSERVER, AnyWorld, Measure
 from lab.errors import LabError
 from lab.play.ending import ending
 from lab.proof.differing import first_differing_part
@@ -146,13 +146,15 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
         if agent not in attempts:
             yield f"there is no call of {agent}"
     for agent, calls in attempts.items():
-        yield from _odd_attempts(agent, calls)
-    answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+        yield from _odd_attempts(run.world, at.state, agent, calls)
+    answers = {
+        agent: counting(run.world, at.state, agent, attempts[agent]) for agent in asked if agent in attempts
+    }
     judged = turns.judge(run.world, at.state, answers)
     question, ruling = turns.question_of(run.world, at.state, judged.intents), None
     if question and run.world.observer and run.world.observer.asks(at.state):
         if OBSERVER in attempts:
-            ruling = counting(OBSERVER, attempts[OBSERVER])
+            ruling = counting(run.world, at.state, OBSERVER, attempts[OBSERVER])
         else:
             yield f"there is no call of {OBSERVER}"
     asked_too = {*asked, *([OBSERVER] if ruling else [])}
@@ -171,7 +173,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     attempts = store.attempts(run.id, at.turn)
     yield from _broken_calls(store, run, at.turn)
     for agent, calls in attempts.items():
-        yield from _odd_attempts(agent, calls)
+        yield from _odd_attempts(run.world, at.state, agent, calls)
     asked = run.world.actors(at.state)
     asked_too = {*asked, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
@@ -187,7 +189,11 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     }
     yield from (f"there is no call of {agent}" for agent in asked if agent not in {*attempts, *due})
     if not due:
-        answers = {agent: counting(agent, attempts[agent]) for agent in asked if agent in attempts}
+        answers = {
+            agent: counting(run.world, at.state, agent, attempts[agent])
+            for agent in asked
+            if agent in attempts
+        }
         intents = turns.judge(run.world, at.state, answers).intents
         due = {OBSERVER: turns.question_of(run.world, at.state, intents) or {}}
     expected = [
@@ -212,12 +218,13 @@ def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
             yield f"the call of {who}, was changed after it had been written"
 
 
-def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
+def _odd_attempts(world: AnyWorld, state: Any, agent: str, calls: list[Call]) -> Iterator[str]:  # noqa: ANN401  a world's own state
     """Name what is odd about the attempts of one agent: numbers, readings, calls after a decision."""
     if [call.address.attempt for call in calls] != list(range(1, len(calls) + 1)):
         yield f"the attempts of {agent} are not numbered from 1 without a gap"
+    fields = turns.answer_fields(world, state.setting, agent)
     for call in calls:
-        parsed = read(agent, call.reply)
+        parsed = read(agent, call.reply, fields)
         if (parsed.outcome, parsed.found_as) != (call.outcome, call.found_as):
             yield (
                 f"the call of {agent}, attempt {call.address.attempt}, is recorded as {call.outcome} "
@@ -229,13 +236,14 @@ def _odd_attempts(agent: str, calls: list[Call]) -> Iterator[str]:
                 yield f"{agent} was asked again, attempt {later.address.attempt}, after it had decided"
 
 
-def counting(agent: str, calls: Iterable[Call]) -> ParsedAnswer:
+def counting(world: AnyWorld, state: Any, agent: str, calls: Iterable[Call]) -> ParsedAnswer:  # noqa: ANN401  a world's own state
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
     last: dict[int, Answer] = {}
+    fields = turns.answer_fields(world, state.setting, agent)
     for call in calls:
         if call.question == TURN_QUESTION:  # asked again after a halt: a follow-up question was about an
             last.clear()  # earlier answer
-        last[call.question] = Answer(call.reply, read(agent, call.reply))
+        last[call.question] = Answer(call.reply, read(agent, call.reply, fields))
     first, second = last[TURN_QUESTION], last.get(FOLLOW_UP_QUESTION)
     return (answer_that_counts(agent, first, second) if second else first).parsed
 

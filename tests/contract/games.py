@@ -119,7 +119,7 @@ class Moment:
 
 def heard(agent: str, text: str) -> ParsedAnswer:
     """Return the parsed answer of a text."""
-    return read(agent, Reply(text, "game"))
+    return read(agent, Reply(text, "game"), ())
 
 
 def settled(world: AnyWorld, values: Mapping[str, Json]) -> Setting[Any]:

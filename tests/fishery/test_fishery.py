@@ -50,8 +50,8 @@ def fishery(models: str = NOISE, **values: Any) -> RunOptions:
 def round_of(answers: dict[str, Any], ruling: Any = None, **config: Any) -> Turn[Any, Any]:
     """Play the first round without storms; boats that are not named say nothing."""
     settings = FISHERY.config.model_validate({"storm": 0, **config})
-    parsed = {boat: read(boat, Reply(json.dumps(said), "test")) for boat, said in answers.items()}
-    ruled = None if ruling is None else read(OBSERVER, Reply(json.dumps(ruling), "test"))
+    parsed = {boat: read(boat, Reply(json.dumps(said), "test"), ()) for boat, said in answers.items()}
+    ruled = None if ruling is None else read(OBSERVER, Reply(json.dumps(ruling), "test"), ())
     return play(FISHERY, FISHERY.setup(settings, BOATS, 1), {}, parsed, ruled)
 
 
@@ -142,7 +142,7 @@ def test_what_is_wrong_with_an_answer_is_written_down(answer: Any, found: list[s
 
 def test_a_lost_answer_is_not_a_decision() -> None:
     state = FISHERY.setup(FISHERY.config.model_validate({}), BOATS, 1)
-    judged = judge(FISHERY, state, {"boat-01": read("boat-01", Reply("no idea", "test"))})
+    judged = judge(FISHERY, state, {"boat-01": read("boat-01", Reply("no idea", "test"), ())})
     assert not judged.intents["boat-01"].chosen
 
 

@@ -1,18 +1,21 @@
-"""The games of docs/pilot.md, which language models played: they are verified, and the page tells them."""
+"""The games of docs/pilot.md, which language models played: they are shown, and the page tells them."""
 
 import gzip
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.answer import DECISIONS
+from engine.answer import DECISIONS, FoundAs
+from engine.record import sha256
+from engine.turn import answer_fields, first_digest
 from lab.experiment.file import read_experiment_file
 from lab.experiment.report import report
-from lab.proof.verifying import faults
 from lab.store.database import Run, Store, open_store
 from lab.store.experiments import runs_of_cells
 from lab.store.history import state_before
+from nodes.reading import read
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "experiments" / "pilot").glob("*.toml"))
@@ -77,11 +80,28 @@ def test_the_page_tells_what_happened(pilot: Store) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_all_games_are_verified_and_their_experiment_is_reported(file: Path, pilot: Store) -> None:
+def test_all_games_are_as_they_were_recorded_and_their_experiment_is_reported(
+    file: Path, pilot: Store
+) -> None:
     asked, content = read_experiment_file(file)
     found = report(pilot, asked.name)
     assert len(found.cells) == len(asked.seeds) * len(content["arms"])
     for cell in found.cells:
         run = pilot.find(cell.run)
-        assert list(faults(pilot, run)) == []
+        turns = list(pilot.turns(run.id))
+        previous = first_digest(replace(run.world, rules_version=run.versions.rules), run.setting)
+        for turn in turns:
+            assert turn.digest == sha256(previous + turn.text)
+            previous = turn.digest
+        assert (previous, len(turns)) == (run.digest, run.turns)
         assert {one.outcome for one in pilot.decisions(run.id)} <= DECISIONS
+
+
+def test_the_orders_before_one_brace_too_many_would_be_carried_out_today(pilot: Store) -> None:
+    (run, turn) = next(pilot.db.execute("select run, turn from calls where found_as = 'embedded'"))
+    found = pilot.find(run)
+    (call,) = (call for call in pilot.calls(run, turn) if call.found_as is FoundAs.EMBEDDED)
+    agent = call.address.agent
+    said = read(agent, call.reply, answer_fields(found.world, found.setting, agent)).said
+    assert said is not None
+    assert said.keys() == {"disband_mils", "money_grants", "cede_territories", "messages"}

@@ -97,7 +97,7 @@ def run(state: State, policies: Sequence[str], turns: int, noise: float = 0.0) -
         for k, (agent, view) in enumerate(steps.views(NATIONS, state, memories).items()):
             luck = Luck(state.setting.seed, state.turn, agent)
             text = speak(NATIONS.policies, policies[k % len(policies)], noise, view, luck)
-            answers[agent] = read(agent, Reply(text, "policy"))
+            answers[agent] = read(agent, Reply(text, "policy"), ())
         done = steps.play(NATIONS, state, memories, answers)
         played.append(told(done))
         state, memories = done.resolved.state, done.memories

@@ -17,8 +17,11 @@ CLAIM = {"claim": [[0, 0]]}
 TEXT = json.dumps(CLAIM)
 
 
+FIELDS = {"claim", "raid", "mine", "reasoning", "ratings"}
+
+
 def reading(text: str) -> ParsedAnswer:
-    return read("A", Reply(text, "model"))
+    return read("A", Reply(text, "model"), FIELDS)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +84,18 @@ def test_of_several_objects_the_last_is_the_answer_and_the_others_are_drops() ->
     found = reading('First I thought {"claim": [[1, 1]]}, but no: {"claim": [[0, 0]]}')
     assert found.said == CLAIM
     assert [(drop.code, drop.said) for drop in found.drops] == [("read/other-object", '{"claim": [[1, 1]]}')]
+
+
+def test_of_several_objects_the_one_with_the_most_fields_of_an_answer_counts() -> None:
+    """One brace too many ends the answer early; the last object is then a table of ratings."""
+    deeds, ratings = '{"claim": [[0, 0]], "mine": []}', '{"B": 9, "claim": 10}'
+    found = reading(deeds + f', "reasoning": "We talk.", "ratings": {ratings}}}')
+    assert (found.outcome, found.found_as) == ("answered", "embedded")
+    assert found.said == {"claim": [[0, 0]], "mine": []}
+    assert [(drop.code, drop.said) for drop in found.drops] == [("read/other-object", ratings)]
+    assert [(mend.code, mend.said, mend.kept) for mend in found.mends] == [
+        ("read/most-fields", ratings, deeds)
+    ]
 
 
 def test_a_part_of_a_broken_object_is_never_the_answer() -> None:
@@ -159,7 +174,7 @@ def test_a_repair_is_a_mend() -> None:
 
 @pytest.mark.parametrize("failure", [o for o in Outcome if o not in {*DECISIONS, Outcome.UNREADABLE}])
 def test_a_failed_call_keeps_its_outcome_even_if_its_text_is_readable(failure: Outcome) -> None:
-    found = read("A", Reply(TEXT, "model", failure=failure))
+    found = read("A", Reply(TEXT, "model", failure=failure), FIELDS)
     assert (found.outcome, found.said) == (failure, None)
     assert [drop.code for drop in found.drops] == [f"read/{failure}"]
 
