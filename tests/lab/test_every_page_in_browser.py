@@ -38,8 +38,8 @@ OF_A_RUN = {
     "/{run}/messages": ("/RUN/messages", "/RUN/messages?between=AGENT,OTHER&turn=3"),
     "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
     "/{run}/pin": ("/RUN/pin?turn=3",),
-    "/{run}/{turn:int}": ("/RUN/3",),
-    "/{run}/{turn:int}/{agent}": ("/RUN/3/AGENT",),
+    "/{run}/{turn:number}": ("/RUN/3",),
+    "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
 }
 """The addresses that are opened, by those that the site has."""
 

@@ -419,7 +419,7 @@ FOUND = (
                 "tokens_out = 1",
                 "reasoning = 'I like them.'",
                 "error = 'it was late'",
-                "milliseconds = 1",
+                "milliseconds = milliseconds + 1",
                 "tries = 3",
                 "arrived = '2001-01-01'",
             )
@@ -532,7 +532,7 @@ NOT_FOUND = (
             sealed_again(f"update calls set {change} where {CALL}")
             for change in (
                 "arrived = '2001-01-01'",
-                "milliseconds = 1",
+                "milliseconds = milliseconds + 1",
                 "tries = 3",
                 "error = 'it was late'",
                 "player = ''",
