@@ -8,11 +8,13 @@ import hashlib
 import hmac
 import os
 import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from engine.world import OBSERVER
+from lab.errors import LabError
 from lab.play.playing import observer_asked
 from lab.store.database import Question, Run, Store
 from lab.store.history import state_before
@@ -20,6 +22,9 @@ from nodes.journal import PlayerKind
 
 KEY = "seats.key"
 """The file of the secret in a home. Only its owner can read it."""
+
+KEY_BYTES = 32
+"""The length of the secret."""
 
 DIGITS = 32
 """How many hexadecimal digits a token has."""
@@ -49,11 +54,8 @@ def path_of(home: Path, run: Run, seat: str) -> str:
 
 def is_token(home: Path, run: str, seat: str, token: str) -> bool:
     """Return whether a token is that of a seat, in a time that tells nothing about the token."""
-    try:
-        secret = (home / KEY).read_bytes()
-    except FileNotFoundError:
-        return False
-    return secrets.compare_digest(token.encode(), _token(secret, run, seat).encode())
+    secret = _read(home / KEY)
+    return secret is not None and secrets.compare_digest(token.encode(), _token(secret, run, seat).encode())
 
 
 def _token(secret: bytes, run: str, seat: str) -> str:
@@ -64,11 +66,53 @@ def _token(secret: bytes, run: str, seat: str) -> str:
 def _secret(home: Path) -> bytes:
     """Return the secret of a home; make it if there is none."""
     path = home / KEY
-    if not path.exists():
-        new = path.with_name(f"{KEY}.{os.getpid()}.{secrets.token_hex(4)}")
-        new.touch(mode=0o600)
-        new.write_bytes(secrets.token_bytes(32))
-        with suppress(FileExistsError):  # another process has just made one
-            os.link(new, path)
-        new.unlink()
-    return path.read_bytes()
+    if not os.path.lexists(path):
+        _write(path, secrets.token_bytes(KEY_BYTES))
+    secret = _read(path)
+    if secret is None:
+        raise _no_key(path, "it is a link to a file that is not there")
+    return secret
+
+
+def _write(path: Path, secret: bytes) -> None:
+    """Write a secret, so that a power cut leaves all of it or none; leave one that is there as it is."""
+    new = path.with_name(f"{KEY}.{os.getpid()}.{secrets.token_hex(4)}")
+    new.touch(mode=0o600)
+    with new.open("wb") as file:
+        file.write(secret)
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):  # another process has just made one, which a rename would replace
+        os.link(new, path)
+    new.unlink()
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the secret in a file, None if there is no file. Raise LabError for anything but a secret."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for a writer
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _no_key(path, str(error.strerror)) from error
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise _no_key(path, "it is not a regular file")
+        secret = os.read(file, KEY_BYTES + 1)
+    finally:
+        os.close(file)
+    if len(secret) != KEY_BYTES:
+        raise _no_key(path, f"it does not have {KEY_BYTES} bytes")
+    return secret
+
+
+def _no_key(path: Path, problem: str) -> LabError:
+    """Return the error for a key that cannot be used."""
+    return LabError(
+        f"{path} cannot be used as the key of seats: {problem}; delete it to get a new one, with new links"
+    )

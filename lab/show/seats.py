@@ -109,7 +109,12 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
 def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
     """Return the run and the seat that an address names; raise HTTPException if its token is another's."""
     at = request.path_params
-    if not is_token(home, at["run"], at["seat"], at["token"]):
+    try:
+        right = is_token(home, at["run"], at["seat"], at["token"])
+    except LabError as found:
+        _tell(found)
+        raise HTTPException(503, UNSHOWN) from found
+    if not right:
         raise HTTPException(403, "hobbes: this is not the link of a seat; use the one that you were given\n")
     try:
         return opened.find(at["run"]), at["seat"]

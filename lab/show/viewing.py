@@ -382,8 +382,11 @@ def show_links(home: Path, base: str) -> None:
         for row in opened.runs():
             if row["status"] == "finished":
                 continue
-            with suppress(LabError):  # the page of a damaged run says what is wrong
-                _show_links_of(home, opened.find(row["id"]), base)
+            try:
+                run = opened.find(row["id"])
+            except LabError:  # the page of a damaged run says what is wrong
+                continue
+            _show_links_of(home, run, base)
 
 
 def _show_links_of(home: Path, run: Run, base: str) -> None:

@@ -1,9 +1,13 @@
 """The page of a seat shows what its agent may see, takes its answer, and opens nothing else."""
 
 import asyncio
+import hashlib
+import hmac
 import json
+import os
 import re
 import shlex
+import stat
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
@@ -13,9 +17,10 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from lab.errors import LabError
 from lab.play.answering import the_question
 from lab.play.playing import RunOptions, begin, go_on, keep_answer
-from lab.play.seats import KEY, path_of, seats_of
+from lab.play.seats import DIGITS, KEY, path_of, seats_of
 from lab.show import seats
 from lab.show.viewing import play_late, show_links, site, told_late
 from lab.store.database import Run, Store
@@ -178,6 +183,67 @@ def test_links_stay_the_same_and_only_the_owner_of_the_home_can_make_them(opened
     assert first == path_of(opened.home, run, "unit-a")
     assert (opened.home / KEY).stat().st_mode & 0o777 == 0o600
     assert first.rpartition("/")[2] not in (opened.home / "runs.db").read_bytes().decode(errors="replace")
+
+
+BAD_KEYS: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "too short": lambda path: path.write_bytes(bytes(31)),
+    "too long": lambda path: path.write_bytes(bytes(33)),
+    "a folder": Path.mkdir,
+    "a pipe": os.mkfifo,
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to nothing": lambda path: path.symlink_to("nowhere"),
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("put", BAD_KEYS.values(), ids=BAD_KEYS)
+def test_a_key_that_is_not_32_bytes_is_refused_in_one_line(
+    put: Callable[[Path], object], opened: Store
+) -> None:
+    run = begun(opened, "trust", people=2)
+    path = opened.home / KEY
+    path.unlink(missing_ok=True)
+    put(path)
+    with pytest.raises(LabError, match=rf"^{path} cannot be used as the key of seats: [^\n]*$"):
+        path_of(opened.home, run, "unit-a")
+
+
+def test_pages_whose_links_cannot_be_shown_are_not_served(opened: Store) -> None:
+    begun(opened, "trust", people=2)
+    (opened.home / KEY).write_bytes(b"")
+    with pytest.raises(LabError, match="it does not have 32 bytes"):
+        show_links(opened.home, LOCAL)
+
+
+def test_a_page_of_a_home_whose_key_is_empty_opens_to_nobody(opened: Store, pages: TestClient) -> None:
+    run = begun(opened, "trust", people=2)
+    path = path_of(opened.home, run, "unit-a")
+    (opened.home / KEY).write_bytes(b"")
+    message = f"{run.id}/unit-a".encode()
+    known = hmac.new(b"", message, hashlib.sha256).hexdigest()[:DIGITS]
+    shown = pages.get(path.rpartition("/")[0] + f"/{known}")
+    assert (shown.status_code, "\n" in shown.text.strip()) == (503, False)
+
+
+def test_a_new_key_is_on_the_disk_before_it_has_its_name(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begun(opened, "trust", people=2)
+    path = opened.home / KEY
+    path.unlink(missing_ok=True)
+    synced: list[tuple[int, bool]] = []
+    fsync = os.fsync
+
+    def noted(file: int) -> None:
+        there = os.fstat(file)
+        synced.append((0 if stat.S_ISDIR(there.st_mode) else there.st_size, path.exists()))
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    path_of(opened.home, run, "unit-a")
+    assert synced == [(32, False), (0, True)]
+    assert list(opened.home.glob(f"{KEY}.*")) == []
 
 
 @pytest.mark.parametrize("world", ["mining", "nations", "trust"])
