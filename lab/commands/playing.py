@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+MOST_FORKS = 1_000
+"""More forks than this are a slip of the keyboard."""
+
 USUAL_PAGES = "http://127.0.0.1:8766"
 """Where `hobbes view` serves the pages unless it is told otherwise."""
 
@@ -155,7 +158,11 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     ] = None,
     times: Annotated[
         int | None,
-        typer.Option(min=1, help="play this many forks; models answer anew in each, scripted policies alike"),
+        typer.Option(
+            min=1,
+            max=MOST_FORKS,
+            help="play this many forks; models answer anew in each, scripted policies alike",
+        ),
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="a name for the fork; with --times, NAME-1, NAME-2 and so on")
@@ -188,11 +195,13 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         found = store.find(run)
         limits = replace(found.caps, **caps)
         names = [name] if times is None or not name else [f"{name}-{n}" for n in range(1, times + 1)]
-        with store.db.atomic():  # all or, if a name is taken, none
-            forks = [
-                forked(store, found, replace(options, name=names[n % len(names)]), limits, models)
-                for n in range(times or 1)
-            ]
+        for wanted in names:  # so that no fork is written if a name is taken
+            store.check_name(wanted)
+        # Each is written in a transaction of its own, so that other processes need not wait for all of them.
+        forks = [
+            forked(store, found, replace(options, name=names[n % len(names)]), limits, models)
+            for n in range(times or 1)
+        ]
         results: list[dict[str, Any]] | None = [] if times else None
         tainted = []
         try:

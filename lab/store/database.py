@@ -399,7 +399,7 @@ class Store:
         with self.db.atomic():
             texts = [self.text_hash(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
-            self._check_name(name)
+            self.check_name(name)
             way = {
                 "config": setting.config.model_dump_json(),
                 "models": json.dumps(models),
@@ -488,7 +488,7 @@ class Store:
         digest = self.find(run).digest_before(turns, last[0] if last else "")
         update_run(self.db.conn, run, {"turns": turns, "digest": digest})
 
-    def _check_name(self, name: str | None) -> None:
+    def check_name(self, name: str | None) -> None:
         """Raise UsageError for a name by which the run could not be found."""
         if name is None:
             return

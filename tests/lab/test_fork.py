@@ -425,6 +425,29 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
 ]
 
 
+def test_a_million_forks_are_refused(cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    mining(opened, name="baseline")
+    monkeypatch.setattr(Store, "new_run", lambda *_: pytest.fail("a fork is written"))
+    refused = cli("fork", "baseline", "--turn", "2", "--times", "1000000")
+    assert refused.exit_code == 2
+    assert "--times': Input should be less than or equal to 1000" in refused.stderr
+
+
+def test_others_can_write_between_forks(cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fork is written in a transaction of its own: before each, another process writes at once."""
+    mining(opened, name="baseline")
+    new_run, waits = Store.new_run, "pragma busy_timeout = 0"
+    opened.db.execute(waits)
+
+    def after_others(self: Store, *new: Any) -> str:
+        opened.update(opened.find("baseline").id, error="")
+        return new_run(self, *new)
+
+    monkeypatch.setattr(Store, "new_run", after_others)
+    cli("fork", "baseline", "--turn", "2", "--times", "3")
+    assert len(opened.runs()) == 4
+
+
 @pytest.mark.parametrize(("asked", "wrong"), WRONG)
 def test_what_cannot_be_forked_is_said_in_one_line(
     asked: tuple[str, ...], wrong: str, cli: Cli, opened: Store
