@@ -4,6 +4,7 @@ A replay uses the same graph as the run, with a journal that answers from the ru
 turn with the recorded one.
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -23,6 +24,7 @@ from nodes.halted import HaltedError
 from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from nodes.players import RunPlayers
 from nodes.prompting import PromptSet, load_prompts
+from nodes.reading import deciding
 from nodes.state import TurnState, first_state, memories_from, state_at
 
 
@@ -69,15 +71,14 @@ class ReplayJournal(JournalWithoutCalls):
         self._reread = reread
         self._texts = store.turn_texts(run.id)
         self._stored: dict[int, dict[str, list[StoredRow]]] = {}
+        self._used: dict[str, list[Call]] = {}
+        """The calls of this turn that were asked for, by agent."""
         # The system text comes with every call of a model.
         self._hash_of = lru_cache(maxsize=2)(sha256)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
-        if turn not in self._stored:
-            rows = groupby(self._store.stored_calls(self._run.id, turn), itemgetter("agent"))
-            self._stored = {turn: {name: list(calls) for name, calls in rows}}
-        asked = [row for row in self._stored[turn].get(agent, ()) if row["question"] == question]
+        asked = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
         if not asked:
             which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
             raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
@@ -86,7 +87,15 @@ class ReplayJournal(JournalWithoutCalls):
         if not self._reread and call.prompt != prompt:
             diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
             raise DivergedError(turn, agent, "prompt", diff)
+        self._used.setdefault(agent, []).append(call)
         return call
+
+    def _rows(self, turn: int) -> Mapping[str, Sequence[StoredRow]]:
+        """Return the recorded calls of a turn by agent; they are read once."""
+        if turn not in self._stored:
+            rows = groupby(self._store.stored_calls(self._run.id, turn), itemgetter("agent"))
+            self._stored = {turn: {name: list(calls) for name, calls in rows}}
+        return self._stored[turn]
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Compare outcome and reading of an answer with the recorded ones."""
@@ -96,9 +105,12 @@ class ReplayJournal(JournalWithoutCalls):
             raise DivergedError(call.address.turn, call.address.agent, "reading", diff)
 
     def turn(self, turn: Logged) -> None:
-        """Compare the record of a turn with the recorded one."""
+        """Compare the record of a turn, and the calls that count in it, with the recorded ones."""
+        used, self._used = self._used, {}
         if self._reread:
             return
+        for agent, rows in self._rows(turn.number).items():
+            self._check_what_counts(turn.number, agent, rows, used.get(agent, []))
         recorded, text = next(self._texts, (None, None))
         if recorded != turn.number:
             raise DivergedError(turn.number, "", "engine", "the turn was not recorded\n")
@@ -109,6 +121,17 @@ class ReplayJournal(JournalWithoutCalls):
         difference = first_differing_part(stored.record, turn.record)
         if difference is not None:
             raise DivergedError(turn.number, difference.agent, difference.layer, difference.diff)
+
+    def _check_what_counts(
+        self, turn: int, agent: str, rows: Sequence[StoredRow], used: Sequence[Call]
+    ) -> None:
+        """Raise DivergedError if the recorded call that counts is one that was not asked for."""
+        if [row["attempt"] for row in rows] == [call.address.attempt for call in used]:
+            return  # the usual case, in which no text need be read
+        counts = deciding(self._store.attempts(self._run.id, turn, agent)[agent])
+        if counts is not None and counts != deciding(used):
+            diff = f"attempt {counts.address.attempt}, which is not asked for, is the one that counts\n"
+            raise DivergedError(turn, agent, "answer", diff)
 
 
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:

@@ -6,8 +6,7 @@ the seals of its rows. docs/data.md says what nobody can find out.
 """
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from itertools import groupby, pairwise
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from engine import turn as turns
@@ -230,10 +229,26 @@ def _odd_attempts(world: AnyWorld, state: Any, agent: str, calls: list[Call]) ->
                 f"the call of {agent}, attempt {call.address.attempt}, is recorded as {call.outcome} "
                 f"({call.found_as}), but reading its answer gives {parsed.outcome} ({parsed.found_as})"
             )
-    for _, asked in groupby(calls, key=lambda call: call.question):
-        for earlier, later in pairwise(asked):
-            if earlier.outcome in DECISIONS and earlier.prompt == later.prompt:
-                yield f"{agent} was asked again, attempt {later.address.attempt}, after it had decided"
+    yield from _out_of_order(agent, calls)
+
+
+def _out_of_order(agent: str, calls: Sequence[Call]) -> Iterator[str]:
+    """Name calls that nobody would have made: only a follow-up question comes after a decision, and once.
+
+    An observer is asked again if it decided, a halted run was resumed, and the requests are others now.
+    """
+    decided = False
+    for before, call in zip((None, *calls), calls, strict=False):
+        attempt = f"attempt {call.address.attempt}"
+        if call.question == FOLLOW_UP_QUESTION:
+            if before is None or before.question != TURN_QUESTION:
+                yield f"{agent} was asked the follow-up question, {attempt}, without a question before it"
+            decided |= call.outcome in DECISIONS
+        else:
+            others = agent == OBSERVER and before is not None and before.prompt != call.prompt
+            if decided and not others:
+                yield f"{agent} was asked again, {attempt}, after it had decided"
+            decided = call.outcome in DECISIONS
 
 
 def counting(world: AnyWorld, state: Any, agent: str, calls: Iterable[Call]) -> ParsedAnswer:  # noqa: ANN401  a world's own state

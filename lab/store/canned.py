@@ -86,7 +86,7 @@ from found group by kind, code, agent order by times desc, kind, code, agent""",
         f"Calls that count and failed, so that the default action was taken. {RUN}",
         f"""with {CHOSEN}, counting as (
   select turn, agent, max(attempt), outcome, model, error from calls
-  where {IN_RUN} and (question = 1 or outcome in ({DECIDED}))
+  where {IN_RUN} and (question = 1 or question = 2 and outcome in ({DECIDED}))
   group by turn, agent
 )
 select outcome, agent, model, count(*) as calls, min(turn) as first_turn, max(turn) as last_turn,

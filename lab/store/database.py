@@ -103,7 +103,8 @@ SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.val
 
 DECIDING = (
     "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
-    " and agent = coalesce(?, agent) and (question = 1 or outcome in (?, ?)) group by turn, agent"
+    " and agent = coalesce(?, agent) and (question = 1 or question = 2 and outcome in (?, ?))"
+    " group by turn, agent"
 )
 """The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
 

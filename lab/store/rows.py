@@ -19,6 +19,7 @@ from engine.world import in_one_line
 from lab.errors import DamagedError
 from lab.store.schema import columns_of
 from lab.store.seals import CALL_COLUMNS, LATER, RUN_COLUMNS
+from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 REQUIRED: Mapping[str, Collection[str]] = {
     "runs": {*RUN_COLUMNS, "status", "turns", "digest", "seconds"} - {*LATER, "observer_text"},
@@ -108,16 +109,17 @@ JSON: Mapping[tuple[str, str], TypeAdapter[Any]] = {
 }
 """The columns that hold JSON, and the shape of each."""
 
-WORDS: Mapping[tuple[str, str], frozenset[str]] = {
+FEW: Mapping[tuple[str, str], frozenset[object]] = {
     ("calls", "outcome"): frozenset(Outcome),
     ("calls", "found_as"): frozenset(FoundAs),
+    ("calls", "question"): frozenset({TURN_QUESTION, FOLLOW_UP_QUESTION}),
 }
-"""The columns that hold one of a few words."""
+"""The columns that hold one of a few values."""
 
 COUNTED_FROM: Mapping[str, int] = {"turn": 0, "turns": 0, "attempt": 1}
 """The least value of columns that count something."""
 
-CONSTRAINED = frozenset({*JSON, *WORDS, *product(REQUIRED, COUNTED_FROM)})
+CONSTRAINED = frozenset({*JSON, *FEW, *product(REQUIRED, COUNTED_FROM)})
 """The columns in which not every value of their type may stand."""
 
 NAMES: Mapping[type, str] = {str: "a text", int: "a whole number", float: "a number"}
@@ -139,7 +141,7 @@ class StoredRow:
     """A row whose values are checked when they are read. JSON is read as the value that it holds.
 
     A damaged value raises DamagedError. With `note`, the damage is noted instead, and the value is empty;
-    only a word that is none of those that its column may hold still raises.
+    only a value that is none of the few that its column may hold still raises.
     """
 
     def __init__(
@@ -158,7 +160,7 @@ class StoredRow:
         try:
             return self._read(column)
         except DamagedError as error:
-            if (self._table, column) in WORDS:
+            if (self._table, column) in FEW:
                 raise
             self.leave_out(error)
         may_be_null = column not in REQUIRED[self._table] or (self._table, column) in JSON
@@ -234,9 +236,9 @@ class StoredRow:
             return f"it is {_shown(value)}, not {NAMES[kind]}"
         if isinstance(value, float) and not math.isfinite(value):
             return f"it is {value}, not a finite number"
-        words = WORDS.get((self._table, column))
-        if words is not None and value not in words:
-            return f"it is {_shown(value)}, none of {', '.join(sorted(words))}"
+        few = FEW.get((self._table, column))
+        if few is not None and value not in few:
+            return f"it is {_shown(value)}, none of {', '.join(sorted(map(str, few)))}"
         least = COUNTED_FROM.get(column)
         if least is not None and isinstance(value, int) and value < least:
             return f"it is {value}, less than {least}"

@@ -17,7 +17,7 @@ from lab.store.database import Run, Store, by_turn
 from lab.store.history import scores
 from lab.store.rows import JSON
 from lab.store.schema import columns_of, kinds_of
-from nodes.journal import TURN_QUESTION
+from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
 
@@ -108,11 +108,16 @@ def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:
     """Yield the rows of calls; each says whether it counts for its agent and turn, and whether it failed."""
     for _, calls in groupby(rows, key=itemgetter("turn", "agent")):
         attempts = list(calls)
-        counting = [r for r in attempts if r["question"] == TURN_QUESTION or r["outcome"] in DECISIONS]
+        counting = [r for r in attempts if _may_count(r["question"], r["outcome"])]
         counts = counting[-1] if counting else None
         for row in attempts:
             failed = row is counts and row["outcome"] not in DECISIONS
             yield {**row, "decides": row is counts, "failed": failed}
+
+
+def _may_count(question: int | None, outcome: str | None) -> bool:
+    """Return whether a call counts unless a later one does (see nodes.reading.deciding); None is damage."""
+    return question == TURN_QUESTION or (question == FOLLOW_UP_QUESTION and outcome in DECISIONS)
 
 
 def _failures(store: Store, run: Run) -> RunTable:

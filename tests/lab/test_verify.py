@@ -25,8 +25,10 @@ from lab.play import playing
 from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import Fault, faults
+from lab.show.tracing import agent_card
 from lab.store.database import TURN_COLUMNS, Run, Store, open_store
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
+from lab.store.tables import table_of
 from lab.store.texts import prepare_connection
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
@@ -176,6 +178,22 @@ def copied_call(copy: Copy, **values: object) -> None:
     """Put in another call like the first one of miner-01 in turn 1."""
     (row,) = copy.rows("select * from calls where turn = 1 and agent = 'miner-01' and attempt = 1")
     call = {**dict(row), **values}
+    copy(
+        f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})",
+        *call.values(),
+    )
+
+
+def other_question_added(copy: Copy) -> None:
+    """Put in another call of miner-01 with the same answer, to the prompt of another agent."""
+    (other,) = copy.rows("select prompt from calls where turn = 1 and agent = 'miner-02' and attempt = 1")
+    copied_call(copy, attempt=2, prompt=other["prompt"])
+
+
+def second_follow_up(copy: Copy) -> None:
+    """Put in another call like the answer of miner-03 to the follow-up question in turn 4."""
+    (row,) = copy.rows("select * from calls where turn = 4 and agent = 'miner-03' and question = 2")
+    call = {**dict(row), "attempt": 3}
     copy(
         f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})",
         *call.values(),
@@ -375,6 +393,27 @@ FOUND = (
         "a call added for an agent that has one, sealed",
         "turn 1: miner-01 was asked again, attempt 2, after it had decided",
         sealed_again(lambda copy: copied_call(copy, attempt=2, answer="{}")),
+    ),
+    Tampering(
+        "a call added with the prompt of another agent, sealed",
+        "turn 1: miner-01 was asked again, attempt 2, after it had decided",
+        sealed_again(other_question_added),
+    ),
+    Tampering(
+        "a call added that answers neither of the two questions, sealed",
+        "turn 1: run …, turn 1, miner-01, attempt 2: the column calls.question is damaged: it is 3, none of"
+        " 1, 2; …",
+        sealed_again(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION)),
+    ),
+    Tampering(
+        "a second answer to the follow-up question added, sealed",
+        "turn 4: miner-03 was asked the follow-up question, attempt 3, without a question before it",
+        sealed_again(second_follow_up),
+    ),
+    Tampering(
+        "a follow-up question added that nobody asked, sealed",
+        "turn 1: the part mends of the record differs from what validation gives (miner-01)",
+        sealed_again(lambda copy: copied_call(copy, attempt=2, question=2)),
     ),
     Tampering(
         "an attempt with another number, sealed again",
@@ -684,6 +723,36 @@ def test_replay_finds_it(one: Tampering, homes: Mapping[str, Path], home: Path) 
         diverged = asyncio.run(replay_run(store, store.find("last"), reread=False)).divergence
     assert diverged is not None
     assert diverged.agent == "miner-03"
+
+
+def test_replay_finds_a_follow_up_question_that_nobody_asked(homes: Mapping[str, Path], home: Path) -> None:
+    forged = sealed_again(lambda copy: copied_call(copy, attempt=2, question=2, answer=DECISION))
+    with open_store(tampered(homes["mining"], forged, home)) as store:
+        diverged = asyncio.run(replay_run(store, store.find("last"), reread=False)).divergence
+    assert diverged is not None
+    assert (diverged.turn, diverged.agent, diverged.layer) == (1, "miner-01", "answer")
+
+
+def test_replay_finds_a_call_that_answers_no_question(homes: Mapping[str, Path], home: Path) -> None:
+    forged = sealed_again(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION))
+    with (
+        open_store(tampered(homes["mining"], forged, home)) as store,
+        pytest.raises(DamagedError, match=r"miner-01, attempt 2: the column calls.question is damaged"),
+    ):
+        asyncio.run(replay_run(store, store.find("last"), reread=False))
+
+
+def test_a_call_that_answers_no_question_counts_nowhere(homes: Mapping[str, Path], home: Path) -> None:
+    with open_store(homes["mining"]) as store:
+        counting = list(store.decisions(store.find("last").id, "miner-01"))
+    forged = sealed_again(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION))
+    with open_store(tampered(homes["mining"], forged, home)) as store:
+        run = store.find("last")
+        assert agent_card(store, run, 1, "miner-01")["answer"] != DECISION
+        assert list(store.decisions(run.id, "miner-01")) == counting
+        calls = table_of(store, run, "calls").rows
+        of_agent = [row for row in calls if (row["turn"], row["agent"]) == (1, "miner-01")]
+    assert [row["decides"] for row in of_agent] == [True, False]
 
 
 @pytest.mark.parametrize("name", RECORDED)
