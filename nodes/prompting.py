@@ -161,11 +161,16 @@ def _loaded(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> 
     # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, default_setting(world))
     _check_turn(prompts)
-    templates = [prompts.system, prompts.turn]
-    if world.observer is not None:
-        prompts = replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
-        templates.append(template_text(_observer_file(world, folder, lang)))
-    return replace(prompts, hash=sha256(canonical(templates)))
+    if world.observer is None:
+        return replace(prompts, hash=content_hash(prompts))
+    observer = template_text(_observer_file(world, folder, lang))
+    prompts = replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
+    return replace(prompts, hash=content_hash(prompts, observer))
+
+
+def content_hash(prompts: PromptSet, *others: str) -> str:
+    """Return the content hash of a variant: of its two templates and, in worlds with an observer, a third."""
+    return sha256(canonical([prompts.system, prompts.turn, *others]))
 
 
 def fitted(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:

@@ -1,8 +1,9 @@
 """`hobbes verify`: a run's recorded answers are read, validated and resolved again, with the engine alone.
 
 Nothing that is derived is trusted: records, tables, ledgers, outcomes, scores, taint and measures are worked
-out again from the answers and compared. What cannot be derived (what a provider said of itself) is covered by
-the seals of its rows. docs/data.md says what nobody can find out.
+out again from the answers and compared. The prompts of models are compared with the templates of the run.
+What cannot be derived (what a provider said of itself) is covered by the seals of its rows. docs/data.md says
+what nobody can find out.
 """
 
 import json
@@ -24,6 +25,7 @@ from lab.store.history import StoredHistory, first_of
 from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from nodes.follow_up import Answer, answer_that_counts
 from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind
+from nodes.prompting import PromptError, content_hash, system_text, turn_text
 from nodes.reading import read
 
 EXPECTED: Mapping[Layer, str] = {
@@ -46,7 +48,7 @@ def faults(store: Store, run: Run) -> Iterator[Fault]:
     A run that is played meanwhile must be found and verified within one `Store.as_of_now`.
     """
     run.check_versions()
-    yield from (Fault(None, fault) for fault in _odd_status(run))
+    yield from (Fault(None, fault) for fault in (*_odd_status(run), *_odd_columns(store, run)))
     at = yield from _of_turns(store, run)
     if at is None:
         return
@@ -114,6 +116,24 @@ def _odd_status(run: Run) -> Iterator[str]:
         yield f"the run is {run.status}, but the column runs.question {holds}"
 
 
+def _odd_columns(store: Store, run: Run) -> Iterator[str]:
+    """Name columns of a run's row that no run has like this, whether or not they were sealed again."""
+    row = store.db.table("runs").get(run.id)
+    if json.loads(row["agents"]) != [*run.setting.agents]:
+        yield "the column runs.agents does not have the agents in the order of their names"
+    if (row["parent"] is None) != (row["turn"] is None):
+        yield "a fork has a parent and a turn, and other runs have neither, but this one has one of them"
+    untils = [one.until for one in run.earlier]
+    if untils and not (untils == sorted({*untils}) and untils[0] > 0 and untils[-1] <= run.forked_at):
+        yield "the column runs.earlier tells of other turns than those before the fork"
+    if run.turns < run.forked_at:
+        yield f"the run has {run.turns} turns, fewer than the {run.forked_at} that it has from its parent"
+    for prompts in (run.prompts, *(one.prompts for one in run.earlier)):
+        # What an observer is told is stored without its template, so its worlds have no hash to compare.
+        if run.world.observer is None and prompts.hash not in {"", content_hash(prompts)}:
+            yield "the column runs.prompts_hash is not the hash of the templates of the prompts"
+
+
 def _broken_seal(store: Store, run: Run) -> Iterator[str]:
     """Name what was changed in the row of a run."""
     row = store.db.table("runs").get(run.id)
@@ -125,15 +145,21 @@ def _broken_seal(store: Store, run: Run) -> Iterator[str]:
 
 
 def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
-    """Name what a turn before the fork does not have from the parent, if the parent is still there."""
-    if turn >= run.forked_at or not store.db.table("runs").count_where("id = ?", [run.parent]):
+    """Name what of a turn fits no fork of the parent, if the parent is still there.
+
+    The turns before the fork are the parent's. The first turn of the fork has calls of its own, which arrived
+    later than the parent's.
+    """
+    if turn > run.forked_at or not store.db.table("runs").count_where("id = ?", [run.parent]):
         return
     for table, columns in (("turns", ("record", "digest")), ("calls", CALL_COLUMNS)):
         told = ", ".join(column for column in columns if column != "run")
         sql = f"select {told} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
         ours, theirs = (set(store.db.execute(sql, (one, turn))) for one in (run.id, run.parent))
-        if ours != theirs:
+        if turn < run.forked_at and ours != theirs:
             yield f"the table {table} differs from that of its parent, run {run.parent}"
+        elif turn == run.forked_at and table == "calls" and ours and ours == theirs:
+            yield f"the fork begins with this turn, but its calls are those of its parent, run {run.parent}"
 
 
 def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterator[str]:
@@ -163,6 +189,7 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     yield from _differing(turn, played.record, at.digest)
     if canonical(turn.ledgers) != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
+    yield from _odd_prompts(run.at(turn.turn), attempts)
 
 
 def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]:
@@ -176,6 +203,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     asked = run.world.actors(at.state)
     asked_too = {*asked, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
+    yield from _odd_prompts(run, attempts)
     if run.status != "waiting":
         return
     people = {agent for agent in asked if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
@@ -215,6 +243,37 @@ def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
         if row["seal"] != seal_of(row):
             who = f"{row['agent']}, attempt {row['attempt']}"
             yield f"the call of {who}, was changed after it had been written"
+
+
+def _odd_prompts(way: Run, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
+    """Name the prompts of models that the templates of the run do not give, whatever the view in them is.
+
+    The view is believed: another version of hobbes may show an agent more or less. `replay` compares it.
+    """
+    if not any(call.prompt.system for calls in attempts.values() for call in calls):
+        return  # policies and people get the view alone
+    try:
+        system = system_text(way.prompts, way.setting)
+    except PromptError as error:
+        yield f"the templates of the prompts cannot be filled in: {error}"
+        return
+    for agent, calls in attempts.items():
+        of_agent = way.prompts.observer if agent == OBSERVER else system
+        for call in calls:
+            first = agent != OBSERVER and call.question == TURN_QUESTION
+            if call.prompt.system and (
+                call.prompt.system != of_agent or (first and not _is_worded(way, call.prompt.turn))
+            ):
+                attempt = f"attempt {call.address.attempt}"
+                yield f"the prompt of {agent}, {attempt}, is not what the templates of the run give"
+
+
+def _is_worded(way: Run, text: str) -> bool:
+    """Return whether a turn text is what the template of a run makes of a view, which is its last line."""
+    try:
+        return turn_text(way.prompts, json.loads(text.rpartition("\n")[2])) == text
+    except ValueError:
+        return False
 
 
 def _odd_attempts(world: AnyWorld, state: Any, agent: str, calls: list[Call]) -> Iterator[str]:  # noqa: ANN401  a world's own state

@@ -1159,7 +1159,11 @@ def _settled(world: AnyWorld, row: StoredRow, config: Mapping[str, Any]) -> Sett
 
 def _questions(told: list[dict[str, str]] | dict[str, str]) -> tuple[Question, ...]:
     """Return the questions to people from their JSON; in earlier versions it is a single question."""
-    return tuple(Question(**one) for one in ([told] if isinstance(told, dict) else told))
+    found = tuple(Question(**one) for one in ([told] if isinstance(told, dict) else told))
+    for one in found:
+        if one.since and datetime.fromisoformat(one.since).tzinfo is None:
+            raise ValueError(f"the time {one.since!r} has no time zone")
+    return found
 
 
 def _model_settings(told: Mapping[str, Any]) -> dict[str, ModelSettings]:

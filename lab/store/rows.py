@@ -6,6 +6,7 @@ read: its type, whether it may be null, and what its JSON must look like.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
@@ -221,11 +222,15 @@ class StoredRow:
         if shape is None:
             return value
         try:
-            return shape.validate_python(json.loads(value), strict=True)
+            # The text of a record is hashed, so that a change of it is found; and it is long.
+            once = None if column == "record" else _named_once
+            return shape.validate_python(json.loads(value, object_pairs_hook=once), strict=True)
         except ValidationError as error:
             raise self.damage(column, in_one_line(error, depth=3)) from error
-        except (ValueError, RecursionError) as error:
+        except json.JSONDecodeError as error:
             raise self.damage(column, f"it is not JSON: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise self.damage(column, f"it cannot be read: {error}") from error
 
     def _problem(self, column: str, value: object) -> str | None:
         """Return what is wrong with the type or the range of a value, if anything."""
@@ -248,6 +253,15 @@ class StoredRow:
 def _short(value: object) -> str:
     """Return the beginning of a value that may be damaged."""
     return str(excerpt(str(value), 40))
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; raise ValueError if a key has two values, of which readers take either."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"it has the key {_shown(twice)} twice")
+    return found
 
 
 def _shown(value: object) -> str:

@@ -22,6 +22,7 @@ from engine.turn import RECORD_VERSION, first_digest
 from lab.cli import app
 from lab.errors import DamagedError, HaltedRunError, LabError
 from lab.play import playing
+from lab.play.forking import ForkOptions, fork
 from lab.play.playing import RunOptions, begin, go_on
 from lab.proof.replaying import replay_run
 from lab.proof.verifying import Fault, faults
@@ -32,9 +33,9 @@ from lab.store.tables import table_of
 from lab.store.texts import prepare_connection
 from lab.wire.recording import environment, in_thread
 from lab.wire.serving import stand_in
-from nodes.caps import Caps
+from nodes.caps import NO_CAPS, Caps
 from tests.conftest import ROOT
-from tests.lab.play import go, mining, played
+from tests.lab.play import SMALL, go, mining, played
 from tests.lab.test_failures import completion, server
 from tests.lab.test_observer import game, granting_all, on
 from tests.lab.test_second_question import FIRST, UNREADABLE, answering
@@ -87,8 +88,9 @@ class Copy:
         """Let all seals be those of their rows."""
         for row in self.rows("select rowid, * from calls"):
             self("update calls set seal = ? where rowid = ?", seal_of(dict(row)), row["rowid"])
-        (run,) = self.rows("select * from runs")
-        self("update runs set seal = ?", sealed_by_column({column: run[column] for column in RUN_COLUMNS}))
+        for run in self.rows("select * from runs"):
+            seal = sealed_by_column({column: run[column] for column in RUN_COLUMNS})
+            self("update runs set seal = ? where id = ?", seal, run["id"])
 
     def text(self, text: str) -> str:
         """Keep a text under its hash."""
@@ -221,6 +223,32 @@ def other_prompt(column: str) -> Callable[[Copy], None]:
     return put
 
 
+def other_template(column: str) -> Callable[[Copy], None]:
+    """Let the prompts of a run be made from another template."""
+
+    def put(copy: Copy) -> None:
+        copy(f"update runs set {column} = ?", copy.text("Be kind. {# {{ view }} #}"))
+
+    return put
+
+
+def other_template_with_its_hash(copy: Copy) -> None:
+    """Let the prompts of a run be made from another template, and let their hash fit."""
+    other_template("system_template")(copy)
+    (run,) = copy.rows("select * from runs")
+    texts = [
+        copy.rows("select text from texts where hash = ?", run[column])[0]["text"]
+        for column in ("system_template", "turn_template")
+    ]
+    copy("update runs set prompts_hash = ?", sha256(canonical(texts)))
+
+
+def prompt_of_another_turn(copy: Copy) -> None:
+    """Let a call have been asked with the prompt of the turn before."""
+    (row,) = copy.rows(f"select prompt from calls where {CALL.replace('turn = 1', 'turn = 0')}")
+    copy(f"update calls set prompt = ? where {CALL}", row["prompt"])
+
+
 def another_run(copy: Copy) -> None:
     """Play another run of the same settings, and put it in the place of this one, under its id."""
     (row,) = copy.rows("select id, started from runs")
@@ -254,6 +282,10 @@ DAMAGED_CALL = "turn 1: the call of miner-03, attempt 1, was changed after it ha
 COPIED = ", ".join(TURN_COLUMNS[2:])
 BEYOND = "turn …: the table … has rows of a turn that the run does not have"
 FIGURES = "run: the table measures differs from what the turns give"
+HASH = "run: the column runs.prompts_hash is not the hash of the templates of the prompts"
+FORK = "parent is not null"
+"""The fork among the runs of its home."""
+NO_FORK = "run: a fork has a parent and a turn, and other runs have neither, but this one has one of them"
 SINCE_BEGUN = "run: the column runs.… was changed after the run had begun"
 
 
@@ -489,6 +521,79 @@ FOUND = (
         sealed_again("update runs set config = json_set(config, '$.mine_cap', 7)"),
     ),
     Tampering(
+        "the order of the agents in `runs.agents`, sealed again",
+        "run: the column runs.agents does not have the agents in the order of their names",
+        sealed_again("""update runs set agents = '["miner-02", "miner-01", "miner-03"]'"""),
+    ),
+    Tampering(
+        "the column `prompts_hash` of `runs`, sealed again",
+        HASH,
+        sealed_again("update runs set prompts_hash = 'beef'"),
+    ),
+    Tampering(
+        "a template of the prompts replaced by another text, sealed again",
+        HASH,
+        *(sealed_again(other_template(column)) for column in ("system_template", "turn_template")),
+    ),
+    Tampering(
+        "a template of the prompts and `prompts_hash` replaced, sealed again",
+        "turn 0: the prompt of miner-03, attempt 1, is not what the templates of the run give",
+        sealed_again(other_template_with_its_hash),
+    ),
+    Tampering(
+        "the text for the observer, sealed again",
+        "turn 0: the prompt of observer, attempt 1, is not what the templates of the run give",
+        sealed_again("update runs set observer_text = 'Be kind.'"),
+        world="trust",
+    ),
+    Tampering(
+        "the prompt of a call replaced by another text, sealed again",
+        "turn 1: the prompt of miner-03, attempt 1, is not what the templates of the run give",
+        sealed_again(other_prompt("prompt")),
+        sealed_again(other_prompt("system")),
+    ),
+    Tampering(
+        "one of the columns `parent` and `turn` of `runs`, where the other is empty, sealed again",
+        NO_FORK,
+        sealed_again("update runs set turn = 3"),
+        sealed_again("update runs set parent = id"),
+    ),
+    Tampering(
+        "the turn of a fork, a smaller one, or its parent, now itself; sealed again",
+        "turn …: the fork begins with this turn, but its calls are those of its parent, run …",
+        sealed_again(f"update runs set turn = 1 where {FORK}"),
+        sealed_again(f"update runs set parent = id where {FORK}"),
+        world="fork",
+    ),
+    Tampering(
+        "the turn of a fork, a larger one, sealed again",
+        "turn 2: the table … differs from that of its parent, run …",
+        sealed_again(f"update runs set turn = 3 where {FORK}"),
+        world="fork",
+    ),
+    Tampering(
+        "the turn of a fork, one that it has not reached, sealed again",
+        "run: the run has 4 turns, fewer than the 9 that it has from its parent",
+        sealed_again(f"update runs set turn = 9 where {FORK}"),
+        world="fork",
+    ),
+    Tampering(
+        "the turns that `runs.earlier` tells of, sealed again",
+        "run: the column runs.earlier tells of other turns than those before the fork",
+        *(
+            sealed_again(f"update runs set earlier = json_set(earlier, '$[0].until', {until}) where {FORK}")
+            for until in (0, 3)
+        ),
+        world="changed fork",
+    ),
+    Tampering(
+        "a second value for a key in the JSON of a column",
+        "…: the column … is damaged: it cannot be read: it has the key '…' twice; …",
+        """update packed_turns set ledgers = '{"accounts": {},' || substr(ledgers, 2) where turn = 1""",
+        sealed_again("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
+        world="nations",
+    ),
+    Tampering(
         "the columns `tainted`, `scores`, `outcomes` of `runs`",
         "run: the column runs.… differs from what the turns give",
         "update runs set tainted = 1 - tainted",
@@ -526,6 +631,12 @@ FOUND = (
         "the question that a waiting run asks a person",
         "turn 1: the column runs.question is not what people have to be asked",
         "update runs set question = replace(question, 'unit-b', 'unit-a')",
+        world="waiting",
+    ),
+    Tampering(
+        "the time since when a person is asked: something else than a time",
+        "run …: the column runs.question is damaged: Invalid isoformat string: 'noon'; …",
+        "update runs set question = json_set(question, '$[0].since', 'noon')",
         world="waiting",
     ),
     Tampering(
@@ -584,9 +695,41 @@ NOT_FOUND = (
         sealed_again(f"update calls set answer = answer || ' ' where {CALL}"),
     ),
     Tampering(
-        "the prompt of a call replaced by another text, sealed again",
-        "`verify` plays with the engine alone, which writes no prompts. `replay` finds it.",
-        sealed_again(other_prompt("prompt")),
+        "the view in the prompt of a call, sealed again",
+        "`verify` writes no views, because another version of hobbes may show an agent more or less. `replay`"
+        " finds it.",
+        sealed_again(prompt_of_another_turn),
+    ),
+    Tampering(
+        "a template of the prompts and `prompts_hash` of a run in which no model was asked, sealed again",
+        "Nothing was written with them.",
+        sealed_again(other_template_with_its_hash),
+        world="nations",
+    ),
+    Tampering(
+        "the column `prompts_hash` of `runs` in a world with an observer, sealed again",
+        "The template for the observer is not stored.",
+        sealed_again("update runs set prompts_hash = 'beef'"),
+        world="trust",
+    ),
+    Tampering(
+        "the column `answer_schema` of `runs`, sealed again, if the system text does not show it",
+        "Nothing follows from it.",
+        sealed_again(other_template("answer_schema")),
+    ),
+    Tampering(
+        "the columns `parent` and `turn` of a fork, both emptied, or the parent replaced by a run that is not"
+        " in the home; sealed again",
+        "A run that was played from the start, or a fork of that run, looks the same.",
+        sealed_again(f"update runs set parent = null, turn = null where {FORK}"),
+        sealed_again(f"update runs set parent = 'elsewhere' where {FORK}"),
+        world="fork",
+    ),
+    Tampering(
+        "the time since when a person is asked",
+        "Only the clock knew it.",
+        "update runs set question = json_set(question, '$[0].since', '2001-01-01T00:00:00+00:00')",
+        world="waiting",
     ),
     Tampering(
         "a failed call added before the one that counts, sealed",
@@ -600,12 +743,12 @@ NOT_FOUND = (
         sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
     Tampering(
-        "the columns `models`, `model_settings`, `prompts`, `lang`, `observer_text`, `started`, `hobbes` of"
-        " `runs`, sealed again",
+        "the columns `models`, `model_settings`, `prompts`, `lang`, `started`, `hobbes` of `runs`, sealed"
+        " again",
         "`verify` works nothing out from them.",
         sealed_again(
             "update runs set models = '{}', model_settings = '{}', prompts = 'unguided', lang = 'zh',"
-            " observer_text = 'Be kind.', started = '2001-01-01', hobbes = '9.9'"
+            " started = '2001-01-01', hobbes = '9.9'"
         ),
     ),
     Tampering(
@@ -629,7 +772,7 @@ NOT_FOUND = (
 
 @pytest.fixture(scope="module")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """A home for each world, each with one recorded run, in which much goes wrong; and one that waits."""
+    """A home for each world, with a recorded run in which much goes wrong; two forks; a run that waits."""
     folder = tmp_path_factory.mktemp("homes")
     app = stand_in(faults={"cut-by-length": 0.3})
     with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
@@ -637,10 +780,15 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
             with open_store(folder / name) as store:
                 run = begin(store, request)
                 asyncio.run(go_on(store, run, lambda _: None))
+                if name in FORKS:
+                    go(store, fork(store, store.find(run.id), FORKS[name], NO_CAPS))
                 if name == "waiting":
                     go(store, store.find(run.id), granting_all(store.find(run.id)))
     return {name: folder / name for name in RECORDED}
 
+
+FORKS = {"fork": ForkOptions(2), "changed fork": ForkOptions(2, values={"immunity": 9})}
+"""What is forked from the run of a home."""
 
 RECORDED = {
     "mining": RunOptions(
@@ -656,6 +804,7 @@ RECORDED = {
         models="policy:copykitten,policy:beggar*1",
         values={"rounds": 3, "observer": "openai:policy/half-once"},
     ),
+    **dict.fromkeys(FORKS, SMALL),
     "waiting": RunOptions(
         "trust", 2, models="policy:copykitten,policy:beggar*1", values={"rounds": 3, "observer": "human"}
     ),
