@@ -191,6 +191,18 @@ class ExperimentFile(Options):
         """The arm that the others are compared with."""
         return self.compare.baseline or next(iter(self.arms))
 
+    def options(self, arm: str) -> Options:
+        """Return what the runs of an arm have: its own options, and otherwise those of the file."""
+        own = self.arms[self.baseline if arm == NULL else arm]
+        rounds = {} if self.rounds is None else {"rounds": self.rounds}
+        return Options(
+            model=own.model or self.model,
+            prompts=own.prompts or self.prompts,
+            lang=own.lang or self.lang,
+            agents=own.agents or self.agents,
+            set={**rounds, **self.settings, **own.settings},
+        )
+
     def place(self, arm: str) -> str:
         """Return the words for where an arm stands in the file."""
         return f"[factors] {arm}" if self.factors else f"[arms.{arm}]"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from engine.world import AnyWorld
 from lab.errors import UsageError
-from lab.experiment.file import NULL, ExperimentFile, Options
+from lab.experiment.file import NULL, ExperimentFile
+from lab.experiment.fitting import seated
 from lab.experiment.invasion import mutants_of
 from lab.play.playing import Beginning, RunOptions, checked, observer_asked
 from lab.store.database import Run, Store
@@ -80,7 +81,7 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
 def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
     """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
     try:
-        new = checked(store, _options(file, file.arms[name]), caps, models_file)
+        new = checked(store, _options(file, name), caps, models_file)
     except UsageError as error:
         raise ValueError(f"{file.place(name)}: {error}") from error
     if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
@@ -94,18 +95,11 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
     return new
 
 
-def _options(file: ExperimentFile, arm: Options) -> RunOptions:
+def _options(file: ExperimentFile, name: str) -> RunOptions:
     """Return the options of an arm's first run."""
-    rounds = {} if file.rounds is None else {"rounds": file.rounds}
-    return RunOptions(
-        file.world,
-        arm.agents or file.agents,
-        file.seeds[0],
-        arm.model or file.model,
-        arm.prompts or file.prompts,
-        arm.lang or file.lang or "en",
-        {**rounds, **file.settings, **arm.settings},
-    )
+    arm = file.options(name)
+    lang = arm.lang or "en"
+    return RunOptions(file.world, arm.agents, file.seeds[0], arm.model, arm.prompts, lang, {**arm.settings})
 
 
 def _check_prompts(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
@@ -158,15 +152,8 @@ def _check_invasions(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
 
 
 def _seated(new: Beginning, seed: int, place: int) -> Beginning:
-    """Return what a run of an arm with a seed starts with.
-
-    Where agents differ in model, the models move on by one seat with each seed, so that none of them has
-    the better seats. All arms of a seed are seated alike.
-    """
-    specs = list(new.models.values())
-    first = place % len(specs)
-    models = dict(zip(new.models, specs[first:] + specs[:first], strict=True))
-    return replace(new, setting=replace(new.setting, seed=seed), models=models)
+    """Return what a run of an arm with a seed starts with."""
+    return replace(new, setting=replace(new.setting, seed=seed), models=seated(new.models, place))
 
 
 def _check_played(store: Store, made: Plan) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from engine.worlds import world_named
 from lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
 from lab.experiment.findings import Findings, findings
+from lab.experiment.fitting import fitting
 from lab.experiment.gathering import Tables, gathered, of_seeds
 from lab.experiment.invasion import Invasion, invasions
 from lab.experiment.manifest import manifest
@@ -221,7 +222,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     measures = measures_of(file)
     names = arms_of(file)
     planned = [(name, seed) for seed in file.seeds for name in names]
-    found = {(cell.arm, cell.seed): cell for cell in played_cells(store, experiment)}
+    found = {(cell.arm, cell.seed): cell for cell in fitting(store, file, played_cells(store, experiment))}
     cells = tuple(found[key] for key in planned if key in found)
     world = world_named(file.world)
     all_tables = {name: _gathered(store, file, name, cells) for name in names}
@@ -266,7 +267,7 @@ def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | No
     """
     needed()
     seeds, measures = len(file.seeds), measures_of(file)
-    cells = list(played_cells(store, file.name))
+    cells = list(fitting(store, file, played_cells(store, file.name)))
     found = _values({name: _gathered(store, file, name, cells) for name in arms_of(file)})
     effect = detectable_effect(seeds, len(measures))
     return effect, {m: _detectable(found, file, m, seeds) for m in measures}

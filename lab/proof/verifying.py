@@ -18,6 +18,7 @@ from engine.record import canonical, sha256
 from engine.turn import Layer, TurnRecord
 from engine.world import OBSERVER, AnyWorld, Measure
 from lab.errors import LabError
+from lab.experiment.fitting import misfits
 from lab.play.ending import ending
 from lab.proof.differing import first_differing_part
 from lab.store.database import STATUSES, LoggedTurn, Run, Store
@@ -132,6 +133,7 @@ def _odd_columns(store: Store, run: Run) -> Iterator[str]:
         # What an observer is told is stored without its template, so its worlds have no hash to compare.
         if run.world.observer is None and prompts.hash not in {"", content_hash(prompts)}:
             yield "the column runs.prompts_hash is not the hash of the templates of the prompts"
+    yield from misfits(store, run.id)
 
 
 def _broken_seal(store: Store, run: Run) -> Iterator[str]:

@@ -4,15 +4,15 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lab.experiment.file import read_experiment_file
+from lab.experiment.file import parse, read_experiment_file
 from lab.experiment.plan import plan
 from lab.experiment.playing import play
 from lab.experiment.report import report
 from lab.files import read_toml
-from lab.play.playing import Beginning
 from lab.show.reports import markdown
 from lab.store.database import Store
 from tests.lab.axelrod_double import library
@@ -21,10 +21,12 @@ from tests.lab.test_experiments import Quiet
 READY_MADE = [path for path in sorted(Path("experiments").glob("*.toml")) if "seeds" in read_toml(path)]
 
 
-def tiny(new: Beginning) -> Beginning:
-    """Return what a run of two turns starts with."""
-    config = new.setting.config.model_copy(update={"rounds": 2})
-    return replace(new, setting=replace(new.setting, config=config))
+def tiny(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a file with two turns to each run; arms keep their names."""
+    factors = content.get("factors", {})
+    if "rounds" not in factors:
+        return {**content, "rounds": 2}
+    return {**content, "factors": {**factors, "rounds": {str(rounds): 2 for rounds in factors["rounds"]}}}
 
 
 @pytest.mark.parametrize("path", READY_MADE, ids=lambda path: path.stem)
@@ -34,11 +36,12 @@ def test_a_ready_made_experiment_plays_and_reports(
     strategies = re.findall(r'"(\w+)"', path.read_text(encoding="utf-8"))
     monkeypatch.setitem(sys.modules, "axelrod", library(*strategies))
     file, content = read_experiment_file(path)
-    made = plan(opened, path, file)
+    plan(opened, path, file)
+    made = plan(opened, path, parse(tiny(content)))
     names = list(dict.fromkeys(cell.arm for cell in made.cells))
     some = {file.baseline, names[0], names[-1]}
-    cells = [replace(cell, new=tiny(cell.new)) for cell in made.cells if cell.seed == 1 and cell.arm in some]
-    play(opened, replace(made, cells=tuple(cells)), content, Quiet())
+    cells = [cell for cell in made.cells if cell.seed == 1 and cell.arm in some]
+    play(opened, replace(made, cells=tuple(cells)), tiny(content), Quiet())
     found = report(opened, file.name)
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)

@@ -198,3 +198,50 @@ def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyP
     error = cli("report", "small").exception
     assert isinstance(error, LabError)
     assert str(error) == "statistics need scipy; install it in the checkout: pip install -e '.[stats]'"
+
+
+SWAP = "update cells set arm = case arm when 'open' then 'x' when 'immune' then 'open' else arm end"
+
+
+def test_a_report_leaves_out_runs_that_are_not_of_their_arm(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "changed")
+    with open_store(tmp_path / "changed") as store:
+        store.db.execute(SWAP)
+        store.db.execute("update cells set arm = 'immune' where arm = 'x'")
+        found = report(store, "small")
+        assert {cell.arm for cell in found.cells} == {"null"}
+        assert len(store.damage) == 16
+        assert "arm open, seed 1, which has another immunity; " in "".join(store.damage)
+
+
+def test_a_report_leaves_out_runs_that_are_not_of_their_seed(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "changed")
+    with open_store(tmp_path / "changed") as store:
+        store.db.execute("update cells set seed = seed - 3 where seed <= 2")
+        store.db.execute("update cells set seed = -seed where seed < 0")
+        found = report(store, "small")
+        assert {cell.seed for cell in found.cells} == {3, 4, 5, 6, 7, 8}
+        assert "seed 2, which has another seed" in "".join(store.damage)
+
+
+@pytest.mark.parametrize(
+    ("named", "differs"),
+    [
+        ('model = "policy:random*1,policy:guided*2"', "model"),
+        ('prompts = "unguided"', "prompts"),
+        ('lang = "zh"', "lang"),
+        ("agents = 4", "agents"),
+        ("set = { immunity = 0 }", "immunity"),
+    ],
+)
+def test_a_report_leaves_out_runs_that_have_another(named: str, differs: str, tmp_path: Path) -> None:
+    text = FILE.replace("set = { immunity = 3 }", named).replace("seeds = 3", "seeds = [5, 9]")
+    text = text.replace('"policy:guided?noise=0.3*2,policy:random*1"', '"policy:guided"')
+    text = text.replace("rounds = 4", "rounds = 1")
+    with open_store(tmp_path / "home") as store:
+        play_all(store, written(tmp_path, text))
+        assert len(report(store, "small").cells) == 6
+        store.db.execute(SWAP)
+        store.db.execute("update cells set arm = 'immune' where arm = 'x'")
+        assert {cell.arm for cell in report(store, "small").cells} == {"null"}
+        assert f"which has another {differs}; " in "".join(store.damage)

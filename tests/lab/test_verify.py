@@ -36,6 +36,7 @@ from lab.wire.serving import stand_in
 from nodes.caps import NO_CAPS, Caps
 from tests.conftest import ROOT
 from tests.lab.play import SMALL, go, mining, played
+from tests.lab.test_experiments import FILE, play_all, written
 from tests.lab.test_failures import completion, server
 from tests.lab.test_observer import game, granting_all, on
 from tests.lab.test_second_question import FIRST, UNREADABLE, answering
@@ -594,6 +595,14 @@ FOUND = (
         world="nations",
     ),
     Tampering(
+        "two arms, or a seed, of an experiment exchanged in `cells`",
+        "run: the table cells has the run under arm …, seed …, which has another …",
+        "update cells set arm = 'x' where arm = 'null'; update cells set arm = 'null' where arm = 'immune';"
+        " update cells set arm = 'immune' where arm = 'x'",
+        "update cells set seed = 7",
+        world="experiment",
+    ),
+    Tampering(
         "the columns `tainted`, `scores`, `outcomes` of `runs`",
         "run: the column runs.… differs from what the turns give",
         "update runs set tainted = 1 - tainted",
@@ -758,6 +767,14 @@ NOT_FOUND = (
         "update packed_turns set ended = '2001-01-01'",
     ),
     Tampering(
+        "an experiment whose file was changed as well as `cells`",
+        "The runs are those that the changed file asks for.",
+        "update experiments set file = replace(replace(replace(file, 'immune', 'x'), 'open', 'immune'), 'x',"
+        " 'open'); update cells set arm = 'x' where arm = 'open'; update cells set arm = 'open' where"
+        " arm = 'immune'; update cells set arm = 'immune' where arm = 'x'",
+        world="experiment",
+    ),
+    Tampering(
         "the last turn cut off with all its rows, and the run marked as unfinished",
         "A run that was stopped there looks the same.",
         cut_back,
@@ -784,7 +801,9 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
                     go(store, fork(store, store.find(run.id), FORKS[name], NO_CAPS))
                 if name == "waiting":
                     go(store, store.find(run.id), granting_all(store.find(run.id)))
-    return {name: folder / name for name in RECORDED}
+    with open_store(folder / "experiment") as store:
+        play_all(store, written(folder, FILE.replace("seeds = 3", "seeds = 1")))
+    return {name: folder / name for name in (*RECORDED, "experiment")}
 
 
 FORKS = {"fork": ForkOptions(2), "changed fork": ForkOptions(2, values={"immunity": 9})}
@@ -904,7 +923,7 @@ def test_a_call_that_answers_no_question_counts_nowhere(homes: Mapping[str, Path
     assert [row["decides"] for row in of_agent] == [True, False]
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", [*RECORDED, "experiment"])
 def test_the_runs_that_are_tampered_with_verify(name: str, homes: Mapping[str, Path]) -> None:
     assert verified(homes[name]) == [NOTHING]
 

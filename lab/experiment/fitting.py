@@ -1,0 +1,139 @@
+"""Whether the run of a cell has what its arm and its seed ask for.
+
+The table `cells` alone says which run belongs to which arm. If somebody exchanged two of its rows, a report
+would conclude the opposite.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+from engine.world import settle
+from engine.worlds import world_named
+from lab.errors import LabError
+from lab.experiment.file import NULL, ExperimentFile, parse
+from lab.store.database import Store
+from lab.store.experiments import PlayedCell, experiment_file
+from lab.store.rows import StoredRow, damaged
+from nodes.models import ModelSettings
+
+PARTS = {"model", "prompts", "lang", "agents"}
+"""What an arm can have beside settings."""
+
+
+def fitting(store: Store, file: ExperimentFile, cells: Iterable[PlayedCell]) -> Iterator[PlayedCell]:
+    """Yield the cells whose runs have what their arm and seed ask for; the others are noted and left out."""
+    asked = _Asked(file)
+    for cell in cells:
+        if found := _misfit(store, asked, cell.arm, cell.seed, cell.id):
+            store.leave_out(damaged(cell.id, "", found))
+        else:
+            yield cell
+
+
+def misfits(store: Store, run: str) -> Iterator[str]:
+    """Yield in words what a run has other than the cells that it plays ask for.
+
+    Nothing can be said of a cell whose experiment cannot be read; its report says that.
+    """
+    for cell in list(store.db.table("cells").rows_where("run = ?", [run])):
+        with suppress(LabError, ValueError):
+            asked = _Asked(parse(experiment_file(store, cell["experiment"])))
+            if found := _misfit(store, asked, cell["arm"], cell["seed"], run):
+                yield found
+
+
+def _misfit(store: Store, asked: "_Asked", arm: str, seed: int, run: str) -> str:
+    """Return in words what a run has other than its cell asks for, empty if there is nothing."""
+    row = store.stored_row("runs", store.db.table("runs").get(run), store.leave_out)
+    differing = ", ".join(asked.differing(arm, seed, row))
+    return (
+        differing
+        and f"the table cells has the run under arm {arm}, seed {seed}, which has another {differing}"
+    )
+
+
+def seated(models: Mapping[str, str], place: int) -> dict[str, str]:
+    """Return the models of the run with the seed at this place of the file, by agent.
+
+    Where agents differ in model, the models move on by one seat with each seed, so that none of them has
+    the better seats. All arms of a seed are seated alike.
+    """
+    specs = list(models.values())
+    first = place % len(specs)
+    return dict(zip(models, specs[first:] + specs[:first], strict=True))
+
+
+class _Asked:
+    """What a file asks of the runs of its arms.
+
+    Only what the file names for some arm is compared: the defaults may be those of another version of hobbes.
+    """
+
+    def __init__(self, file: ExperimentFile) -> None:
+        self._file = file
+        self._world = world_named(file.world)
+        self._options = {arm: file.options(arm) for arm in (*file.arms, NULL)}
+        options = self._options.values()
+        self._named = {part for part in PARTS if any(getattr(one, part) for one in options)}
+        self._named |= {name for one in options for name in one.settings}
+        self._values = cache(self._values_of)
+
+    def differing(self, arm: str, seed: int, row: StoredRow) -> Iterator[str]:
+        """Yield the names of what the row of a run has other than an arm and a seed ask for."""
+        if row["world"] != self._world.name:
+            yield "world"
+            return
+        if row["seed"] != seed:
+            yield "seed"
+        if arm not in self._options or seed not in self._file.seeds:
+            return  # the file has been changed since, so that the report leaves this cell out
+        config = row["config"] or {} if self._named - PARTS else {}
+        for name, value in self._values(arm).items():
+            there = _option(row, name) if name in PARTS else config.get(name)
+            if name in self._named and there is not None and there != value:
+                yield name
+        if "model" in self._named and row["models"] and row["models"] != self._models(arm, seed, row):
+            yield "model"
+
+    def _values_of(self, arm: str) -> dict[str, Any]:
+        """Return the settings and options of an arm, as the row of its run has them."""
+        world, options = self._world, self._options[arm]
+        agents = sorted(world.names(options.agents or world.default_agents))
+        try:
+            config = settle(world, agents, 0, options.settings).config
+        except ValueError:  # a setting that has another name now, or other values
+            return {"agents": agents}
+        variant = PurePath(options.prompts or world.prompts(config)).name
+        return {
+            **config.model_dump(mode="json"),
+            "agents": agents,
+            "prompts": variant,
+            "lang": options.lang or "en",
+        }
+
+    def _models(self, arm: str, seed: int, row: StoredRow) -> dict[str, str] | None:
+        """Return the players of an arm with a seed; None if the run cannot have them."""
+        from nodes.players import deal, with_luck  # noqa: PLC0415  slow to import
+
+        mix = self._options[arm].model or f"policy:{self._world.policies.default}"
+        try:
+            named = {
+                name: ModelSettings.model_validate(one) for name, one in (row["model_settings"] or {}).items()
+            }
+            dealt = deal(self._world, mix, row["models"], named)
+        except ValueError:
+            return None
+        if arm == NULL:
+            dealt = {agent: with_luck(spec, NULL) for agent, spec in dealt.items()}
+        return seated(dealt, self._file.seeds.index(seed))
+
+
+def _option(row: StoredRow, name: str) -> object:
+    """Return an option of a run, None for a damaged one.
+
+    Of prompts that are a folder, return the name of the folder, since its path was made absolute.
+    """
+    return (PurePath(row[name]).name if name == "prompts" else row[name]) or None
