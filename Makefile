@@ -34,7 +34,7 @@ demo: $(READY) ## play a mining run, watched, with the rule-based default
 	@$(BIN)/hobbes run mining --agents 10 --rounds 60 --model 'policy:guided?noise=0.05*7,policy:tit-for-tat-raid*2,policy:random'
 
 record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BASE_URL and MODEL
-	@$(BIN)/python -m lab.wire.recording
+	@$(BIN)/python -m hobbes.lab.wire.recording
 
 bench: $(READY) ## measure speed, and say where the time goes
 	@$(BIN)/python -m benchmarks

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lab.garbage import seldom
+from hobbes.lab.garbage import seldom
 
 
 def main() -> None:

@@ -7,10 +7,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
-from lab.loop import play_out
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import Run, Store
-from nodes.state import TurnState
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.state import TurnState
 
 T = TypeVar("T")
 

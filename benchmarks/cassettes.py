@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from lab.wire.recording import STAND_IN, cassette_of, in_thread, play_cassette, record
-from lab.wire.serving import stand_in
+from hobbes.lab.wire.recording import STAND_IN, cassette_of, in_thread, play_cassette, record
+from hobbes.lab.wire.serving import stand_in
 
 AGENTS, TURNS, REPEATS = 20, 50, 3
 CALLS = AGENTS * TURNS

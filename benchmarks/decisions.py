@@ -15,9 +15,9 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from benchmarks._floors import langgraph_decisions_per_second
-from lab.loop import play_out
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import open_store
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import open_store
 
 REPEATS = 9
 

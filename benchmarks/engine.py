@@ -17,17 +17,17 @@ from functools import partial
 from importlib.util import find_spec
 
 from benchmarks._floors import axelrod_turns_per_second, checked_rounds, plain_rounds, rounds_per_second
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.chance import Luck
-from engine.memory import Memory
-from engine.mining.state import State
-from engine.mining.world import MINING
-from engine.policy import Policy
-from engine.record import JsonObject
-from engine.trust import tournament
-from engine.trust.state import TrustConfig
-from engine.turn import first_digest, link, play, views
-from engine.world import settle
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.chance import Luck
+from hobbes.engine.memory import Memory
+from hobbes.engine.mining.state import State
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.policy import Policy
+from hobbes.engine.record import JsonObject
+from hobbes.engine.trust import tournament
+from hobbes.engine.trust.state import TrustConfig
+from hobbes.engine.turn import first_digest, link, play, views
+from hobbes.engine.world import settle
 
 AGENTS = 20
 ROUNDS = 100

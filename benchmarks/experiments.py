@@ -17,16 +17,16 @@ import httpx2
 import pyarrow as pa
 
 from benchmarks._runs import bytes_of
-from engine.mining.world import MINING
-from lab.experiment import gathering
-from lab.experiment.file import read_experiment_file
-from lab.experiment.keep import Keep
-from lab.experiment.plan import plan
-from lab.experiment.playing import play
-from lab.show.viewing import server
-from lab.store.database import Run, Store, open_store
-from lab.store.experiments import add_cell, keep_experiment, played_cells
-from lab.wire.recording import running
+from hobbes.engine.mining.world import MINING
+from hobbes.lab.experiment import gathering
+from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.plan import plan
+from hobbes.lab.experiment.playing import play
+from hobbes.lab.show.viewing import server
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells
+from hobbes.lab.wire.recording import running
 
 ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
 

@@ -13,9 +13,9 @@ from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks._runs import apart, bytes_of, play
-from lab.proof.verifying import faults
-from lab.store.database import open_store
-from nodes.state import TurnState
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store.database import open_store
+from hobbes.nodes.state import TurnState
 
 AGENTS = (2, 10, 100)
 TURNS = (50, 500, 2000)

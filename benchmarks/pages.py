@@ -10,9 +10,9 @@ import httpx2
 from playwright.sync_api import sync_playwright
 
 from benchmarks._runs import apart, play
-from lab.show.viewing import server
-from lab.store.database import open_store
-from lab.wire.recording import running
+from hobbes.lab.show.viewing import server
+from hobbes.lab.store.database import open_store
+from hobbes.lab.wire.recording import running
 
 AGENTS, TURNS = 20, 500
 REQUESTS = 1_000

@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 from benchmarks._floors import rows_per_second
-from lab.loop import play_out
-from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.replaying import replay_run
-from lab.store.database import open_store
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.store.database import open_store
 
 AGENTS, TURNS, REPEATS = 20, 100, 3
 

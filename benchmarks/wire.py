@@ -19,13 +19,13 @@ from typing import TypeAlias
 import httpx2
 import openai
 
-from lab.loop import play_out
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import Run, Store, open_store
-from lab.wire.recording import environment
-from nodes.chat import ChatPlayer
-from nodes.journal import Address, Prompt
-from nodes.models import ModelSettings
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.wire.recording import environment
+from hobbes.nodes.chat import ChatPlayer
+from hobbes.nodes.journal import Address, Prompt
+from hobbes.nodes.models import ModelSettings
 
 TURNS, DELAY, REPEATS = 20, 0.05, 3
 IDEAL = TURNS * DELAY
@@ -73,7 +73,7 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
 @contextmanager
 def _served() -> Iterator[str]:
     """Run the stand-in server in another process, and yield its base URL."""
-    command = [sys.executable, "-m", "lab.cli", "serve", "--port", "0", "--delay", str(DELAY)]
+    command = [sys.executable, "-m", "hobbes.lab.cli", "serve", "--port", "0", "--delay", str(DELAY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
         try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from engine.record import Drop, Mend
+from hobbes.engine.record import Drop, Mend
 
 
 class Outcome(StrEnum):

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import orjson
 
-from engine.record import Draw, Json
+from hobbes.engine.record import Draw, Json
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from engine.world import AnyWorld, History, Measure, Played
+from hobbes.engine.world import AnyWorld, History, Measure, Played
 
 P = TypeVar("P", bound=Played[Any, Any])
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from engine.record import Drop, Json, JsonObject, Mend, canonical, excerpt
-from engine.reflection import Reflection
+from hobbes.engine.record import Drop, Json, JsonObject, Mend, canonical, excerpt
+from hobbes.engine.reflection import Reflection
 
 WRITTEN_AS: Mapping[str, str] = {
     "notes": "notes",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import TypeAlias
 
-from engine.chance import Luck
-from engine.record import JsonObject
+from hobbes.engine.chance import Luck
+from hobbes.engine.record import JsonObject
 
 Policy: TypeAlias = Callable[..., JsonObject]
 """From an agent's view, which has its memory under `memory`, and its random draws to its answer.

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.record import Findings, Json, JsonObject
-from engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
+from hobbes.engine.record import Findings, Json, JsonObject
+from hobbes.engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary", "notes")
 REPORTS = ("keeps_word_report", "aggressor_report")

@@ -2,7 +2,7 @@
 
 import re
 
-from engine.record import Findings, Json
+from hobbes.engine.record import Findings, Json
 
 TEXT_LIMIT = 2048
 """The most characters kept of a summary, a memory or a reasoning (docs/rules/nations.md#summaries)."""

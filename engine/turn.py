@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_args
 
-from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
-from engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
-from engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
-from engine.reflection import REPORTS, fields_of
-from engine.world import (
+from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
+from hobbes.engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
+from hobbes.engine.reflection import REPORTS, fields_of
+from hobbes.engine.world import (
     OBSERVER,
     AnyWorld,
     I,

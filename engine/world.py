@@ -11,10 +11,10 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeA
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from engine.board import Board, of_picture
-from engine.policy import Policies
-from engine.record import Draw, Drop, Event, Json, JsonObject, Mend
-from engine.reflection import Reflection
+from hobbes.engine.board import Board, of_picture
+from hobbes.engine.policy import Policies
+from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
+from hobbes.engine.reflection import Reflection
 
 NOT_HASHED = "not hashed"
 """Marks a setting that says how a run is carried out, not what is played; it changes no digest."""

@@ -4,23 +4,23 @@ from collections import UserDict
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from engine.world import AnyWorld
+from hobbes.engine.world import AnyWorld
 
 
 def _mining() -> AnyWorld:
-    from engine.mining.world import MINING  # noqa: PLC0415
+    from hobbes.engine.mining.world import MINING  # noqa: PLC0415
 
     return MINING
 
 
 def _nations() -> AnyWorld:
-    from engine.nations.world import NATIONS  # noqa: PLC0415
+    from hobbes.engine.nations.world import NATIONS  # noqa: PLC0415
 
     return NATIONS
 
 
 def _trust() -> AnyWorld:
-    from engine.trust.world import TRUST  # noqa: PLC0415
+    from hobbes.engine.trust.world import TRUST  # noqa: PLC0415
 
     return TRUST
 

@@ -34,8 +34,8 @@ from langgraph.graph import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 
-from graphs.turn import Node, build
-from nodes.state import PASSING, TurnState, Update
+from hobbes.graphs.turn import Node, build
+from hobbes.nodes.state import PASSING, TurnState, Update
 
 BUSY_SECONDS = 30.0
 """How many seconds to wait while another process writes."""

@@ -9,14 +9,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from typing_extensions import TypedDict
 
-from engine.world import AnyWorld, settle
-from graphs.turn import build, ring
-from nodes.journal import NoJournal
-from nodes.observe import observe
-from nodes.players import Players, RunPlayers, deal
-from nodes.present import Present
-from nodes.prompting import answer_schema, load_prompts, variants
-from nodes.state import TurnState, Update, first_state, setting_of
+from hobbes.engine.world import AnyWorld, settle
+from hobbes.graphs.turn import build, ring
+from hobbes.nodes.journal import NoJournal
+from hobbes.nodes.observe import observe
+from hobbes.nodes.players import Players, RunPlayers, deal
+from hobbes.nodes.present import Present
+from hobbes.nodes.prompting import answer_schema, load_prompts, variants
+from hobbes.nodes.state import TurnState, Update, first_state, setting_of
 
 ROUNDS = 3
 """How many rounds are played if the context does not say. It is small: a thread keeps every step."""

@@ -1,6 +1,6 @@
 """The trust graph for `langgraph dev`. The input `{}` plays a small run of scripted policies."""
 
-from engine.trust.world import TRUST
-from graphs.studio import studio_graph
+from hobbes.engine.trust.world import TRUST
+from hobbes.graphs.studio import studio_graph
 
 graph = studio_graph(TRUST)

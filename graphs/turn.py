@@ -15,17 +15,17 @@ from typing import Any, TypeAlias, cast
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
-from engine.world import OBSERVER, AnyWorld
-from nodes.agent_reason import Asking, agent_reason
-from nodes.journal import Journal
-from nodes.log import log
-from nodes.observe import observe
-from nodes.observer import observer
-from nodes.players import Players
-from nodes.present import Present
-from nodes.resolve import resolve
-from nodes.state import CHANNELS, TurnState, Update
-from nodes.validate import validate
+from hobbes.engine.world import OBSERVER, AnyWorld
+from hobbes.nodes.agent_reason import Asking, agent_reason
+from hobbes.nodes.journal import Journal
+from hobbes.nodes.log import log
+from hobbes.nodes.observe import observe
+from hobbes.nodes.observer import observer
+from hobbes.nodes.players import Players
+from hobbes.nodes.present import Present
+from hobbes.nodes.resolve import resolve
+from hobbes.nodes.state import CHANNELS, TurnState, Update
+from hobbes.nodes.validate import validate
 
 Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
 """A node of the graph: from the state to the channels that it changes."""

@@ -8,13 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hobbes.lab.errors import LabError, MissingError
+    from hobbes.nodes.journal import Prompt
     from hobbes.reading import AgentTurn, Home, Run, Turn, open  # noqa: A004  as in gzip.open
-    from lab.errors import LabError, MissingError
-    from nodes.journal import Prompt
 
 __all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "__version__", "open"]
 
-MODULES = {"LabError": "lab.errors", "MissingError": "lab.errors", "Prompt": "nodes.journal"}
+MODULES = {
+    "LabError": "hobbes.lab.errors",
+    "MissingError": "hobbes.lab.errors",
+    "Prompt": "hobbes.nodes.journal",
+}
 """The modules of the names that are not in hobbes.reading."""
 
 

@@ -2,14 +2,14 @@
 
 import sys
 
-from lab.garbage import seldom
+from hobbes.lab.garbage import seldom
 
 
 def main() -> None:
     """Run a command. Ctrl-C ends it with exit code 130, also while its modules are still being imported."""
     seldom()
     try:
-        from lab.cli import main as command  # noqa: PLC0415  most of the first second
+        from hobbes.lab.cli import main as command  # noqa: PLC0415  most of the first second
 
         command()
     except KeyboardInterrupt:

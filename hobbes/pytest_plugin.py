@@ -39,10 +39,10 @@ def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None) -> str | None:
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
-    from lab.errors import LabError
-    from lab.proof.pin_file import read_pin, save
-    from lab.proof.pinning import accepted, failure, play
-    from lab.show.pinned import failure_text
+    from hobbes.lab.errors import LabError
+    from hobbes.lab.proof.pin_file import read_pin, save
+    from hobbes.lab.proof.pinning import accepted, failure, play
+    from hobbes.lab.show.pinned import failure_text
 
     try:
         pin = read_pin(path)

@@ -11,13 +11,13 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from lab.errors import DamagedError, MissingError
-from lab.show.tracing import agent_card, reasoning_of
-from lab.store.database import LoggedTurn, read_store, usual_home
-from lab.store.database import Run as StoredRun
-from lab.store.history import logged, state_before
-from lab.store.tables import table_of
-from nodes.journal import Prompt
+from hobbes.lab.errors import DamagedError, MissingError
+from hobbes.lab.show.tracing import agent_card, reasoning_of
+from hobbes.lab.store.database import LoggedTurn, read_store, usual_home
+from hobbes.lab.store.database import Run as StoredRun
+from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.tables import table_of
+from hobbes.nodes.journal import Prompt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -290,7 +290,7 @@ class AgentTurn:
 
 def _part(name: str, *values: object) -> str:
     """Return a building block of the pages as HTML, in which every value is escaped."""
-    from lab.show.templating import part  # noqa: PLC0415  slow to import
+    from hobbes.lab.show.templating import part  # noqa: PLC0415  slow to import
 
     return part(name, *values)
 

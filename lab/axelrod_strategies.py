@@ -10,14 +10,14 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from engine.chance import Luck
-from engine.policy import LIBRARIES, Policy
-from engine.record import JsonObject
-from engine.world import AnyWorld, Setting
-from lab.errors import UsageError
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import LIBRARIES, Policy
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import AnyWorld, Setting
+from hobbes.lab.errors import UsageError
 
 if TYPE_CHECKING:
-    from engine.trust.policies import Sight
+    from hobbes.engine.trust.policies import Sight
 
 LIBRARY = "axelrod"
 
@@ -37,7 +37,7 @@ def strategy(name: str) -> Policy:
     """
 
     def policy(view: JsonObject, luck: Luck) -> JsonObject:
-        from engine.trust.policies import Sight, attack, high_five  # noqa: PLC0415  a run imports its own world
+        from hobbes.engine.trust.policies import Sight, attack, high_five  # noqa: PLC0415  a run imports its own world
 
         sight = Sight(view)
         if sight.view["may_replicate"]:

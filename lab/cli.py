@@ -9,9 +9,9 @@ from typing import Annotated, TextIO
 
 import typer
 
-from lab.commands import editing, experimenting, looking, playing, prompts, proving, tools
-from lab.commands.options import ENVIRONMENT
-from lab.errors import LabError, UsageError
+from hobbes.lab.commands import editing, experimenting, looking, playing, prompts, proving, tools
+from hobbes.lab.commands.options import ENVIRONMENT
+from hobbes.lab.errors import LabError, UsageError
 
 app = typer.Typer(
     name="hobbes",
@@ -102,7 +102,7 @@ def _check_arguments() -> None:
 def _complain(error: LabError) -> None:
     from rich.text import Text  # noqa: PLC0415  only where something is wrong
 
-    from lab.show.terminal import ERR, plain  # noqa: PLC0415
+    from hobbes.lab.show.terminal import ERR, plain  # noqa: PLC0415
 
     ERR.print(Text("hobbes: ", style="bold").append_text(plain(str(error))), soft_wrap=True)
 

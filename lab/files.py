@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lab.errors import UsageError
+from hobbes.lab.errors import UsageError
 
 MAY_BE_MADE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
 """What the system says of paths that a command may still make, or reports with better words."""
@@ -47,7 +47,7 @@ def read_text(path: Path) -> str:
 
 
 def _read(path: Path, form: str, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401  whatever the file holds
-    from nodes.files import FileError, text_of  # noqa: PLC0415  help need not wait for it
+    from hobbes.nodes.files import FileError, text_of  # noqa: PLC0415  help need not wait for it
 
     try:
         return parse(text_of(path))

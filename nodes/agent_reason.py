@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from langgraph.errors import GraphInterrupt
 
-from engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
-from engine.record import Drop
-from engine.turn import answer_fields
-from nodes.follow_up import Answer, answer_that_counts
-from nodes.halted import HaltedError
-from nodes.journal import (
+from hobbes.engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
+from hobbes.engine.record import Drop
+from hobbes.engine.turn import answer_fields
+from hobbes.nodes.follow_up import Answer, answer_that_counts
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
     TURN_QUESTION,
     Address,
@@ -25,10 +25,10 @@ from nodes.journal import (
     Prompt,
     Reply,
 )
-from nodes.players import Player, Players
-from nodes.present import Present
-from nodes.reading import read
-from nodes.state import TurnState, Update
+from hobbes.nodes.players import Player, Players
+from hobbes.nodes.present import Present
+from hobbes.nodes.reading import read
+from hobbes.nodes.state import TurnState, Update
 
 
 async def agent_reason(asking: "Asking") -> Update:

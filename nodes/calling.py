@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeVar
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from engine.answer import Outcome
-from nodes.halted import HaltedError
-from nodes.secrecy import LONGEST_SEARCHED, safe_line
+from hobbes.engine.answer import Outcome
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.secrecy import LONGEST_SEARCHED, safe_line
 
 TRIES = 5
 """How often a call is tried in all, if its errors are transient."""

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from engine.answer import NO_ANSWER
-from nodes.halted import HaltedError
-from nodes.journal import Reply
+from hobbes.engine.answer import NO_ANSWER
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.journal import Reply
 
 T = TypeVar("T", int, float)
 

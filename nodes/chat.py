@@ -19,9 +19,9 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from engine.answer import FoundAs, Outcome
-from engine.record import Drop
-from nodes.calling import (
+from hobbes.engine.answer import FoundAs, Outcome
+from hobbes.engine.record import Drop
+from hobbes.nodes.calling import (
     ABOUT_THE_REQUEST,
     CONTEXT_OVERFLOW,
     TRIES,
@@ -31,14 +31,14 @@ from nodes.calling import (
     finished,
     with_retries,
 )
-from nodes.follow_up import follow_up_prompt
-from nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
-from nodes.limits import Gate, OwnGate
-from nodes.models import ModelSettings, url_of
-from nodes.pacing import Pace
-from nodes.prompting import PromptSet, approximate_tokens, turn_text
-from nodes.reading import read
-from nodes.secrecy import safe_line, without_secrets
+from hobbes.nodes.follow_up import follow_up_prompt
+from hobbes.nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
+from hobbes.nodes.limits import Gate, OwnGate
+from hobbes.nodes.models import ModelSettings, url_of
+from hobbes.nodes.pacing import Pace
+from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
+from hobbes.nodes.reading import read
+from hobbes.nodes.secrecy import safe_line, without_secrets
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The request header with the address of the call: `turn/agent/attempt`."""

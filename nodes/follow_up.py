@@ -8,11 +8,11 @@ calls are in the journal, each with its own attempt number.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.answer import DECISIONS, ParsedAnswer
-from engine.record import Drop, Mend, excerpt
-from engine.said import TEXT_LIMIT
-from nodes.journal import Prompt, Reply
-from nodes.prompting import follow_up_text, one_line_json
+from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.record import Drop, Mend, excerpt
+from hobbes.engine.said import TEXT_LIMIT
+from hobbes.nodes.journal import Prompt, Reply
+from hobbes.nodes.prompting import follow_up_text, one_line_json
 
 MOST_REJECTIONS = 20
 """How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""

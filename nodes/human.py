@@ -5,9 +5,9 @@ from typing import Any
 
 from langgraph.types import interrupt
 
-from engine.answer import Outcome
-from engine.record import Drop, canonical
-from nodes.journal import Address, PlayerKind, Prompt, Reply
+from hobbes.engine.answer import Outcome
+from hobbes.engine.record import Drop, canonical
+from hobbes.nodes.journal import Address, PlayerKind, Prompt, Reply
 
 NONE_LATE: Mapping[str, str] = {}
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.record import sha256
-from engine.turn import TurnRecord
-from engine.world import Played
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.record import sha256
+from hobbes.engine.turn import TurnRecord
+from hobbes.engine.world import Played
 
 
 class PlayerKind(StrEnum):

@@ -1,9 +1,9 @@
 """log: write the turn's record down and add it to the chain of digests."""
 
-from engine.turn import link
-from nodes.journal import Journal, Logged
-from nodes.present import Present
-from nodes.state import PASSING, TurnState, Update
+from hobbes.engine.turn import link
+from hobbes.nodes.journal import Journal, Logged
+from hobbes.nodes.present import Present
+from hobbes.nodes.state import PASSING, TurnState, Update
 
 
 def log(present: Present, journal: Journal, state: TurnState) -> Update:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from nodes.secrecy import KEY, key_in, without_secrets
+from hobbes.nodes.secrecy import KEY, key_in, without_secrets
 
 if TYPE_CHECKING:
     import httpx2

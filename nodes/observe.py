@@ -1,8 +1,8 @@
 """observe: what each agent that acts this turn sees, together with its own memory."""
 
-from engine.turn import views
-from nodes.present import Present
-from nodes.state import TurnState, Update
+from hobbes.engine.turn import views
+from hobbes.nodes.present import Present
+from hobbes.nodes.state import TurnState, Update
 
 
 def observe(present: Present, state: TurnState) -> Update:

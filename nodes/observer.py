@@ -4,14 +4,14 @@ Only worlds in which agents can request something have this node. It stands betw
 is left out of a turn without requests.
 """
 
-from engine.answer import ParsedAnswer
-from engine.record import JsonObject
-from engine.turn import rule
-from engine.world import OBSERVER
-from nodes.agent_reason import Asking, halt_on_failure
-from nodes.halted import HaltedError
-from nodes.journal import TURN_QUESTION
-from nodes.state import Update
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.record import JsonObject
+from hobbes.engine.turn import rule
+from hobbes.engine.world import OBSERVER
+from hobbes.nodes.agent_reason import Asking, halt_on_failure
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.journal import TURN_QUESTION
+from hobbes.nodes.state import Update
 
 
 async def observer(asking: Asking) -> Update:

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from nodes.calling import wait
-from nodes.limits import Gate, Limits
-from nodes.models import ModelSettings
+from hobbes.nodes.calling import wait
+from hobbes.nodes.limits import Gate, Limits
+from hobbes.nodes.models import ModelSettings
 
 LOOK_AGAIN = 0.02
 """How many seconds a request waits before it looks whether one of another process has ended."""

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from engine.chance import Luck
-from engine.policy import Policies, parameters_of, speak
-from engine.record import Drop, JsonObject, canonical
-from engine.world import AnyWorld, Setting
-from nodes.caps import Meter
-from nodes.human import NONE_LATE, HumanPlayer
-from nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
-from nodes.limits import Gate, OwnGate
-from nodes.luck import without_luck
-from nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
-from nodes.present import Made
-from nodes.prompting import PromptSet, system_text
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import Policies, parameters_of, speak
+from hobbes.engine.record import Drop, JsonObject, canonical
+from hobbes.engine.world import AnyWorld, Setting
+from hobbes.nodes.caps import Meter
+from hobbes.nodes.human import NONE_LATE, HumanPlayer
+from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
+from hobbes.nodes.limits import Gate, OwnGate
+from hobbes.nodes.luck import without_luck
+from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
+from hobbes.nodes.present import Made
+from hobbes.nodes.prompting import PromptSet, system_text
 
 if TYPE_CHECKING:
-    from nodes.chat import ChatPlayer
+    from hobbes.nodes.chat import ChatPlayer
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 """The name that a models file gives to a model."""
@@ -316,7 +316,7 @@ class RunPlayers:
     def _model(self, spec: str, settings: ModelSettings, system: str, prompts: PromptSet) -> Player:
         """Return a new chat player."""
         # Imported late: the client takes longer to import than a small run of policies takes to play.
-        from nodes.chat import ChatPlayer  # noqa: PLC0415
+        from hobbes.nodes.chat import ChatPlayer  # noqa: PLC0415
 
         name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
         answered = spec in self._answered

@@ -7,11 +7,11 @@ built from its JSON at most once: a node that returns JSON also leaves the value
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from engine.answer import ParsedAnswer
-from engine.memory import Memory
-from engine.turn import Judged, Turn, TurnRecord
-from engine.world import AnyWorld, Played, Setting
-from nodes.state import TurnState, memories_from, setting_of
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.memory import Memory
+from hobbes.engine.turn import Judged, Turn, TurnRecord
+from hobbes.engine.world import AnyWorld, Played, Setting
+from hobbes.nodes.state import TurnState, memories_from, setting_of
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ from operator import itemgetter
 from typing import Any
 from unicodedata import normalize
 
-from engine.reflection import ReflectionFields
-from engine.world import VIEW_KEYS, AnyWorld, Config
-from nodes.prompting import (
+from hobbes.engine.reflection import ReflectionFields
+from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config
+from hobbes.nodes.prompting import (
     default_setting,
     expressions,
     name_of,

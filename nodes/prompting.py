@@ -23,9 +23,9 @@ from jinja2.nodes import Template as Tree
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
-from engine.record import Json, JsonObject, canonical, compact, sha256
-from engine.world import AnyWorld, Config, Setting, settle
-from nodes.files import FileError, real_path, text_of
+from hobbes.engine.record import Json, JsonObject, canonical, compact, sha256
+from hobbes.engine.world import AnyWorld, Config, Setting, settle
+from hobbes.nodes.files import FileError, real_path, text_of
 
 ROOT = Path(__file__).parents[1] / "prompts"
 """The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md.

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any, Self, SupportsIndex
 
-from engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
-from engine.record import Findings
-from nodes.journal import TURN_QUESTION, Call, Reply
+from hobbes.engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.record import Findings
+from hobbes.nodes.journal import TURN_QUESTION, Call, Reply
 
 LONGEST = 1_000_000
 """An answer with more characters than this is not read."""

@@ -1,8 +1,8 @@
 """resolve: compute what the intents lead to. Only the engine changes the state of a world."""
 
-from engine import turn
-from nodes.present import Present
-from nodes.state import TurnState, Update
+from hobbes.engine import turn
+from hobbes.nodes.present import Present
+from hobbes.nodes.state import TurnState, Update
 
 
 def resolve(present: Present, state: TurnState) -> Update:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from urllib.parse import unquote, unquote_plus
 
-from engine.said import INVISIBLE
+from hobbes.engine.said import INVISIBLE
 
 LONGEST_LINE = 500
 """How many characters of an error text are kept."""

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
-from engine.memory import EMPTY_MEMORY, Memory
-from engine.turn import first_digest
-from engine.world import AnyWorld, Setting, settle
+from hobbes.engine.memory import EMPTY_MEMORY, Memory
+from hobbes.engine.turn import first_digest
+from hobbes.engine.world import AnyWorld, Setting, settle
 
 Update: TypeAlias = dict[str, Any]
 """What a node returns: the channels that it changes, with their new values."""

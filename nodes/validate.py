@@ -1,8 +1,8 @@
 """validate: turn parsed answers into intents, and write down every rejection and correction."""
 
-from engine.turn import judge, question_of
-from nodes.present import Present
-from nodes.state import TurnState, Update
+from hobbes.engine.turn import judge, question_of
+from hobbes.nodes.present import Present
+from hobbes.nodes.state import TurnState, Update
 
 
 def validate(present: Present, state: TurnState) -> Update:

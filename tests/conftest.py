@@ -19,13 +19,13 @@ from sqlite_utils import Database
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from lab.cli import app
-from lab.experiment import forks
-from lab.show.terminal import ERR, OUT
-from lab.store import database
-from lab.store.database import Store, open_store
-from lab.store.schema import migrate
-from nodes import calling
+from hobbes.lab.cli import app
+from hobbes.lab.experiment import forks
+from hobbes.lab.show.terminal import ERR, OUT
+from hobbes.lab.store import database
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.schema import migrate
+from hobbes.nodes import calling
 from tests import forking
 from tests.forking import Command
 from tests.soak import times
@@ -162,7 +162,7 @@ def hobbes(home: Path) -> Hobbes:
     def run(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
         environment = {**os.environ, "HOBBES_HOME": str(home), **options.pop("env", {})}
         return subprocess.run(
-            [*options.pop("through", ()), sys.executable, "-m", "lab.cli", *arguments],
+            [*options.pop("through", ()), sys.executable, "-m", "hobbes.lab.cli", *arguments],
             cwd=ROOT,
             env=environment,
             capture_output=True,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from engine.chance import Luck
-from engine.policy import speak
-from engine.turn import view_of, views
-from engine.world import AnyWorld, Setting, settle
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import speak
+from hobbes.engine.turn import view_of, views
+from hobbes.engine.world import AnyWorld, Setting, settle
 from tests.turns import NO_MEMORIES, play
 
 HUGE = "9" * 401

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from lab import cli
-from lab.experiment import forks, workers  # noqa: F401  it is imported before the first fork
-from lab.experiment.forks import CONTEXT
+from hobbes.lab import cli
+from hobbes.lab.experiment import forks, workers  # noqa: F401  it is imported before the first fork
+from hobbes.lab.experiment.forks import CONTEXT
 
 ROOT = Path(__file__).parents[1]
 

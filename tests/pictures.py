@@ -12,10 +12,10 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import ViewportSize
 
-from lab.play.playing import RunOptions, begin, go_on
-from lab.show.viewing import server
-from lab.store.database import open_store
-from lab.wire.recording import running
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.show.viewing import server
+from hobbes.lab.store.database import open_store
+from hobbes.lab.wire.recording import running
 from tests.conftest import ROOT
 from tests.lab.browsing import chromium
 

@@ -48,13 +48,13 @@ import pytest
 from jinja2 import Environment
 from jinja2.meta import find_undeclared_variables
 
-from engine import turn
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.world import AnyWorld, settle
-from engine.worlds import WORLDS
-from nodes import prompting
-from nodes.prompt_warnings import prompt_warnings
-from nodes.prompting import PromptError, PromptSet, check_prompts, load_prompts, system_text, turn_text
+from hobbes.engine import turn
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.world import AnyWorld, settle
+from hobbes.engine.worlds import WORLDS
+from hobbes.nodes import prompting
+from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.nodes.prompting import PromptError, PromptSet, check_prompts, load_prompts, system_text, turn_text
 
 Numbers: TypeAlias = set[float]
 

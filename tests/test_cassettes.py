@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.answer import FOLLOW_UP_CODES, READING_CODES, FoundAs
-from engine.worlds import WORLDS
-from lab.errors import UsageError
-from lab.wire.cassettes import CassetteMissError, playing
-from lab.wire.recording import (
+from hobbes.engine.answer import FOLLOW_UP_CODES, READING_CODES, FoundAs
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import UsageError
+from hobbes.lab.wire.cassettes import CassetteMissError, playing
+from hobbes.lab.wire.recording import (
     STAND_IN,
     cassette_of,
     environment,
@@ -22,13 +22,13 @@ from lab.wire.recording import (
     play_cassette,
     record,
 )
-from lab.wire.serving import stand_in
-from lab.wire.stored import meta_of
-from nodes import prompting
-from nodes.chat import ChatPlayer
-from nodes.journal import Address, Prompt
-from nodes.models import ModelSettings
-from nodes.prompting import PromptSet
+from hobbes.lab.wire.serving import stand_in
+from hobbes.lab.wire.stored import meta_of
+from hobbes.nodes import prompting
+from hobbes.nodes.chat import ChatPlayer
+from hobbes.nodes.journal import Address, Prompt
+from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.prompting import PromptSet
 from tests.conftest import Cli
 from tests.forking import Command
 

@@ -1,6 +1,6 @@
 """Random draws are keyed by seed, turn, subject and event."""
 
-from engine.chance import Luck, draw
+from hobbes.engine.chance import Luck, draw
 
 
 def test_a_draw_depends_on_its_key_and_not_on_the_order_of_participants() -> None:

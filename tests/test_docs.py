@@ -12,23 +12,23 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from engine.trust.tournament import Place, Standing
-from engine.turn import TurnRecord
-from engine.worlds import WORLDS
-from lab.cli import app
-from lab.play.asking import Asker
-from lab.play.modelsfile import VALUES
-from lab.play.playing import RunOptions
-from lab.play.rendering import question_of_new
-from lab.play.stepping import PARTS, step
-from lab.show.prompt_edits import Answered, Edits, Rendering
-from lab.store.canned import queries
-from lab.store.database import Store
-from lab.store.schema import columns_of, kinds_of, migrations
-from lab.store.tables import JSON_COLUMNS, TABLES, table_of
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import NO_CAPS
+from hobbes.engine.trust.tournament import Place, Standing
+from hobbes.engine.turn import TurnRecord
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.cli import app
+from hobbes.lab.play.asking import Asker
+from hobbes.lab.play.modelsfile import VALUES
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.rendering import question_of_new
+from hobbes.lab.play.stepping import PARTS, step
+from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering
+from hobbes.lab.store.canned import queries
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.schema import columns_of, kinds_of, migrations
+from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import NO_CAPS
 from tests.lab.play import played
 
 ROOT = Path(__file__).parents[1]

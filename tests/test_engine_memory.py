@@ -2,8 +2,8 @@
 
 import json
 
-from engine.memory import MOST_FEEDBACK, Memory, feedback_by_agent
-from engine.record import Drop, Mend, canonical
+from hobbes.engine.memory import MOST_FEEDBACK, Memory, feedback_by_agent
+from hobbes.engine.record import Drop, Mend, canonical
 
 MEANINGS = {"mining/not-yours": "a plot of somebody else", "read/too-large": "a number was cut"}
 

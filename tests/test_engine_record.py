@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.chance import Luck, chance, happens
-from engine.memory import EMPTY_MEMORY
-from engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, compact, excerpt
+from hobbes.engine.chance import Luck, chance, happens
+from hobbes.engine.memory import EMPTY_MEMORY
+from hobbes.engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, compact, excerpt
 
 
 @pytest.mark.parametrize("said", [None, True, 7, "short", [1, [2]], {"claim": [0, 1]}, "矿工", "x" * EXCERPT])

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.record import Findings, Json
-from engine.reflection import Reflection, ReflectionFields, reflect
-from engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
+from hobbes.engine.record import Findings, Json
+from hobbes.engine.reflection import Reflection, ReflectionFields, reflect
+from hobbes.engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
 
 AGENTS = ("A", "B")
 

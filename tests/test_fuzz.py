@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from engine.answer import DECISIONS
-from engine.record import MOST_ALIKE
-from engine.turn import answer_fields
-from engine.world import AnyWorld
-from engine.worlds import WORLDS
-from nodes.journal import Reply
-from nodes.reading import read
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.record import MOST_ALIKE
+from hobbes.engine.turn import answer_fields
+from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import WORLDS
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.reading import read
 from tests.corpus import Scene, corpus, scene
 
 OUTCOMES = {*DECISIONS, "unreadable"}

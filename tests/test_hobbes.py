@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import hobbes
-from engine.world import OBSERVER
-from lab.play.playing import RunOptions, begin
-from lab.show.tracing import agent_card
-from lab.store.database import Store
-from lab.store.tables import TABLES, table_of
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.tables import TABLES, table_of
 from tests.lab.play import mining, played
 from tests.lab.test_observer import REASON, game, granting_all, on
 

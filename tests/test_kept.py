@@ -4,7 +4,7 @@ import gc
 from dataclasses import dataclass
 from weakref import ref
 
-from engine.kept import kept_with
+from hobbes.engine.kept import kept_with
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

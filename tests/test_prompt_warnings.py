@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.worlds import WORLDS
-from nodes import prompting
-from nodes.prompt_warnings import prompt_warnings
-from nodes.prompting import load_prompts, system_text
+from hobbes.engine.worlds import WORLDS
+from hobbes.nodes import prompting
+from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.nodes.prompting import load_prompts, system_text
 from tests.conftest import Cli
 
 MINING = WORLDS["mining"]

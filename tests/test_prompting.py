@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from engine.mining.actions import action_model
-from engine.world import settle
-from engine.worlds import WORLDS
-from nodes import prompting
-from nodes.prompting import (
+from hobbes.engine.mining.actions import action_model
+from hobbes.engine.world import settle
+from hobbes.engine.worlds import WORLDS
+from hobbes.nodes import prompting
+from hobbes.nodes.prompting import (
     PromptError,
     PromptSet,
     about,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.record import DEPTH, EXCERPT, excerpt
+from hobbes.engine.record import DEPTH, EXCERPT, excerpt
 
 
 @pytest.mark.parametrize("said", [None, True, 3, 2.5, "text", [1, "2", {"three": [4.0]}], {"a": None}])

@@ -25,8 +25,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from engine.record import Json
-from engine.worlds import WORLDS
+from hobbes.engine.record import Json
+from hobbes.engine.worlds import WORLDS
 
 ROOT = Path(__file__).parents[1]
 LINES = ("Source", "Settings", "Code", "Tests")

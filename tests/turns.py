@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine import turn
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.memory import Memory
-from engine.record import JsonObject
-from engine.world import AnyWorld, Validated
+from hobbes.engine import turn
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import AnyWorld, Validated
 
 NO_MEMORIES: Mapping[str, Memory] = {}
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from engine.mining.state import Cell
-from engine.record import Findings, Json, JsonObject
-from engine.reflection import ReflectionFields
-from engine.said import whole
+from hobbes.engine.mining.state import Cell
+from hobbes.engine.record import Findings, Json, JsonObject
+from hobbes.engine.reflection import ReflectionFields
+from hobbes.engine.said import whole
 
 Kind: TypeAlias = Literal["claim", "raid", "defend", "mine"]
 KINDS: tuple[Kind, ...] = ("claim", "raid", "defend", "mine")

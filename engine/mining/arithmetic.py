@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from engine.arithmetic import Line, as_sum
-from engine.mining.state import State
-from engine.mining.validation import Intent
-from engine.world import Played
+from hobbes.engine.arithmetic import Line, as_sum
+from hobbes.engine.mining.state import State
+from hobbes.engine.mining.validation import Intent
+from hobbes.engine.world import Played
 
 
 def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, listed, title_of
-from engine.mining.state import Cell, State
-from engine.mining.validation import Intent
-from engine.mining.view import map_codes
-from engine.record import Event
-from engine.world import Played
+from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, listed, title_of
+from hobbes.engine.mining.state import Cell, State
+from hobbes.engine.mining.validation import Intent
+from hobbes.engine.mining.view import map_codes
+from hobbes.engine.record import Event
+from hobbes.engine.world import Played
 
 KINDS = (
     Kind("raid", "harm", "a raid, from the raider's nearest plot"),

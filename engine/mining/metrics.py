@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, rest, share, total
-from engine.mining.actions import KINDS, Kind
-from engine.mining.state import Cell, State
-from engine.mining.validation import Intent
-from engine.world import Played, Spell
+from hobbes.engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, rest, share, total
+from hobbes.engine.mining.actions import KINDS, Kind
+from hobbes.engine.mining.state import Cell, State
+from hobbes.engine.mining.validation import Intent
+from hobbes.engine.world import Played, Spell
 
 PlayedRound: TypeAlias = Played[State, Intent]
 

@@ -11,12 +11,12 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
-from engine.chance import Luck
-from engine.mining.actions import KINDS, Kind
-from engine.mining.state import Cell
-from engine.mining.view import UNOWNED, map_codes
-from engine.policy import Policies
-from engine.record import JsonObject
+from hobbes.engine.chance import Luck
+from hobbes.engine.mining.actions import KINDS, Kind
+from hobbes.engine.mining.state import Cell
+from hobbes.engine.mining.view import UNOWNED, map_codes
+from hobbes.engine.policy import Policies
+from hobbes.engine.record import JsonObject
 
 
 @dataclass(frozen=True)

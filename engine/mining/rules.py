@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from engine.chance import draw, happens
-from engine.mining.actions import KINDS, Kind
-from engine.mining.state import NO_NEWS, Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
-from engine.mining.validation import IDLE, Intent
-from engine.record import Draw, Event, message
-from engine.world import Resolved
+from hobbes.engine.chance import draw, happens
+from hobbes.engine.mining.actions import KINDS, Kind
+from hobbes.engine.mining.state import NO_NEWS, Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
+from hobbes.engine.mining.validation import IDLE, Intent
+from hobbes.engine.record import Draw, Event, message
+from hobbes.engine.world import Resolved
 
 
 class Claims(NamedTuple):

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
-from engine.chance import chance
-from engine.record import Json, JsonObject
-from engine.world import Codec, Config, Percent, Setting
+from hobbes.engine.chance import chance
+from hobbes.engine.record import Json, JsonObject
+from hobbes.engine.world import Codec, Config, Percent, Setting
 
 Cell: TypeAlias = tuple[int, int]
 """A plot as (row, column). Both count from 0."""

@@ -7,13 +7,13 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from engine.chance import chance
-from engine.mining.actions import Action, Kind, Said, action_model, as_action, spoken
-from engine.mining.state import Cell, MiningConfig, State
-from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, fields_of, reflect
-from engine.said import clean_text
-from engine.world import Codec, Validated
+from hobbes.engine.chance import chance
+from hobbes.engine.mining.actions import Action, Kind, Said, action_model, as_action, spoken
+from hobbes.engine.mining.state import Cell, MiningConfig, State
+from hobbes.engine.record import Findings, Json, JsonObject
+from hobbes.engine.reflection import Reflection, fields_of, reflect
+from hobbes.engine.said import clean_text
+from hobbes.engine.world import Codec, Validated
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
-from engine.kept import kept_with
-from engine.mining.actions import KINDS
-from engine.mining.state import Cell, MiningConfig, News, Past, State
-from engine.record import Json, JsonObject
+from hobbes.engine.kept import kept_with
+from hobbes.engine.mining.actions import KINDS
+from hobbes.engine.mining.state import Cell, MiningConfig, News, Past, State
+from hobbes.engine.record import Json, JsonObject
 
 UNOWNED = ".."
 

@@ -1,18 +1,18 @@
 """mining as a world: its functions under the names of the contract."""
 
-from engine import reflection
-from engine.mining import state, validation
-from engine.mining.actions import KINDS, action_model
-from engine.mining.arithmetic import arithmetic
-from engine.mining.board import board
-from engine.mining.metrics import BY_NAME, measures, ownership
-from engine.mining.policies import POLICIES
-from engine.mining.queries import QUERIES
-from engine.mining.rules import EVENTS, resolve
-from engine.mining.state import MiningConfig, State
-from engine.mining.validation import Intent, validate
-from engine.mining.view import PRIVATE, draw_map, map_codes, observe
-from engine.world import Landmark, World
+from hobbes.engine import reflection
+from hobbes.engine.mining import state, validation
+from hobbes.engine.mining.actions import KINDS, action_model
+from hobbes.engine.mining.arithmetic import arithmetic
+from hobbes.engine.mining.board import board
+from hobbes.engine.mining.metrics import BY_NAME, measures, ownership
+from hobbes.engine.mining.policies import POLICIES
+from hobbes.engine.mining.queries import QUERIES
+from hobbes.engine.mining.rules import EVENTS, resolve
+from hobbes.engine.mining.state import MiningConfig, State
+from hobbes.engine.mining.validation import Intent, validate
+from hobbes.engine.mining.view import PRIVATE, draw_map, map_codes, observe
+from hobbes.engine.world import Landmark, World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",

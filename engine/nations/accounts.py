@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from engine.arithmetic import Line
-from engine.record import JsonObject
-from engine.world import Codec
+from hobbes.engine.arithmetic import Line
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import Codec
 
 
 @dataclass(frozen=True)

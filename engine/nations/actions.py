@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from engine.reflection import Rating
+from hobbes.engine.reflection import Rating
 
 EVERYBODY = "all"
 """The addressee of a message to all agents. Source: docs/rules/nations.md#messages-to-all."""

@@ -7,10 +7,10 @@ Source: docs/rules/nations.md#written-arithmetic.
 
 from collections.abc import Mapping, Sequence
 
-from engine.arithmetic import DIVIDED, MINUS, TIMES, Line, as_sum, terms
-from engine.nations.accounts import Account
-from engine.nations.state import State
-from engine.nations.validation import IDLE, Intent
+from hobbes.engine.arithmetic import DIVIDED, MINUS, TIMES, Line, as_sum, terms
+from hobbes.engine.nations.accounts import Account
+from hobbes.engine.nations.state import State
+from hobbes.engine.nations.validation import IDLE, Intent
 
 
 def arithmetic(

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, isqrt, sqrt
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, filled, listed, spread, title_of
-from engine.nations.land import Edge, by_number
-from engine.nations.state import State, starting_territories
-from engine.nations.validation import Intent
-from engine.record import Event, JsonObject
-from engine.world import Played
+from hobbes.engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, filled, listed, spread, title_of
+from hobbes.engine.nations.land import Edge, by_number
+from hobbes.engine.nations.state import State, starting_territories
+from hobbes.engine.nations.validation import Intent
+from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.world import Played
 
 KINDS = (
     Kind("attack", "harm", "mils sent against an agent; they destroy income"),

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, cast
 
-from engine.nations.state import Goods, Pairs
-from engine.record import Json, Mend
+from hobbes.engine.nations.state import Goods, Pairs
+from hobbes.engine.record import Json, Mend
 
 Amounts: TypeAlias = Mapping[str, int]
 """A number for each agent."""

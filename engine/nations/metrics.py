@@ -14,10 +14,10 @@ from itertools import combinations
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
-from engine.measuring import Folding, Formulas, keeping, ratio, share, total
-from engine.nations.state import Pairs, State
-from engine.nations.validation import Intent
-from engine.world import History, Played, Rated
+from hobbes.engine.measuring import Folding, Formulas, keeping, ratio, share, total
+from hobbes.engine.nations.state import Pairs, State
+from hobbes.engine.nations.validation import Intent
+from hobbes.engine.world import History, Played, Rated
 
 PlayedTurn: TypeAlias = Played[State, Intent]
 

@@ -12,10 +12,10 @@ from inspect import signature
 from math import prod
 from typing import Any, TypeVar
 
-from engine.arithmetic import Line
-from engine.nations.actions import RESOURCES
-from engine.nations.land import by_number
-from engine.nations.ledgers import (
+from hobbes.engine.arithmetic import Line
+from hobbes.engine.nations.actions import RESOURCES
+from hobbes.engine.nations.land import by_number
+from hobbes.engine.nations.ledgers import (
     Allocation,
     Amounts,
     Books,
@@ -28,9 +28,9 @@ from engine.nations.ledgers import (
     Upkeep,
     WarDamage,
 )
-from engine.nations.state import Goods, Pairs, State, exactly
-from engine.nations.validation import IDLE, Intent
-from engine.record import Json, Mend
+from hobbes.engine.nations.state import Goods, Pairs, State, exactly
+from hobbes.engine.nations.validation import IDLE, Intent
+from hobbes.engine.record import Json, Mend
 
 CODES: Mapping[str, str] = {
     "nations/attacks-scaled": "attacks beyond the army were scaled to it",

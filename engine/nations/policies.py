@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from engine.chance import Luck
-from engine.nations.actions import EVERYBODY, RESOURCES, action_model
-from engine.policy import Policies
-from engine.record import JsonObject
-from engine.reflection import HIGHEST, LOWEST
+from hobbes.engine.chance import Luck
+from hobbes.engine.nations.actions import EVERYBODY, RESOURCES, action_model
+from hobbes.engine.policy import Policies
+from hobbes.engine.record import JsonObject
+from hobbes.engine.reflection import HIGHEST, LOWEST
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of an agent that it has not seen act.

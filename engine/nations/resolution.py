@@ -6,16 +6,16 @@ Source: docs/rules/nations.md#orders-not-changes.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from engine.arithmetic import Line
-from engine.nations.accounts import Account
-from engine.nations.actions import RESOURCES
-from engine.nations.arithmetic import arithmetic
-from engine.nations.ledgers import Books, Income
-from engine.nations.phases import movements, play
-from engine.nations.state import Pairs, State, listed
-from engine.nations.validation import Intent
-from engine.record import Event, Json, message
-from engine.world import Resolved
+from hobbes.engine.arithmetic import Line
+from hobbes.engine.nations.accounts import Account
+from hobbes.engine.nations.actions import RESOURCES
+from hobbes.engine.nations.arithmetic import arithmetic
+from hobbes.engine.nations.ledgers import Books, Income
+from hobbes.engine.nations.phases import movements, play
+from hobbes.engine.nations.state import Pairs, State, listed
+from hobbes.engine.nations.validation import Intent
+from hobbes.engine.record import Event, Json, message
+from hobbes.engine.world import Resolved
 
 
 def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:

@@ -6,9 +6,9 @@ Source: docs/rules/nations.md#wrong-shape.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
-from engine.nations.actions import RESOURCES
-from engine.record import Json
-from engine.said import whole
+from hobbes.engine.nations.actions import RESOURCES
+from hobbes.engine.record import Json
+from hobbes.engine.said import whole
 
 T = TypeVar("T")
 

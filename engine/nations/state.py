@@ -22,11 +22,11 @@ from pydantic import (
     model_validator,
 )
 
-from engine.nations.accounts import Account
-from engine.nations.actions import EVERYBODY, RESOURCES
-from engine.nations.land import DRAWN, Edge, Land, by_number, in_order
-from engine.record import JsonObject
-from engine.world import Codec, Config, Setting
+from hobbes.engine.nations.accounts import Account
+from hobbes.engine.nations.actions import EVERYBODY, RESOURCES
+from hobbes.engine.nations.land import DRAWN, Edge, Land, by_number, in_order
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import Codec, Config, Setting
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[int, Field(ge=1, le=1_000_000)]

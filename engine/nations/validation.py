@@ -12,13 +12,13 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from engine.nations.actions import EVERYBODY, RESOURCES, action_model
-from engine.nations.shapes import Shape, as_amounts, as_count, as_counts, as_lists, as_messages
-from engine.nations.state import NationsConfig, State
-from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, fields_of, reflect
-from engine.said import clean_text
-from engine.world import Codec, Setting, Validated
+from hobbes.engine.nations.actions import EVERYBODY, RESOURCES, action_model
+from hobbes.engine.nations.shapes import Shape, as_amounts, as_count, as_counts, as_lists, as_messages
+from hobbes.engine.nations.state import NationsConfig, State
+from hobbes.engine.record import Findings, Json, JsonObject
+from hobbes.engine.reflection import Reflection, fields_of, reflect
+from hobbes.engine.said import clean_text
+from hobbes.engine.world import Codec, Setting, Validated
 
 ALIASES = {"summary": "summary_last_turn"}
 """Other names of a field in the seed. Source: docs/rules/nations.md#summary-alias."""

@@ -9,10 +9,10 @@ Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#memory.
 from collections.abc import Mapping
 from functools import lru_cache
 
-from engine.nations.accounts import Account
-from engine.nations.actions import EVERYBODY
-from engine.nations.state import NationsConfig, Pairs, State, listed
-from engine.record import Json, JsonObject
+from hobbes.engine.nations.accounts import Account
+from hobbes.engine.nations.actions import EVERYBODY
+from hobbes.engine.nations.state import NationsConfig, Pairs, State, listed
+from hobbes.engine.record import Json, JsonObject
 
 
 def observe(state: State, agent: str) -> JsonObject:

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from string import ascii_uppercase
 
-from engine import reflection
-from engine.nations import phases, state, validation
-from engine.nations.arithmetic import arithmetic
-from engine.nations.board import board, seat
-from engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
-from engine.nations.policies import POLICIES
-from engine.nations.queries import QUERIES
-from engine.nations.resolution import EVENTS, resolve
-from engine.nations.state import NationsConfig, State
-from engine.nations.validation import Intent, validate
-from engine.nations.view import observe, picture, private
-from engine.world import Landmark, World, in_letters
+from hobbes.engine import reflection
+from hobbes.engine.nations import phases, state, validation
+from hobbes.engine.nations.arithmetic import arithmetic
+from hobbes.engine.nations.board import board, seat
+from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
+from hobbes.engine.nations.policies import POLICIES
+from hobbes.engine.nations.queries import QUERIES
+from hobbes.engine.nations.resolution import EVENTS, resolve
+from hobbes.engine.nations.state import NationsConfig, State
+from hobbes.engine.nations.validation import Intent, validate
+from hobbes.engine.nations.view import observe, picture, private
+from hobbes.engine.world import Landmark, World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from engine.reflection import REPORTS, ReflectionFields
+from hobbes.engine.reflection import REPORTS, ReflectionFields
 
 KindWithoutAllies: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate"]
 Kind: TypeAlias = Literal[KindWithoutAllies, "send"]

@@ -9,11 +9,11 @@ Source: docs/rules/trust.md#simultaneous-actions, docs/rules/trust.md#payoffs.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from engine.chance import happens
-from engine.record import Draw
-from engine.trust.actions import Kind
-from engine.trust.state import Deed, Effect, Ruling, State, TrustConfig, Unit
-from engine.trust.validation import Intent
+from hobbes.engine.chance import happens
+from hobbes.engine.record import Draw
+from hobbes.engine.trust.actions import Kind
+from hobbes.engine.trust.state import Deed, Effect, Ruling, State, TrustConfig, Unit
+from hobbes.engine.trust.validation import Intent
 
 PAUSE = "do nothing"
 """The cause of what `do_nothing` costs."""

@@ -1,9 +1,9 @@
 """trust: each unit's sats after a round, as a sum that can be checked by hand."""
 
-from engine.arithmetic import as_sum
-from engine.trust.state import State
-from engine.trust.validation import Intent
-from engine.world import Played
+from hobbes.engine.arithmetic import as_sum
+from hobbes.engine.trust.state import State
+from hobbes.engine.trust.validation import Intent
+from hobbes.engine.world import Played
 
 
 def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, Spread, filled, spread, title_of
-from engine.record import Event, JsonObject
-from engine.trust.state import State, Unit
-from engine.trust.validation import Intent
-from engine.trust.view import own_words
-from engine.world import Played
+from hobbes.engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, Spread, filled, spread, title_of
+from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.trust.state import State, Unit
+from hobbes.engine.trust.validation import Intent
+from hobbes.engine.trust.view import own_words
+from hobbes.engine.world import Played
 
 KINDS = (
     Kind("high five", "meet", "a high five; it pays only if it is returned"),

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, share, total
-from engine.trust.actions import Kind
-from engine.trust.rules import result
-from engine.trust.state import Deed, Round, State, near_threshold, over
-from engine.trust.validation import Intent
-from engine.world import Played
+from hobbes.engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, share, total
+from hobbes.engine.trust.actions import Kind
+from hobbes.engine.trust.rules import result
+from hobbes.engine.trust.state import Deed, Round, State, near_threshold, over
+from hobbes.engine.trust.validation import Intent
+from hobbes.engine.world import Played
 
 PlayedTurn: TypeAlias = Played[State, Intent]
 

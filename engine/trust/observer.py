@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from engine.chance import Luck, happens
-from engine.policy import Policies, Policy
-from engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
-from engine.said import clean_text, whole
-from engine.trust.actions import ObserverAnswer, RulingSaid
-from engine.trust.acts import carry_out
-from engine.trust.state import OBSERVERS, Ruling, State, TrustConfig
-from engine.trust.validation import REASON_LIMIT, Intent
-from engine.world import OBSERVER, Observer, Ruled
+from hobbes.engine.chance import Luck, happens
+from hobbes.engine.policy import Policies, Policy
+from hobbes.engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
+from hobbes.engine.said import clean_text, whole
+from hobbes.engine.trust.actions import ObserverAnswer, RulingSaid
+from hobbes.engine.trust.acts import carry_out
+from hobbes.engine.trust.state import OBSERVERS, Ruling, State, TrustConfig
+from hobbes.engine.trust.validation import REASON_LIMIT, Intent
+from hobbes.engine.world import OBSERVER, Observer, Ruled
 
 Requests: TypeAlias = Sequence[Mapping[str, Any]]
 

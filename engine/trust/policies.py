@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from engine.chance import Luck
-from engine.policy import Policies, Policy
-from engine.record import JsonObject
-from engine.reflection import HIGHEST, LOWEST
-from engine.trust.state import TrustConfig, near_threshold
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import Policies, Policy
+from hobbes.engine.record import JsonObject
+from hobbes.engine.reflection import HIGHEST, LOWEST
+from hobbes.engine.trust.state import TrustConfig, near_threshold
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of a unit of which it has seen nothing."""

@@ -1,6 +1,6 @@
 """Questions about runs of trust that the run database answers."""
 
-from engine.world import Question
+from hobbes.engine.world import Question
 
 QUERIES = (
     Question(

@@ -14,15 +14,15 @@ Source: docs/rules/trust.md#order-of-the-steps.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from engine.chance import draw
-from engine.chance import happens as drawn
-from engine.record import Draw, Event, Json
-from engine.trust.actions import NEEDS
-from engine.trust.acts import PAUSE, Play, by_kind, carry_out, effects, paid
-from engine.trust.observer import rulings
-from engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
-from engine.trust.validation import NO_DECISION, Intent
-from engine.world import Resolved
+from hobbes.engine.chance import draw
+from hobbes.engine.chance import happens as drawn
+from hobbes.engine.record import Draw, Event, Json
+from hobbes.engine.trust.actions import NEEDS
+from hobbes.engine.trust.acts import PAUSE, Play, by_kind, carry_out, effects, paid
+from hobbes.engine.trust.observer import rulings
+from hobbes.engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
+from hobbes.engine.trust.validation import NO_DECISION, Intent
+from hobbes.engine.world import Resolved
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation, field_validator, model_validator
 
-from engine.record import JsonObject
-from engine.trust.actions import Kind
-from engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
+from hobbes.engine.record import JsonObject
+from hobbes.engine.trust.actions import Kind
+from hobbes.engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
 
 Sats = Annotated[int, Field(ge=0, le=1_000_000)]
 Count = Annotated[int, Field(ge=0)]

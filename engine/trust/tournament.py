@@ -13,14 +13,14 @@ from itertools import combinations_with_replacement
 from math import sqrt
 from typing import TypeAlias
 
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.chance import Luck, chance
-from engine.memory import Memory
-from engine.record import Json
-from engine.trust.policies import Sight, decide, notes
-from engine.trust.state import State, TrustConfig, over, setup
-from engine.trust.world import TRUST
-from engine.turn import judge, views
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.chance import Luck, chance
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import Json
+from hobbes.engine.trust.policies import Sight, decide, notes
+from hobbes.engine.trust.state import State, TrustConfig, over, setup
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.turn import judge, views
 
 SEATS = ("one", "other")
 Z95 = 1.96

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, fields_of, reflect
-from engine.said import clean_text, whole
-from engine.trust.actions import KIND, KINDS, MOST, NEEDS, Kind, action_model
-from engine.trust.state import Ruling, State, TrustConfig
-from engine.world import Codec, Setting, Validated
+from hobbes.engine.record import Findings, Json, JsonObject
+from hobbes.engine.reflection import Reflection, fields_of, reflect
+from hobbes.engine.said import clean_text, whole
+from hobbes.engine.trust.actions import KIND, KINDS, MOST, NEEDS, Kind, action_model
+from hobbes.engine.trust.state import Ruling, State, TrustConfig
+from hobbes.engine.world import Codec, Setting, Validated
 
 REASON_LIMIT = 300
 """The most characters of a reason, a unit's or the observer's. Source: docs/rules/trust.md#reasons."""

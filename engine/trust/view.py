@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
 
-from engine.record import Json, JsonObject
-from engine.trust.observer import budget_left, budget_of
-from engine.trust.state import Deed, Round, State, TrustConfig
+from hobbes.engine.record import Json, JsonObject
+from hobbes.engine.trust.observer import budget_left, budget_of
+from hobbes.engine.trust.state import Deed, Round, State, TrustConfig
 
 
 def shows_budget(config: TrustConfig) -> bool:

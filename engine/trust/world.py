@@ -2,19 +2,19 @@
 
 from string import ascii_lowercase
 
-from engine import reflection
-from engine.trust import observer, state, validation
-from engine.trust.arithmetic import arithmetic
-from engine.trust.board import board, seat
-from engine.trust.metrics import BY_NAME, measures
-from engine.trust.observer import DESK
-from engine.trust.policies import POLICIES
-from engine.trust.queries import QUERIES
-from engine.trust.rules import EVENTS, resolve
-from engine.trust.state import State, TrustConfig
-from engine.trust.validation import Intent, validate
-from engine.trust.view import observe, picture, private
-from engine.world import Landmark, World, in_letters
+from hobbes.engine import reflection
+from hobbes.engine.trust import observer, state, validation
+from hobbes.engine.trust.arithmetic import arithmetic
+from hobbes.engine.trust.board import board, seat
+from hobbes.engine.trust.metrics import BY_NAME, measures
+from hobbes.engine.trust.observer import DESK
+from hobbes.engine.trust.policies import POLICIES
+from hobbes.engine.trust.queries import QUERIES
+from hobbes.engine.trust.rules import EVENTS, resolve
+from hobbes.engine.trust.state import State, TrustConfig
+from hobbes.engine.trust.validation import Intent, validate
+from hobbes.engine.trust.view import observe, picture, private
+from hobbes.engine.world import Landmark, World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from engine.world import AnyWorld
+    from hobbes.engine.world import AnyWorld
 
 
 def worlds() -> list[str]:
     """Return the names of the worlds."""
-    from engine.worlds import WORLDS
+    from hobbes.engine.worlds import WORLDS
 
     return list(WORLDS)
 
 
 def runs(ctx: typer.Context) -> Iterator[str]:
     """Yield `last`, and the names and ids of the runs in the home, the newest first; nothing without runs."""
-    from lab.errors import LabError
-    from lab.store.database import read_store, usual_home
+    from hobbes.lab.errors import LabError
+    from hobbes.lab.store.database import read_store, usual_home
 
     home = ctx.params.get("home")
     try:
@@ -34,7 +34,7 @@ def runs(ctx: typer.Context) -> Iterator[str]:
 
 def variants(ctx: typer.Context) -> Iterator[str]:
     """Yield the prompts of the world that was typed."""
-    from nodes.prompting import variants as variants_of
+    from hobbes.nodes.prompting import variants as variants_of
 
     if world := _world(ctx):
         yield from variants_of(world)
@@ -42,9 +42,9 @@ def variants(ctx: typer.Context) -> Iterator[str]:
 
 def models(ctx: typer.Context) -> Iterator[str]:
     """Yield the scripted policies of the world that was typed, and the models of the usual models file."""
-    from lab.errors import LabError
-    from lab.play.modelsfile import read_models
-    from lab.store.database import usual_home
+    from hobbes.lab.errors import LabError
+    from hobbes.lab.play.modelsfile import read_models
+    from hobbes.lab.store.database import usual_home
 
     if world := _world(ctx):
         yield from (f"policy:{name}" for name in world.policies.by_name)
@@ -56,7 +56,7 @@ def models(ctx: typer.Context) -> Iterator[str]:
 
 def _world(ctx: typer.Context) -> "AnyWorld | None":
     """Return the world that was typed. After an option without its value, it is among the other words."""
-    from engine.worlds import WORLDS
+    from hobbes.engine.worlds import WORLDS
 
     typed = [ctx.params.get("world"), *ctx.args]
     return next((WORLDS[word] for word in typed if isinstance(word, str) and word in WORLDS), None)

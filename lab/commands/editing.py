@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lab.commands.options import (
+from hobbes.lab.commands.options import (
     ENV,
     HOME,
     Agents,
@@ -20,8 +20,8 @@ from lab.commands.options import (
     opened,
     settings_asked,
 )
-from lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
-from lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, question_asked
+from hobbes.lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
+from hobbes.lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, question_asked
 
 app = typer.Typer()
 
@@ -66,11 +66,11 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from contextlib import suppress
 
-    from lab.loop import play_out
-    from lab.play.asking import Asker
-    from lab.show.prompt_edits import Edits, Terminal, saves, show_json
-    from nodes.caps import Caps
-    from nodes.prompting import languages
+    from hobbes.lab.loop import play_out
+    from hobbes.lab.play.asking import Asker
+    from hobbes.lab.show.prompt_edits import Edits, Terminal, saves, show_json
+    from hobbes.nodes.caps import Caps
+    from hobbes.nodes.prompting import languages
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = settings_asked(settings, rounds=rounds, observer=observer)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
-from lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
-from lab.errors import LabError, UsageError
-from lab.experiment.keep import Keep
+from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
+from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.experiment.keep import Keep
 
 if TYPE_CHECKING:
-    from lab.experiment.estimate import Estimate
-    from lab.experiment.plan import Plan
-    from lab.store.database import Store
+    from hobbes.lab.experiment.estimate import Estimate
+    from hobbes.lab.experiment.plan import Plan
+    from hobbes.lab.store.database import Store
 
 app = typer.Typer()
 
@@ -63,20 +63,20 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
-    from lab.experiment.forks import get_ready
+    from hobbes.lab.experiment.forks import get_ready
 
     if not dry_run and not on and (jobs or os.cpu_count()) != 1:
         get_ready()  # while this process imports the same
 
     from rich.text import Text
 
-    from lab.experiment.estimate import estimate
-    from lab.experiment.file import read_experiment_file
-    from lab.experiment.plan import plan
-    from lab.experiment.playing import missing, play, tainted_cells
-    from lab.show.terminal import ERR, OUT, print_json
-    from lab.show.watching import watched_cells
-    from nodes.caps import Caps
+    from hobbes.lab.experiment.estimate import estimate
+    from hobbes.lab.experiment.file import read_experiment_file
+    from hobbes.lab.experiment.plan import plan
+    from hobbes.lab.experiment.playing import missing, play, tainted_cells
+    from hobbes.lab.show.terminal import ERR, OUT, print_json
+    from hobbes.lab.show.watching import watched_cells
+    from hobbes.nodes.caps import Caps
 
     caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
@@ -123,7 +123,7 @@ def _cost(cost: "Estimate") -> list[tuple[str, str]]:
 
 def _ask(cost: "Estimate") -> None:
     """Ask whether to play an experiment that costs money. Raise LabError if the answer is no."""
-    from lab.show.terminal import ERR, table
+    from hobbes.lab.show.terminal import ERR, table
 
     ERR.print(table("", ("", ""), _cost(cost)))
     try:
@@ -136,9 +136,9 @@ def _ask(cost: "Estimate") -> None:
 
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
     """Print what an experiment would cost, and the smallest difference that it could detect."""
-    from lab.experiment.report import detectable_from_runs, measures_of
-    from lab.experiment.statistics import fewest_pairs
-    from lab.show.terminal import OUT, plain, print_json, table
+    from hobbes.lab.experiment.report import detectable_from_runs, measures_of
+    from hobbes.lab.experiment.statistics import fewest_pairs
+    from hobbes.lab.show.terminal import OUT, plain, print_json, table
 
     seeds = len(made.file.seeds)
     effect, sizes = detectable_from_runs(store, made.file)
@@ -181,8 +181,8 @@ def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
     """
     from rich.text import Text
 
-    from lab.experiment.report import overview
-    from lab.show.terminal import OUT, print_json, table
+    from hobbes.lab.experiment.report import overview
+    from hobbes.lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store:
         found = overview(store)
@@ -216,8 +216,8 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes report protection --format html --to report.html
     """
-    from lab.experiment.report import report as reported
-    from lab.show.terminal import OUT, print_json
+    from hobbes.lab.experiment.report import report as reported
+    from hobbes.lab.show.terminal import OUT, print_json
 
     if form is not None and as_json:
         raise UsageError("write --json or --format, not both")
@@ -228,7 +228,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         if as_json:
             print_json(found.to_json())
             return
-        from lab.show.reports import html, markdown, pictures, terminal
+        from hobbes.lab.show.reports import html, markdown, pictures, terminal
 
         if form is None:
             OUT.print(terminal(store, found))

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
-from lab.errors import UsageError
+from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
+from hobbes.lab.errors import UsageError
 
 app = typer.Typer()
 
@@ -28,8 +28,8 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: hobbes runs
     """
-    from lab.show.run_list import show
-    from lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.show.run_list import show
+    from hobbes.lab.show.terminal import OUT, plain, print_json
 
     with opened(home) as store:
         rows, hint = store.runs(), store.command("run", "mining")
@@ -71,10 +71,10 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes trace last 3 miner-01
     """
-    from lab.show import boards, cards, searching, tracing
-    from lab.show.looks import looks_in, words_of
-    from lab.show.terminal import OUT, picture, plain, print_json
-    from lab.store.history import state_before
+    from hobbes.lab.show import boards, cards, searching, tracing
+    from hobbes.lab.show.looks import looks_in, words_of
+    from hobbes.lab.show.terminal import OUT, picture, plain, print_json
+    from hobbes.lab.store.history import state_before
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
@@ -122,10 +122,10 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
 
     Example: hobbes compare baseline last
     """
-    from lab.proof.comparing import compare
-    from lab.show.comparison_table import show
-    from lab.show.looks import looks_of
-    from lab.show.terminal import OUT, print_json
+    from hobbes.lab.proof.comparing import compare
+    from hobbes.lab.show.comparison_table import show
+    from hobbes.lab.show.looks import looks_of
+    from hobbes.lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
         one, other = store.find(a), store.find(b)
@@ -159,9 +159,9 @@ def export(
 
     Example: hobbes export last --format parquet --to tables
     """
-    from lab.show.exporting import LOG
-    from lab.show.exporting import export as exported
-    from lab.show.terminal import OUT, print_json, table
+    from hobbes.lab.show.exporting import LOG
+    from hobbes.lab.show.exporting import export as exported
+    from hobbes.lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
@@ -188,7 +188,7 @@ def view(
 
     Example: hobbes view
     """
-    from lab.show.viewing import view as viewed
+    from hobbes.lab.show.viewing import view as viewed
 
     viewed(home, host, port)
 
@@ -201,9 +201,9 @@ def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
 
     Example: eval "$(hobbes datasette)"
     """
-    from lab.show.for_datasette import FILE, prepare
-    from lab.show.terminal import OUT, plain, print_json
-    from lab.store.database import read_store
+    from hobbes.lab.show.for_datasette import FILE, prepare
+    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.store.database import read_store
 
     read_store(home).close()
     command = prepare(home)

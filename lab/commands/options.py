@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand
 
-from lab.commands import completion
-from lab.errors import UsageError
-from lab.files import check_path, read_json
+from hobbes.lab.commands import completion
+from hobbes.lab.errors import UsageError
+from hobbes.lab.files import check_path, read_json
 
 if TYPE_CHECKING:
-    from engine.world import AnyWorld
-    from lab.play.playing import RunOptions
-    from lab.store.database import Store
+    from hobbes.engine.world import AnyWorld
+    from hobbes.lab.play.playing import RunOptions
+    from hobbes.lab.store.database import Store
 
 
 ENVIRONMENT = "HOBBES"
@@ -102,7 +102,7 @@ class NamesWorlds(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
         """Write the help."""
-        from engine.worlds import WORLDS
+        from hobbes.engine.worlds import WORLDS
 
         for param in self.params:
             if isinstance(param, TyperArgument) and param.help:
@@ -121,8 +121,8 @@ def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
 
     At the end, each damage that was left out is printed on stderr.
     """
-    from lab.show.terminal import ERR, plain
-    from lab.store.database import open_store
+    from hobbes.lab.show.terminal import ERR, plain
+    from hobbes.lab.store.database import open_store
 
     with open_store(home, writes=writes) as opened:
         try:
@@ -134,7 +134,7 @@ def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
 
 def world_asked(name: str) -> "AnyWorld":
     """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
-    from engine.worlds import world_named
+    from hobbes.engine.worlds import world_named
 
     try:
         return world_named(name)
@@ -173,8 +173,8 @@ def settings_asked(settings: list[str] | None, **own: Any) -> dict[str, Any]:  #
 
 def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
     """Return what is asked to be played: a world or a run's file, and what options say beside it."""
-    from lab.play.playing import RunOptions
-    from lab.play.runfile import read_run_file
+    from hobbes.lab.play.playing import RunOptions
+    from hobbes.lab.play.runfile import read_run_file
 
     options = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
     return replace(options, values={**options.values, **values}, **_given(asked))

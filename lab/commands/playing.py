@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lab.commands import completion
-from lab.commands.options import (
+from hobbes.lab.commands import completion
+from hobbes.lab.commands.options import (
     A_WORLD,
     ENV,
     HOME,
@@ -32,11 +32,11 @@ from lab.commands.options import (
     run_options,
     settings_asked,
 )
-from lab.errors import HaltedRunError, LabError, UsageError
-from lab.files import read_text
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.files import read_text
 
 if TYPE_CHECKING:
-    from lab.store.database import Run, Store
+    from hobbes.lab.store.database import Run, Store
 
 app = typer.Typer()
 
@@ -98,9 +98,9 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """
     from rich.text import Text
 
-    from lab.play.playing import begin
-    from lab.show.terminal import ERR
-    from nodes.caps import Caps
+    from hobbes.lab.play.playing import begin
+    from hobbes.lab.show.terminal import ERR
+    from hobbes.nodes.caps import Caps
 
     values = settings_asked(settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn)
     options = run_options(
@@ -127,7 +127,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
 
     Example: hobbes resume last --max-calls 1000
     """
-    from lab.play.playing import recap
+    from hobbes.lab.play.playing import recap
 
     caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     with opened(home, writes=True) as store:
@@ -183,9 +183,9 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """
     from rich.text import Text
 
-    from lab.play.forking import ForkOptions
-    from lab.play.forking import fork as forked
-    from lab.show.terminal import ERR, print_json
+    from hobbes.lab.play.forking import ForkOptions
+    from hobbes.lab.play.forking import fork as forked
+    from hobbes.lab.show.terminal import ERR, print_json
 
     caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     options = ForkOptions(
@@ -263,9 +263,9 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
     """
     from rich.text import Text
 
-    from lab.play import answering
-    from lab.play.playing import keep_answer
-    from lab.show.terminal import ERR, OUT, print_json
+    from hobbes.lab.play import answering
+    from hobbes.lab.play.playing import keep_answer
+    from hobbes.lab.show.terminal import ERR, OUT, print_json
 
     run, told = answering.told_options([run, *context.args])  # an option may stand before the run
     if bool(told) + (whole is not None) + (text is not None) > 1:
@@ -321,10 +321,10 @@ def _play(
     """
     from rich.text import Text
 
-    from lab.loop import play_out
-    from lab.play.playing import go_on
-    from lab.show.terminal import ERR, OUT, picture, print_json, summary
-    from lab.show.watching import watched
+    from hobbes.lab.loop import play_out
+    from hobbes.lab.play.playing import go_on
+    from hobbes.lab.show.terminal import ERR, OUT, picture, print_json, summary
+    from hobbes.lab.show.watching import watched
 
     tell = print_json if results is None else results.append
     try:
@@ -349,8 +349,8 @@ def _play(
     if as_json:
         tell(result)
     else:
-        from lab.show.looks import looks_in, words_of
-        from lab.store.history import state_before
+        from hobbes.lab.show.looks import looks_in, words_of
+        from hobbes.lab.store.history import state_before
 
         rows = run.world.picture(state_before(store, ended, ended.turns))
         OUT.print(picture(rows, words_of(run, looks_in(store, run))))
@@ -362,16 +362,16 @@ def _play(
 
 def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
     """Play a run like `_play`. If only one person plays, ask in the terminal where there is one."""
-    from lab.play.seats import seats_of
+    from hobbes.lab.play.seats import seats_of
 
     alone = len(seats_of(run)) == 1 and not as_json and in_terminal()
     tainted = _play(store, run, as_json=as_json, asks=alone)
     if not alone:
         return tainted
 
-    from lab.play import answering
-    from lab.play.playing import keep_answer
-    from lab.show.terminal import ERR, plain
+    from hobbes.lab.play import answering
+    from hobbes.lab.play.playing import keep_answer
+    from hobbes.lab.show.terminal import ERR, plain
 
     while (found := store.find(run.id)).questions:
         question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
@@ -395,8 +395,8 @@ def in_terminal() -> bool:
 
 def _show_links(store: "Store", run: "Run") -> None:
     """Show the link of each person who plays in a run."""
-    from lab.play.seats import path_of, seats_of
-    from lab.show.terminal import ERR, plain
+    from hobbes.lab.play.seats import path_of, seats_of
+    from hobbes.lab.show.terminal import ERR, plain
 
     seats = seats_of(run)
     for seat in seats:
@@ -410,7 +410,7 @@ def _show_links(store: "Store", run: "Run") -> None:
 
 def _waiting(run: "Run") -> dict[str, Any]:
     """Return what a run waits for, as JSON."""
-    from lab.play.answering import waiting
+    from hobbes.lab.play.answering import waiting
 
     return {"run": run.id, "turn": run.turns, "waiting": waiting(run)}
 
@@ -419,10 +419,10 @@ def _show_question(store: "Store", run: "Run") -> None:
     """Show what a waiting run asks, and how to answer."""
     from rich.text import Text
 
-    from engine.world import OBSERVER
-    from lab.play.answering import columns_and_rows, form_for, options, requests
-    from lab.play.forms import hint
-    from lab.show.terminal import OUT, table
+    from hobbes.engine.world import OBSERVER
+    from hobbes.lab.play.answering import columns_and_rows, form_for, options, requests
+    from hobbes.lab.play.forms import hint
+    from hobbes.lab.show.terminal import OUT, table
 
     first, *others = run.questions
     if first.agent == OBSERVER:

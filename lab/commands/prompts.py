@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lab.commands import completion
-from lab.commands.options import (
+from hobbes.lab.commands import completion
+from hobbes.lab.commands.options import (
     ENV,
     HOME,
     VARIANT,
@@ -28,11 +28,11 @@ from lab.commands.options import (
     settings_asked,
     world_asked,
 )
-from lab.errors import UsageError
+from hobbes.lab.errors import UsageError
 
 if TYPE_CHECKING:
-    from lab.play.rendering import Question
-    from lab.store.database import Store
+    from hobbes.lab.play.rendering import Question
+    from hobbes.lab.store.database import Store
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
@@ -61,9 +61,9 @@ def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson 
 
     Example: hobbes prompts list mining
     """
-    from engine.worlds import WORLDS
-    from lab.proof.recorded_prompts import listed
-    from lab.show.terminal import OUT, print_json, table
+    from hobbes.engine.worlds import WORLDS
+    from hobbes.lab.proof.recorded_prompts import listed
+    from hobbes.lab.show.terminal import OUT, print_json, table
 
     worlds = [world_asked(world)] if world else list(WORLDS.values())
     with opened(home) as store:
@@ -99,8 +99,8 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
 
     Example: hobbes prompts show mining guided
     """
-    from lab.play.rendering import prompts_for
-    from lab.show.terminal import OUT, card, plain, print_json
+    from hobbes.lab.play.rendering import prompts_for
+    from hobbes.lab.show.terminal import OUT, card, plain, print_json
 
     prompts = prompts_for(world_asked(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
@@ -150,8 +150,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from rich.text import Text
 
-    from lab.play.rendering import token_counts
-    from lab.show.terminal import ERR, percent, print_json, table
+    from hobbes.lab.play.rendering import token_counts
+    from hobbes.lab.show.terminal import ERR, percent, print_json, table
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = settings_asked(settings, rounds=rounds, observer=observer)
@@ -181,8 +181,8 @@ def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
 
     `values` are the settings, and `own` the other options that only a run that is not played yet can have.
     """
-    from lab.play.modelsfile import read_models
-    from lab.play.rendering import question_in_run, question_of_new
+    from hobbes.lab.play.modelsfile import read_models
+    from hobbes.lab.play.rendering import question_in_run, question_of_new
 
     turn, agent = turn_and_agent
     who = agent or world_asked(world).names(1)[0]
@@ -206,9 +206,9 @@ def prompts_diff(
 
     Example: hobbes prompts diff mining unguided guided
     """
-    from lab.play.rendering import prompts_for
-    from lab.proof.differing import diff_of
-    from lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.play.rendering import prompts_for
+    from hobbes.lab.proof.differing import diff_of
+    from hobbes.lab.show.terminal import OUT, plain, print_json
 
     ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
@@ -233,10 +233,10 @@ def prompts_check(
     """
     from rich.text import Text
 
-    from engine.worlds import WORLDS
-    from lab.show.terminal import OUT, plain, print_json
-    from nodes.prompt_warnings import prompt_warnings
-    from nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
+    from hobbes.engine.worlds import WORLDS
+    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.nodes.prompt_warnings import prompt_warnings
+    from hobbes.nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
     checked: list[str] = []
     # Each one once, although variants share files, and a difference of languages shows in both.

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lab.commands import completion
-from lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
-from lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.commands import completion
+from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 
 if TYPE_CHECKING:
-    from lab.store.database import Run, Store
+    from hobbes.lab.store.database import Run, Store
 
 app = typer.Typer()
 
@@ -42,7 +42,7 @@ def replay(
     """
     from rich.text import Text
 
-    from lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.show.terminal import OUT, plain, print_json
 
     if run.endswith(".json.gz"):
         if reread:
@@ -75,7 +75,7 @@ def replay(
 
 def _reread_run(store: "Store", run: "Run") -> dict[str, Any]:
     """Return what today's reading and rules would change, and where the run would end with them."""
-    from lab.proof.rereading import reread
+    from hobbes.lab.proof.rereading import reread
 
     run.check_versions(rules=False)
     found = reread(store, run)
@@ -92,8 +92,8 @@ def _show_reread(result: dict[str, Any]) -> None:
     """Print which decisions change, with the diffs of the first ones."""
     from rich.text import Text
 
-    from lab.proof.differing import diff_of, pretty
-    from lab.show.terminal import OUT, plain
+    from hobbes.lab.proof.differing import diff_of, pretty
+    from hobbes.lab.show.terminal import OUT, plain
 
     decisions = result["decisions"]
     if not decisions:
@@ -111,8 +111,8 @@ def _show_reread(result: dict[str, Any]) -> None:
 
 
 def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str, Any]:
-    from lab.loop import play_out
-    from lab.proof.replaying import replay_run
+    from hobbes.lab.loop import play_out
+    from hobbes.lab.proof.replaying import replay_run
 
     run.check_versions(rules=not reread)
     try:
@@ -132,9 +132,9 @@ def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str
 
 
 def _replay_cassette(path: Path) -> dict[str, Any]:
-    from lab.wire.cassettes import CassetteMissError
-    from lab.wire.recording import first_difference, play_cassette
-    from lab.wire.stored import meta_of
+    from hobbes.lab.wire.cassettes import CassetteMissError
+    from hobbes.lab.wire.recording import first_difference, play_cassette
+    from hobbes.lab.wire.stored import meta_of
 
     result: dict[str, Any] = {"run": str(path), "divergence": None}
     try:
@@ -167,8 +167,8 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     """
     from rich.text import Text
 
-    from lab.proof.verifying import faults
-    from lab.show.terminal import OUT, print_json
+    from hobbes.lab.proof.verifying import faults
+    from hobbes.lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
         found = store.find(run)
@@ -219,9 +219,9 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from rich.text import Text
 
-    from lab.proof.pinning import pin
-    from lab.show.pinned import files_for, write
-    from lab.show.terminal import OUT, print_json
+    from hobbes.lab.proof.pinning import pin
+    from hobbes.lab.show.pinned import files_for, write
+    from hobbes.lab.show.terminal import OUT, print_json
 
     asked, files = _turns(turns), files_for(name, to)
     with opened(home) as store, store.as_of_now():

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab.commands.options import (
+from hobbes.lab.commands.options import (
     ENV,
     HOME,
     AnyWorldName,
@@ -30,9 +30,9 @@ def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
 
     Example: hobbes worlds mining
     """
-    from engine.worlds import WORLDS
-    from lab.show.terminal import OUT, print_json
-    from lab.show.worlds import about, show_all, show_one
+    from hobbes.engine.worlds import WORLDS
+    from hobbes.lab.show.terminal import OUT, print_json
+    from hobbes.lab.show.worlds import about, show_all, show_one
 
     asked = [world_asked(world)] if world else list(WORLDS.values())
     found = [about(one) for one in asked]
@@ -47,7 +47,7 @@ class StepCommand(NamesWorlds):
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
         """Write the help text with all events."""
-        from engine.worlds import WORLDS
+        from hobbes.engine.worlds import WORLDS
 
         events = (
             f"Events of {world.name}:\n\n\b\n"
@@ -66,7 +66,7 @@ def step(world: WorldName) -> None:
 
     Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining
     """
-    from lab.play.stepping import step_lines
+    from hobbes.lab.play.stepping import step_lines
 
     lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
     for line in step_lines(world_asked(world), lines):
@@ -87,9 +87,9 @@ def tournament(
 
     Example: hobbes tournament --games 200 --set miss=5
     """
-    from lab.play.tournament import play
-    from lab.show.standings import show, watched
-    from lab.show.terminal import print_json
+    from hobbes.lab.play.tournament import play
+    from hobbes.lab.show.standings import show, watched
+    from hobbes.lab.show.terminal import print_json
 
     standing, seconds = play(games, seed, dict(setting(text) for text in settings or ()), watched)
     if as_json:
@@ -117,8 +117,8 @@ def serve(
     Example: hobbes serve --port 8765 --faults 'html-502=0.1,cut-in-body=0.05', then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
     """
-    from lab.wire.faults import parse_faults
-    from lab.wire.serving import listen
+    from hobbes.lab.wire.faults import parse_faults
+    from hobbes.lab.wire.serving import listen
 
     listen(host, port, delay, parse_faults(faults))
 
@@ -132,9 +132,9 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
 
     Example: hobbes doctor
     """
-    from lab.play.modelsfile import read_models
-    from lab.show.terminal import OUT, plain, print_json
-    from lab.wire.doctor import examine
+    from hobbes.lab.play.modelsfile import read_models
+    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.wire.doctor import examine
 
     found = examine(home, read_models(home, models))
     if as_json:
@@ -154,8 +154,8 @@ def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = 
 
     Example: hobbes models --models models.toml
     """
-    from lab.play.modelsfile import FILE, described, read_models
-    from lab.show.terminal import OUT, plain, print_json, table
+    from hobbes.lab.play.modelsfile import FILE, described, read_models
+    from hobbes.lab.show.terminal import OUT, plain, print_json, table
 
     found = described(read_models(home, models))
     if as_json:
@@ -183,7 +183,7 @@ def _of_doctor(found: dict[str, Any]) -> Iterator[str]:
 
 def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what there is to say about a model, as rows of two cells."""
-    from nodes.models import SENT
+    from hobbes.nodes.models import SENT
 
     limits = (
         f"{model['parallel']} at once",

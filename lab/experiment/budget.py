@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from nodes.caps import Caps, Spent, reached
+from hobbes.nodes.caps import Caps, Spent, reached
 
 SPENT = struct.Struct("3d")
 """Calls, tokens and dollars; a sum that is unknown is not a number."""

@@ -18,14 +18,14 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from lab.errors import LabError, UsageError
-from lab.experiment.crew import DiedError
-from lab.experiment.remote import Played, Remote, Task, play_task
-from lab.play.playing import Shared
-from lab.store.database import HOBBES
-from nodes.caps import NO_CAPS, Caps, Spent, reached
-from nodes.limits import Limits, Place, Window
-from nodes.secrecy import safe_line
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.experiment.crew import DiedError
+from hobbes.lab.experiment.remote import Played, Remote, Task, play_task
+from hobbes.lab.play.playing import Shared
+from hobbes.lab.store.database import HOBBES
+from hobbes.nodes.caps import NO_CAPS, Caps, Spent, reached
+from hobbes.nodes.limits import Limits, Place, Window
+from hobbes.nodes.secrecy import safe_line
 
 OBJECTS = 128 * 2**20
 """Bytes of memory for the runs that come back, on a cluster of this machine; Ray writes more to the disk."""

@@ -3,10 +3,10 @@
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from lab.errors import LabError
-from lab.play.playing import Shared
-from lab.store.database import Run, Store
-from nodes.caps import Caps, Spent
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.playing import Shared
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.caps import Caps, Spent
 
 
 class DiedError(LabError):

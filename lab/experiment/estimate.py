@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.turn import view_of
-from lab.experiment.plan import Cell
-from lab.play.forking import Planned
-from lab.play.playing import Beginning, observer_asked
-from lab.store.database import Store
-from lab.store.experiments import tokens_per_call
-from lab.store.prices import prices_of, usd
-from nodes.journal import PlayerKind
-from nodes.players import parse_spec
-from nodes.prompting import approximate_tokens, system_text, turn_text
+from hobbes.engine.turn import view_of
+from hobbes.lab.experiment.plan import Cell
+from hobbes.lab.play.forking import Planned
+from hobbes.lab.play.playing import Beginning, observer_asked
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.experiments import tokens_per_call
+from hobbes.lab.store.prices import prices_of, usd
+from hobbes.nodes.journal import PlayerKind
+from hobbes.nodes.players import parse_spec
+from hobbes.nodes.prompting import approximate_tokens, system_text, turn_text
 
 T = TypeVar("T", int, float)
 

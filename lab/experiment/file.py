@@ -18,9 +18,9 @@ from pydantic import (
     model_validator,
 )
 
-from engine.world import LARGEST_SEED, LONGEST_NAME
-from lab.errors import UsageError
-from lab.files import read_toml
+from hobbes.engine.world import LARGEST_SEED, LONGEST_NAME
+from hobbes.lab.errors import UsageError
+from hobbes.lab.files import read_toml
 
 NULL = "null"
 """The name of the null arm: the baseline, played a second time with answers of its own."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engine.world import AnyWorld
-from lab.experiment.file import ExperimentFile
-from lab.experiment.gathering import Tables, drawn
-from lab.experiment.statistics import FEWEST, Mean, means_of, reach, rounded, tail
-from nodes.luck import without_luck
+from hobbes.engine.world import AnyWorld
+from hobbes.lab.experiment.file import ExperimentFile
+from hobbes.lab.experiment.gathering import Tables, drawn
+from hobbes.lab.experiment.statistics import FEWEST, Mean, means_of, reach, rounded, tail
+from hobbes.nodes.luck import without_luck
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,14 +10,14 @@ from functools import cache
 from pathlib import PurePath
 from typing import Any
 
-from engine.world import settle
-from engine.worlds import world_named
-from lab.errors import LabError
-from lab.experiment.file import NULL, ExperimentFile, parse
-from lab.store.database import Store
-from lab.store.experiments import PlayedCell, experiment_file
-from lab.store.rows import StoredRow, damaged
-from nodes.models import ModelSettings
+from hobbes.engine.world import settle
+from hobbes.engine.worlds import world_named
+from hobbes.lab.errors import LabError
+from hobbes.lab.experiment.file import NULL, ExperimentFile, parse
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.experiments import PlayedCell, experiment_file
+from hobbes.lab.store.rows import StoredRow, damaged
+from hobbes.nodes.models import ModelSettings
 
 PARTS = {"model", "prompts", "lang", "agents"}
 """What an arm can have beside settings."""
@@ -116,7 +116,7 @@ class _Asked:
 
     def _models(self, arm: str, seed: int, row: StoredRow) -> dict[str, str] | None:
         """Return the players of an arm with a seed; None if the run cannot have them."""
-        from nodes.players import deal, with_luck  # noqa: PLC0415  slow to import
+        from hobbes.nodes.players import deal, with_luck  # noqa: PLC0415  slow to import
 
         mix = self._options[arm].model or f"policy:{self._world.policies.default}"
         try:

@@ -3,11 +3,11 @@
 import signal
 from multiprocessing import forkserver, get_context
 
-from lab.temporary import temporary
+from hobbes.lab.temporary import temporary
 
 CONTEXT = get_context("forkserver")
 
-WORKERS = "lab.experiment.workers"
+WORKERS = "hobbes.lab.experiment.workers"
 """The module that workers run. It takes a second to import, so it is not imported here."""
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from filelock import FileLock
 from pydantic import TypeAdapter
 
-from engine.record import sha256
-from lab.experiment.budget import LOOK_SECONDS
-from nodes.limits import Limits, Place, Window
+from hobbes.engine.record import sha256
+from hobbes.lab.experiment.budget import LOOK_SECONDS
+from hobbes.nodes.limits import Limits, Place, Window
 
 WINDOW = TypeAdapter(Window)
 

@@ -20,18 +20,18 @@ from urllib.parse import quote
 
 from filelock import FileLock
 
-from engine.answer import DECISIONS
-from engine.record import canonical, sha256
-from engine.world import LONGEST_NAME, AnyWorld
-from lab.errors import DamagedError
-from lab.store.database import HOBBES, UNWRITABLE, Run, Store
-from lab.store.experiments import PlayedCell, experiment_of, played_cells
-from lab.store.history import StoredHistory
-from lab.store.prices import prices_of
-from lab.store.timelines import measures_by_turn
-from lab.store.traces import with_traces
-from nodes.caps import Spent
-from nodes.files import FileError, content_of, text_of
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.world import LONGEST_NAME, AnyWorld
+from hobbes.lab.errors import DamagedError
+from hobbes.lab.store.database import HOBBES, UNWRITABLE, Run, Store
+from hobbes.lab.store.experiments import PlayedCell, experiment_of, played_cells
+from hobbes.lab.store.history import StoredHistory
+from hobbes.lab.store.prices import prices_of
+from hobbes.lab.store.timelines import measures_by_turn
+from hobbes.lab.store.traces import with_traces
+from hobbes.nodes.caps import Spent
+from hobbes.nodes.files import FileError, content_of, text_of
 
 FORMAT = 1
 """Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lab.experiment.file import NULL, ExperimentFile, InvasionAsked
-from lab.experiment.gathering import Tables
-from lab.experiment.statistics import FEWEST
+from hobbes.lab.experiment.file import NULL, ExperimentFile, InvasionAsked
+from hobbes.lab.experiment.gathering import Tables
+from hobbes.lab.experiment.statistics import FEWEST
 
 if TYPE_CHECKING:
     import numpy as np

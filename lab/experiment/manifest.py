@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from engine.record import canonical, sha256
-from lab.experiment.file import ExperimentFile
-from lab.experiment.gathering import Tables
-from lab.store.database import HOBBES
+from hobbes.engine.record import canonical, sha256
+from hobbes.lab.experiment.file import ExperimentFile
+from hobbes.lab.experiment.gathering import Tables
+from hobbes.lab.store.database import HOBBES
 
 PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
 """The libraries on which the figures or the records depend."""

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.world import AnyWorld
-from lab.errors import UsageError
-from lab.experiment.file import NULL, ExperimentFile
-from lab.experiment.fitting import seated
-from lab.experiment.invasion import mutants_of
-from lab.play.playing import Beginning, RunOptions, checked, observer_asked
-from lab.store.database import Run, Store
-from lab.store.experiments import run_names, runs_of_cells, world_of_experiment
-from nodes.caps import NO_CAPS, Caps
-from nodes.journal import PlayerKind
-from nodes.players import with_luck
-from nodes.prompting import PromptSet, check_prompts
+from hobbes.engine.world import AnyWorld
+from hobbes.lab.errors import UsageError
+from hobbes.lab.experiment.file import NULL, ExperimentFile
+from hobbes.lab.experiment.fitting import seated
+from hobbes.lab.experiment.invasion import mutants_of
+from hobbes.lab.play.playing import Beginning, RunOptions, checked, observer_asked
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
+from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.journal import PlayerKind
+from hobbes.nodes.players import with_luck
+from hobbes.nodes.prompting import PromptSet, check_prompts
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,28 +11,28 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from lab.errors import HaltedRunError, LabError, UsageError
-from lab.experiment.crew import Crew, DiedError, Ledger
-from lab.experiment.gathering import add_runs, spent_by
-from lab.experiment.keep import Keep
-from lab.experiment.plan import Cell, Plan
-from lab.experiment.settling import settle, settle_again
-from lab.experiment.workers import ledger_in, most_processes, processes
-from lab.loop import play_out
-from lab.play.playing import checkpoints_kept_open, go_on, write
-from lab.store.database import LOCK_SECONDS, Run, Store
-from lab.store.experiments import (
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.experiment.crew import Crew, DiedError, Ledger
+from hobbes.lab.experiment.gathering import add_runs, spent_by
+from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.plan import Cell, Plan
+from hobbes.lab.experiment.settling import settle, settle_again
+from hobbes.lab.experiment.workers import ledger_in, most_processes, processes
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import checkpoints_kept_open, go_on, write
+from hobbes.lab.store.database import LOCK_SECONDS, Run, Store
+from hobbes.lab.store.experiments import (
     add_cell,
     keep_experiment,
     played_cells,
     runs_of_cells,
     turns_of_runs,
 )
-from lab.store.prices import prices_of
-from lab.store.traces import with_traces
-from lab.temporary import temporary
-from nodes.caps import NO_CAPS, Caps, Spent
-from nodes.state import TurnState
+from hobbes.lab.store.prices import prices_of
+from hobbes.lab.store.traces import with_traces
+from hobbes.lab.temporary import temporary
+from hobbes.nodes.caps import NO_CAPS, Caps, Spent
+from hobbes.nodes.state import TurnState
 
 LOOK_SECONDS = 0.5
 """How often the turns of runs that other processes play are looked up."""
@@ -146,7 +146,7 @@ def _cluster(on: str, jobs: int | None) -> AbstractContextManager[Crew]:
     if on not in CLUSTERS and not on.startswith(CLIENT):
         raise UsageError(f"--on {on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
     try:
-        from lab.experiment.cluster import cluster  # noqa: PLC0415  slow to import, and an extra
+        from hobbes.lab.experiment.cluster import cluster  # noqa: PLC0415  slow to import, and an extra
     except ImportError as error:
         raise UsageError(
             f"--on {on} needs Ray; install it in the checkout: pip install -e '.[ray]'"

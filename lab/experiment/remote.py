@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.errors import HaltedRunError, LabError, UsageError
-from lab.experiment.crew import DiedError, Ledger
-from lab.loop import play_out
-from lab.play.playing import Shared, chats_of, go_on, halted
-from lab.store.copying import copy_run
-from lab.store.database import HOBBES, Run, Store, open_store
-from lab.temporary import is_ours, temporary
-from nodes.caps import Caps, Spent
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.experiment.crew import DiedError, Ledger
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import Shared, chats_of, go_on, halted
+from hobbes.lab.store.copying import copy_run
+from hobbes.lab.store.database import HOBBES, Run, Store, open_store
+from hobbes.lab.temporary import is_ours, temporary
+from hobbes.nodes.caps import Caps, Spent
 
 OF_OPENAI = "OPENAI_"
 """How the environment variables begin that OpenAI's client reads: server, key, headers, proxy."""

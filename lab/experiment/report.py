@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from engine.worlds import world_named
-from lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
-from lab.experiment.findings import Findings, findings
-from lab.experiment.fitting import fitting
-from lab.experiment.gathering import Tables, gathered, of_seeds
-from lab.experiment.invasion import Invasion, invasions
-from lab.experiment.manifest import manifest
-from lab.experiment.statistics import (
+from hobbes.engine.worlds import world_named
+from hobbes.lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
+from hobbes.lab.experiment.findings import Findings, findings
+from hobbes.lab.experiment.fitting import fitting
+from hobbes.lab.experiment.gathering import Tables, gathered, of_seeds
+from hobbes.lab.experiment.invasion import Invasion, invasions
+from hobbes.lab.experiment.manifest import manifest
+from hobbes.lab.experiment.statistics import (
     ALPHA,
     Difference,
     Mean,
@@ -27,8 +27,8 @@ from lab.experiment.statistics import (
     rounded,
     spread_of,
 )
-from lab.store.database import Store
-from lab.store.experiments import (
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.experiments import (
     PlayedCell,
     damaged_file,
     experiment_file,

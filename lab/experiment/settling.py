@@ -1,11 +1,11 @@
 """What is done with the runs of an experiment that have finished."""
 
-from lab.experiment.gathering import gather, gathered_runs
-from lab.experiment.keep import Keep
-from lab.experiment.plan import Plan
-from lab.store.database import Store
-from lab.store.experiments import played_cells
-from lab.store.traces import drop_traces, with_traces
+from hobbes.lab.experiment.gathering import gather, gathered_runs
+from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.plan import Plan
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.experiments import played_cells
+from hobbes.lab.store.traces import drop_traces, with_traces
 
 
 def settle(store: Store, run: str, keep: Keep) -> None:

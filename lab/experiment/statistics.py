@@ -13,7 +13,7 @@ from functools import cache
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
-from lab.errors import LabError
+from hobbes.lab.errors import LabError
 
 if TYPE_CHECKING:
     import numpy as np

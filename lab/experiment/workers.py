@@ -14,18 +14,18 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lab.experiment.budget import SharedBudget
-from lab.experiment.crew import DiedError
-from lab.experiment.forks import CONTEXT, get_ready
-from lab.experiment.gate import SharedGate
-from lab.experiment.keep import Keep
-from lab.experiment.settling import settle
-from lab.garbage import more_often
-from lab.loop import play_out
-from lab.play.playing import Shared, go_on
-from lab.store.database import Run, Store, open_store
-from lab.temporary import temporary
-from nodes.caps import NO_CAPS, Caps, Spent
+from hobbes.lab.experiment.budget import SharedBudget
+from hobbes.lab.experiment.crew import DiedError
+from hobbes.lab.experiment.forks import CONTEXT, get_ready
+from hobbes.lab.experiment.gate import SharedGate
+from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.settling import settle
+from hobbes.lab.garbage import more_often
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import Shared, go_on
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.temporary import temporary
+from hobbes.nodes.caps import NO_CAPS, Caps, Spent
 
 FILES_OF_PROCESS = 3
 """How many files this process has open for each one that it has started: a socket and two pipes."""

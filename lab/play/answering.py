@@ -14,15 +14,15 @@ from typing import Any, TypeAlias
 
 import typer
 
-from engine.record import Json
-from engine.reflection import REPORTS, TEXTS
-from engine.world import OBSERVER
-from lab.errors import UsageError
-from lab.play import forms
-from lab.play.forms import Field, Form, Group, Kind
-from lab.show.terminal import ERR, plain, table
-from lab.store.database import Question, Run
-from nodes.files import FileError, text_of
+from hobbes.engine.record import Json
+from hobbes.engine.reflection import REPORTS, TEXTS
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play import forms
+from hobbes.lab.play.forms import Field, Form, Group, Kind
+from hobbes.lab.show.terminal import ERR, plain, table
+from hobbes.lab.store.database import Question, Run
+from hobbes.nodes.files import FileError, text_of
 
 Request = Mapping[str, Any]
 """What one agent asks, as plain JSON; its keys are the world's."""

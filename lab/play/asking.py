@@ -2,20 +2,20 @@
 
 from typing import Any, NamedTuple
 
-from engine import turn as turns
-from engine.world import OBSERVER
-from lab.errors import UsageError
-from lab.play.playing import checked_players
-from lab.play.rendering import Question
-from lab.store.database import Store
-from lab.store.prices import prices_of, usd
-from nodes.agent_reason import Asking, made_call
-from nodes.caps import Caps, Meter, Spent
-from nodes.journal import TURN_QUESTION, Address, Call, NoJournal
-from nodes.players import RunPlayers, parse_spec
-from nodes.present import Present
-from nodes.prompting import PromptSet
-from nodes.state import state_at
+from hobbes.engine import turn as turns
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.playing import checked_players
+from hobbes.lab.play.rendering import Question
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.prices import prices_of, usd
+from hobbes.nodes.agent_reason import Asking, made_call
+from hobbes.nodes.caps import Caps, Meter, Spent
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, NoJournal
+from hobbes.nodes.players import RunPlayers, parse_spec
+from hobbes.nodes.present import Present
+from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.state import state_at
 
 
 class Asked(NamedTuple):

@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from engine.answer import DECISIONS
-from lab.store.database import Ending, Run, Store
+from hobbes.engine.answer import DECISIONS
+from hobbes.lab.store.database import Ending, Run, Store
 
 
 def ending(store: Store, run: Run, last: Any) -> Ending:  # noqa: ANN401  a world's own state

@@ -9,24 +9,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.answer import DECISIONS
-from engine.memory import Memory
-from engine.record import Json, canonical
-from engine.turn import answer_fields, view_of
-from engine.world import AnyWorld, Setting, settle
-from lab.errors import UsageError
-from lab.play.modelsfile import read_models
-from lab.play.playing import Beginning, check_name, checked_players, lasting
-from lab.store.database import Run, Store
-from lab.store.history import logged
-from lab.store.journal import RunJournal
-from nodes.agent_reason import made_call
-from nodes.caps import Caps
-from nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply
-from nodes.models import Models
-from nodes.players import deal, parse_spec
-from nodes.prompting import PromptSet, fitted, follow_up_text, load_prompts, system_text, turn_text
-from nodes.reading import read
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import Json, canonical
+from hobbes.engine.turn import answer_fields, view_of
+from hobbes.engine.world import AnyWorld, Setting, settle
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.modelsfile import read_models
+from hobbes.lab.play.playing import Beginning, check_name, checked_players, lasting
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.history import logged
+from hobbes.lab.store.journal import RunJournal
+from hobbes.nodes.agent_reason import made_call
+from hobbes.nodes.caps import Caps
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply
+from hobbes.nodes.models import Models
+from hobbes.nodes.players import deal, parse_spec
+from hobbes.nodes.prompting import PromptSet, fitted, follow_up_text, load_prompts, system_text, turn_text
+from hobbes.nodes.reading import read
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from engine.record import Json
-from engine.world import in_one_line
+from hobbes.engine.record import Json
+from hobbes.engine.world import in_one_line
 
 Path: TypeAlias = tuple[str, ...]
 """The names that lead to a value in an answer."""

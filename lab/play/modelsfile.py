@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from engine.world import LONGEST_NAME
-from lab.errors import UsageError
-from lab.files import read_toml
-from nodes.journal import PlayerKind
-from nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
-from nodes.players import NAME
+from hobbes.engine.world import LONGEST_NAME
+from hobbes.lab.errors import UsageError
+from hobbes.lab.files import read_toml
+from hobbes.nodes.journal import PlayerKind
+from hobbes.nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
+from hobbes.nodes.players import NAME
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -10,33 +10,33 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine.answer import DECISIONS, ParsedAnswer
-from engine.record import Drop, Json
-from engine.turn import answer_fields, meanings
-from engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
-from engine.worlds import WORLDS, world_named
-from graphs.run import WaitingError, checkpoints, play, throw_away
-from graphs.turn import Node, ring
-from lab import axelrod_strategies
-from lab.errors import HaltedRunError, LabError, UsageError
-from lab.play.ending import ending
-from lab.play.modelsfile import read_models
-from lab.store.database import DAMAGE, Question, Run, Store, may_be_damage
-from lab.store.history import logged, state_before
-from lab.store.journal import RunJournal
-from lab.store.prices import prices_of, usd
-from nodes.agent_reason import made_call
-from nodes.caps import NO_CAPS, Budget, Caps, Meter
-from nodes.files import real_path
-from nodes.halted import HaltedError
-from nodes.human import persons_reply
-from nodes.journal import TURN_QUESTION, Address, Prompt, Reply
-from nodes.limits import Gate
-from nodes.models import Models, ModelSettings
-from nodes.players import RunPlayers, deal, parse_spec
-from nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
-from nodes.reading import read
-from nodes.state import TurnState, first_state, state_at
+from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.record import Drop, Json
+from hobbes.engine.turn import answer_fields, meanings
+from hobbes.engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
+from hobbes.engine.worlds import WORLDS, world_named
+from hobbes.graphs.run import WaitingError, checkpoints, play, throw_away
+from hobbes.graphs.turn import Node, ring
+from hobbes.lab import axelrod_strategies
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.play.ending import ending
+from hobbes.lab.play.modelsfile import read_models
+from hobbes.lab.store.database import DAMAGE, Question, Run, Store, may_be_damage
+from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.prices import prices_of, usd
+from hobbes.nodes.agent_reason import made_call
+from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
+from hobbes.nodes.files import real_path
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.human import persons_reply
+from hobbes.nodes.journal import TURN_QUESTION, Address, Prompt, Reply
+from hobbes.nodes.limits import Gate
+from hobbes.nodes.models import Models, ModelSettings
+from hobbes.nodes.players import RunPlayers, deal, parse_spec
+from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
+from hobbes.nodes.reading import read
+from hobbes.nodes.state import TurnState, first_state, state_at
 
 CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
@@ -216,7 +216,7 @@ def _check_the_models_can_be_reached(chats: Models) -> None:
             )
     if not chats:
         return
-    from nodes.chat import server_address  # noqa: PLC0415  slow to import, and policies need none of it
+    from hobbes.nodes.chat import server_address  # noqa: PLC0415  slow to import, and policies need none of it
 
     try:
         for settings in chats.values():

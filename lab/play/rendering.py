@@ -4,20 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine import turn as turns
-from engine.answer import ParsedAnswer
-from engine.chance import Luck
-from engine.memory import Memory
-from engine.record import JsonObject
-from engine.world import OBSERVER, AnyWorld, Setting
-from lab.errors import UsageError
-from lab.play.playing import RunOptions, settle_options
-from lab.store.database import Run, Store
-from lab.store.history import intents_of, logged, memories_before, state_before
-from nodes.journal import PlayerKind, Prompt, Reply
-from nodes.models import NO_MODELS, Models
-from nodes.players import deal, parse_spec
-from nodes.prompting import (
+from hobbes.engine import turn as turns
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.chance import Luck
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import OBSERVER, AnyWorld, Setting
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.playing import RunOptions, settle_options
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.history import intents_of, logged, memories_before, state_before
+from hobbes.nodes.journal import PlayerKind, Prompt, Reply
+from hobbes.nodes.models import NO_MODELS, Models
+from hobbes.nodes.players import deal, parse_spec
+from hobbes.nodes.prompting import (
     PromptError,
     PromptSet,
     approximate_tokens,
@@ -27,7 +27,7 @@ from nodes.prompting import (
     system_text,
     turn_text,
 )
-from nodes.reading import read
+from hobbes.nodes.reading import read
 
 Before = tuple[Any, Mapping[str, Memory]]
 """The state and the memories at the start of a turn."""

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lab.errors import UsageError
-from lab.files import read_toml
-from lab.play.playing import RunOptions
+from hobbes.lab.errors import UsageError
+from hobbes.lab.files import read_toml
+from hobbes.lab.play.playing import RunOptions
 
 KEYS: dict[str, type] = {
     "world": str,

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from engine.world import OBSERVER
-from lab.errors import LabError
-from lab.play.playing import observer_asked
-from lab.store.database import Question, Run, Store
-from lab.store.history import state_before
-from nodes.journal import PlayerKind
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.playing import observer_asked
+from hobbes.lab.store.database import Question, Run, Store
+from hobbes.lab.store.history import state_before
+from hobbes.nodes.journal import PlayerKind
 
 KEY = "seats.key"
 """The file of the secret in a home. Only its owner can read it."""

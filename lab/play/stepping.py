@@ -5,12 +5,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from engine import turn as turns
-from engine.answer import ParsedAnswer
-from engine.memory import EMPTY_MEMORY, Memory
-from engine.world import OBSERVER, AnyWorld, Codec, settle
-from nodes.journal import Reply
-from nodes.reading import read
+from hobbes.engine import turn as turns
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.memory import EMPTY_MEMORY, Memory
+from hobbes.engine.world import OBSERVER, AnyWorld, Codec, settle
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.reading import read
 
 MEMORY = Codec(Memory)
 

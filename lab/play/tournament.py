@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeAlias
 
-from engine.record import Json
-from engine.trust.observer import is_scripted
-from engine.trust.tournament import SEATS, Meeting, Pair, Standing, round_robin
-from engine.trust.world import TRUST
-from engine.world import settle
-from lab.errors import UsageError
+from hobbes.engine.record import Json
+from hobbes.engine.trust.observer import is_scripted
+from hobbes.engine.trust.tournament import SEATS, Meeting, Pair, Standing, round_robin
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.world import settle
+from hobbes.lab.errors import UsageError
 
 Watch: TypeAlias = Callable[[Iterator[Meeting], int], Iterable[Meeting]]
 """Yields the results that it is given, with their number, and may show the progress."""

@@ -12,15 +12,15 @@ from itertools import groupby, islice, zip_longest
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
-from engine.record import JsonObject, canonical, sha256
-from engine.turn import Layer
-from engine.world import OBSERVER
-from lab.errors import UsageError
-from lab.proof.differing import diff_of, first_differing_part
-from lab.store.database import LoggedTurn, Run, Store
-from lab.store.history import logged, reports
-from nodes.journal import TURN_QUESTION, Call
-from nodes.reading import deciding
+from hobbes.engine.record import JsonObject, canonical, sha256
+from hobbes.engine.turn import Layer
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import UsageError
+from hobbes.lab.proof.differing import diff_of, first_differing_part
+from hobbes.lab.store.database import LoggedTurn, Run, Store
+from hobbes.lab.store.history import logged, reports
+from hobbes.nodes.journal import TURN_QUESTION, Call
+from hobbes.nodes.reading import deciding
 
 Comparison: TypeAlias = dict[str, Any]
 

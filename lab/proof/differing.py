@@ -4,8 +4,8 @@ import difflib
 import json
 from typing import Any, NamedTuple
 
-from engine.record import canonical
-from engine.turn import Layer, TurnRecord
+from hobbes.engine.record import canonical
+from hobbes.engine.turn import Layer, TurnRecord
 
 
 class Difference(NamedTuple):

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from engine.answer import FoundAs, Outcome
-from engine.turn import TurnRecord
-from engine.world import in_one_line
-from lab.errors import LabError, UsageError
-from lab.files import read_json
-from nodes.journal import WRITTEN_BY_PEOPLE, PlayerKind
+from hobbes.engine.answer import FoundAs, Outcome
+from hobbes.engine.turn import TurnRecord
+from hobbes.engine.world import in_one_line
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.files import read_json
+from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, PlayerKind
 
 FORMAT = 1
 """The version of the form of these files."""

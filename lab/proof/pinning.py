@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 from langsmith import tracing_context
 
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.record import Drop, canonical, sha256
-from engine.turn import Layer, TurnRecord, settings_link
-from engine.world import OBSERVER, AnyWorld, Setting, settle
-from engine.worlds import world_named
-from graphs.run import replay
-from graphs.turn import ring
-from lab.errors import LabError, UsageError
-from lab.loop import play_out
-from lab.proof.comparing import CHANGE, word_diff
-from lab.proof.differing import first_differing_part
-from lab.proof.pin_file import (
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.record import Drop, canonical, sha256
+from hobbes.engine.turn import Layer, TurnRecord, settings_link
+from hobbes.engine.world import OBSERVER, AnyWorld, Setting, settle
+from hobbes.engine.worlds import world_named
+from hobbes.graphs.run import replay
+from hobbes.graphs.turn import ring
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.loop import play_out
+from hobbes.lab.proof.comparing import CHANGE, word_diff
+from hobbes.lab.proof.differing import first_differing_part
+from hobbes.lab.proof.pin_file import (
     FORMAT,
     Answer,
     Asked,
@@ -41,14 +41,14 @@ from lab.proof.pin_file import (
     turns_in_words,
     whole_prompt,
 )
-from lab.proof.replaying import DivergedError, JournalWithoutCalls
-from lab.proof.rereading import decision
-from lab.store.database import HOBBES, Run, Store
-from lab.store.history import logged, memories_before, state_before
-from nodes.files import real_path
-from nodes.follow_up import follow_up_prompt
-from nodes.halted import HaltedError
-from nodes.journal import (
+from hobbes.lab.proof.replaying import DivergedError, JournalWithoutCalls
+from hobbes.lab.proof.rereading import decision
+from hobbes.lab.store.database import HOBBES, Run, Store
+from hobbes.lab.store.history import logged, memories_before, state_before
+from hobbes.nodes.files import real_path
+from hobbes.nodes.follow_up import follow_up_prompt
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
     TURN_QUESTION,
     Address,
@@ -58,8 +58,8 @@ from nodes.journal import (
     Prompt,
     Reply,
 )
-from nodes.prompting import PromptSet, is_path, load_prompts, system_text, turn_text
-from nodes.state import TurnState, memories_from, state_at
+from hobbes.nodes.prompting import PromptSet, is_path, load_prompts, system_text, turn_text
+from hobbes.nodes.state import TurnState, memories_from, state_at
 
 LAYER_OF_PART: Mapping[str, Layer] = {
     "outcome": "reading",

@@ -5,11 +5,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from engine.world import AnyWorld, Setting
-from engine.worlds import WORLDS
-from lab.play.playing import settle_options
-from lab.wire.stored import content_of, options_of
-from nodes.prompting import (
+from hobbes.engine.world import AnyWorld, Setting
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import settle_options
+from hobbes.lab.wire.stored import content_of, options_of
+from hobbes.nodes.prompting import (
     ROOT,
     PromptError,
     about,

@@ -11,21 +11,21 @@ from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
 
-from engine.answer import ParsedAnswer
-from engine.record import sha256
-from engine.turn import Layer
-from graphs.run import replay
-from graphs.turn import ring
-from lab.errors import HaltedRunError
-from lab.proof.differing import diff_of, first_differing_part
-from lab.store.database import Run, Store
-from lab.store.rows import StoredRow
-from nodes.halted import HaltedError
-from nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
-from nodes.players import RunPlayers
-from nodes.prompting import PromptSet, load_prompts
-from nodes.reading import deciding
-from nodes.state import TurnState, first_state, memories_from, state_at
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.record import sha256
+from hobbes.engine.turn import Layer
+from hobbes.graphs.run import replay
+from hobbes.graphs.turn import ring
+from hobbes.lab.errors import HaltedRunError
+from hobbes.lab.proof.differing import diff_of, first_differing_part
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.rows import StoredRow
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
+from hobbes.nodes.players import RunPlayers
+from hobbes.nodes.prompting import PromptSet, load_prompts
+from hobbes.nodes.reading import deciding
+from hobbes.nodes.state import TurnState, first_state, memories_from, state_at
 
 
 class DivergedError(Exception):

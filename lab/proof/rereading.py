@@ -6,14 +6,14 @@ Each turn starts from its recorded state, so a change of one turn is not reporte
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from engine import turn as turns
-from engine.record import canonical
-from engine.turn import TurnRecord
-from engine.world import OBSERVER
-from lab.errors import LabError
-from lab.proof.verifying import counting
-from lab.store.database import LoggedTurn, Run, Store
-from lab.store.history import memories_before, state_before
+from hobbes.engine import turn as turns
+from hobbes.engine.record import canonical
+from hobbes.engine.turn import TurnRecord
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import LabError
+from hobbes.lab.proof.verifying import counting
+from hobbes.lab.store.database import LoggedTurn, Run, Store
+from hobbes.lab.store.history import memories_before, state_before
 
 EFFECTS = ("state", "events", "draws")
 """The parts of a record that say what a turn led to."""

@@ -10,24 +10,24 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from engine import turn as turns
-from engine.answer import DECISIONS, ParsedAnswer
-from engine.measuring import measured
-from engine.memory import Memory
-from engine.record import canonical, sha256
-from engine.turn import Layer, TurnRecord
-from engine.world import OBSERVER, AnyWorld, Measure
-from lab.errors import LabError
-from lab.experiment.fitting import misfits
-from lab.play.ending import ending
-from lab.proof.differing import first_differing_part
-from lab.store.database import STATUSES, LoggedTurn, Run, Store
-from lab.store.history import StoredHistory, first_of
-from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
-from nodes.follow_up import Answer, answer_that_counts
-from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind
-from nodes.prompting import PromptError, content_hash, system_text, turn_text
-from nodes.reading import read
+from hobbes.engine import turn as turns
+from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.measuring import measured
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.turn import Layer, TurnRecord
+from hobbes.engine.world import OBSERVER, AnyWorld, Measure
+from hobbes.lab.errors import LabError
+from hobbes.lab.experiment.fitting import misfits
+from hobbes.lab.play.ending import ending
+from hobbes.lab.proof.differing import first_differing_part
+from hobbes.lab.store.database import STATUSES, LoggedTurn, Run, Store
+from hobbes.lab.store.history import StoredHistory, first_of
+from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
+from hobbes.nodes.follow_up import Answer, answer_that_counts
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind
+from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text
+from hobbes.nodes.reading import read
 
 EXPECTED: Mapping[Layer, str] = {
     "engine": "what the engine gives",

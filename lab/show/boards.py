@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TypeAlias
 
-from engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, Sign
-from lab.show.looks import PALETTE, Look, looks_of
-from lab.show.strokes import (
+from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, Sign
+from hobbes.lab.show.looks import PALETTE, Look, looks_of
+from hobbes.lab.show.strokes import (
     LETTER,
     MARGIN,
     STYLE,

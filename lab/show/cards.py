@@ -11,13 +11,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from engine.answer import DECISIONS
-from engine.record import Event
-from engine.turn import TurnRecord
-from lab.show.looks import Looks
-from lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
-from lab.show.tracing import all_calls, changed_in_memory, deeds, reasoning_of
-from lab.store.database import Decision, LoggedTurn
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.record import Event
+from hobbes.engine.turn import TurnRecord
+from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
+from hobbes.lab.show.tracing import all_calls, changed_in_memory, deeds, reasoning_of
+from hobbes.lab.store.database import Decision, LoggedTurn
 
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
-from lab.show.looks import PALETTE
-from lab.show.panels import Line, Panel
+from hobbes.lab.show.looks import PALETTE
+from hobbes.lab.show.panels import Line, Panel
 
 INK = "#010203"
 """Stands for the colour of texts and axes, which is that of the page: dark on light, or light on dark."""

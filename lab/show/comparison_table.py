@@ -7,10 +7,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from engine.answer import DECISIONS
-from lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
-from lab.show.looks import Looks
-from lab.show.terminal import matrix, named, percent, plain, spelled_out, table, tokens_text
+from hobbes.engine.answer import DECISIONS
+from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
+from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.terminal import matrix, named, percent, plain, spelled_out, table, tokens_text
 
 MOST_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""

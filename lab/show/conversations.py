@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.record import MESSAGE
-from lab.errors import UsageError
-from lab.show.judgements import shade
-from lab.show.looks import Looks
-from lab.show.tracing import named_by
-from lab.store.database import Run, Store
-from lab.store.exchanges import Happened, events_until
+from hobbes.engine.record import MESSAGE
+from hobbes.lab.errors import UsageError
+from hobbes.lab.show.judgements import shade
+from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.tracing import named_by
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.exchanges import Happened, events_until
 
 MOST_ENTRIES = 200
 """How many messages and deeds a page lists."""

@@ -9,19 +9,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from engine.record import canonical, sha256
-from engine.world import OBSERVER
-from lab.errors import LabError, UsageError
-from lab.experiment.estimate import Estimate, estimate_of_fork
-from lab.files import check_path
-from lab.play.forking import ForkOptions, fork, planned
-from lab.proof.pinning import pin
-from lab.show.pinned import NAME, Files, files_of, write
-from lab.show.tracing import agent_card
-from lab.store.database import Run, Store
-from lab.wire.receiving import with_line_feeds
-from nodes.caps import Caps
-from nodes.prompting import is_path, variants
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
+from hobbes.lab.files import check_path
+from hobbes.lab.play.forking import ForkOptions, fork, planned
+from hobbes.lab.proof.pinning import pin
+from hobbes.lab.show.pinned import NAME, Files, files_of, write
+from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire.receiving import with_line_feeds
+from hobbes.nodes.caps import Caps
+from hobbes.nodes.prompting import is_path, variants
 
 Fields: TypeAlias = Mapping[str, str]
 """What a form is filled in with, by the names of its fields."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.errors import LabError
-from lab.experiment.report import (
+from hobbes.lab.errors import LabError
+from hobbes.lab.experiment.report import (
     Compared,
     Report,
     arms_of,
@@ -15,11 +15,11 @@ from lab.experiment.report import (
     short,
     stored_file,
 )
-from lab.show.findings import MOST_LINES
-from lab.show.judgements import SHADES
-from lab.show.reports import sections, title_of
-from lab.store.database import Store
-from lab.store.experiments import CellSoFar, cells_so_far
+from hobbes.lab.show.findings import MOST_LINES
+from hobbes.lab.show.judgements import SHADES
+from hobbes.lab.show.reports import sections, title_of
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.experiments import CellSoFar, cells_so_far
 
 WIDTH, LEFT, ROW, DOT = 640, 130, 34, 5
 """Pixels: the width of a plot, of the names on its left, the height of an arm, the radius of a point."""

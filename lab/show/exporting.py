@@ -18,12 +18,12 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 from rich.progress import track
 
-from engine.record import sha256
-from lab.errors import LabError, UsageError
-from lab.files import check_path
-from lab.show.terminal import ERR
-from lab.store.database import Run, Store
-from lab.store.tables import TABLES, RunTable, table_of
+from hobbes.engine.record import sha256
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.files import check_path
+from hobbes.lab.show.terminal import ERR
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.tables import TABLES, RunTable, table_of
 
 LOCK = "lock"
 """The file that is locked in the temporary folder of an export while it is written."""
@@ -96,7 +96,7 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
 def _write_log(store: Store, run: Run, path: Path) -> int:
     """Write an inspect log, and return the number of its samples."""
     try:
-        from lab.show.inspect_log import write  # noqa: PLC0415  slow to import, and its library is optional
+        from hobbes.lab.show.inspect_log import write  # noqa: PLC0415  slow to import, and its library is optional
     except ImportError as error:
         raise LabError(
             "this format needs inspect-ai; install it in the checkout: pip install -e '.[inspect]'"
@@ -150,8 +150,8 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     """Write the pages of a run, its turns and its agents' turns as files that link to each other."""
-    from lab.show.pages import MOMENTS, Kept, Pages  # noqa: PLC0415  slow to import
-    from lab.show.templating import SCRIPT  # noqa: PLC0415  slow to import
+    from hobbes.lab.show.pages import MOMENTS, Kept, Pages  # noqa: PLC0415  slow to import
+    from hobbes.lab.show.templating import SCRIPT  # noqa: PLC0415  slow to import
 
     decisions = [decision for decision in store.decisions(run.id) if decision.turn <= run.turns]
     turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not be finished

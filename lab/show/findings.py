@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from engine.world import AnyWorld
-from engine.worlds import world_named
-from lab.experiment.file import NULL
-from lab.experiment.findings import RatingCurve, SurvivalCurve, TimeCurve
-from lab.experiment.report import Report, short
-from lab.experiment.statistics import Mean
-from lab.show.panels import Line, Panel
+from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import world_named
+from hobbes.lab.experiment.file import NULL
+from hobbes.lab.experiment.findings import RatingCurve, SurvivalCurve, TimeCurve
+from hobbes.lab.experiment.report import Report, short
+from hobbes.lab.experiment.statistics import Mean
+from hobbes.lab.show.panels import Line, Panel
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Picture:
 
     def url(self) -> str:
         """Return the picture as a data URL."""
-        from lab.show.charts import data_url  # noqa: PLC0415  slow to import
+        from hobbes.lab.show.charts import data_url  # noqa: PLC0415  slow to import
 
         return data_url(self.svg())
 
@@ -61,7 +61,7 @@ class Section:
 
 def _picture(label: str, panels: Sequence[Panel]) -> Picture:
     def draw() -> str:
-        from lab.show.charts import curves  # noqa: PLC0415  slow to import, because of matplotlib
+        from hobbes.lab.show.charts import curves  # noqa: PLC0415  slow to import, because of matplotlib
 
         return curves(panels)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from lab.errors import LabError
-from lab.store.canned import queries
+from hobbes.lab.errors import LabError
+from hobbes.lab.store.canned import queries
 
 FILE = "datasette.json"
 """The name of the metadata file in the home."""
 
-PAGE = Path(__file__).parents[2] / "docs" / "data.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "data.md"
 
 DATABASE = "runs"
 """What Datasette calls the file runs.db."""

@@ -38,13 +38,13 @@ from inspect_ai.model import (
 from inspect_ai.scorer import Score
 from rich.progress import track
 
-from engine.answer import DECISIONS, FAILURE_CODES, READING_CODES, Outcome
-from engine.world import OBSERVER
-from lab.show.terminal import ERR
-from lab.show.tracing import Card, FullTurn, agent_card, full_turn
-from lab.store.database import Run, Store
-from nodes.journal import Call
-from nodes.reading import deciding
+from hobbes.engine.answer import DECISIONS, FAILURE_CODES, READING_CODES, Outcome
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.show.terminal import ERR
+from hobbes.lab.show.tracing import Card, FullTurn, agent_card, full_turn
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.journal import Call
+from hobbes.nodes.reading import deciding
 
 STATUSES: Mapping[str, EvalStatus] = {"finished": "success", "halted": "error"}
 """What inspect calls the status of a run. Any other run is one that has started."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from engine.record import MESSAGE, Event
-from engine.reflection import REPORTS
-from engine.world import AnyWorld
-from lab.show.looks import Looks
-from lab.show.timelines import sampled
-from lab.show.tracing import named_by
-from lab.store.database import Run, Store
-from lab.store.exchanges import events_until
-from lab.store.history import logged, reports
+from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.reflection import REPORTS
+from hobbes.engine.world import AnyWorld
+from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.timelines import sampled
+from hobbes.lab.show.tracing import named_by
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.exchanges import events_until
+from hobbes.lab.store.history import logged, reports
 
 SMALL = 8
 """How many turns are shown at a glance."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engine.world import OBSERVER
+from hobbes.engine.world import OBSERVER
 
 if TYPE_CHECKING:
-    from lab.store.database import Run, Store
+    from hobbes.lab.store.database import Run, Store
 
 # Eight colours by Okabe and Ito that colour-blind people can tell apart; grey stands in for their black.
 PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
@@ -65,7 +65,7 @@ def looks_in(store: "Store", run: "Run") -> dict[str, Look]:
 
     An actor that is no agent of the run looks like the agent that owns it.
     """
-    from lab.store.history import state_before  # noqa: PLC0415  slow to import, and the terminal needs looks
+    from hobbes.lab.store.history import state_before  # noqa: PLC0415  slow to import, and the terminal needs looks
 
     looks = looks_of(run.setting.agents)
     for name, turn in store.first_asked(run.id).items():

@@ -13,9 +13,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from engine.record import Findings, Json, canonical, excerpt
-from engine.said import cut_to_words, visible
-from nodes.reading import DEEPEST, LARGEST
+from hobbes.engine.record import Findings, Json, canonical, excerpt
+from hobbes.engine.said import cut_to_words, visible
+from hobbes.nodes.reading import DEEPEST, LARGEST
 
 LONGEST = 50_000
 """In an answer with more characters than this nothing is looked for."""

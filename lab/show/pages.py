@@ -14,16 +14,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from engine.record import MESSAGE, Event
-from engine.turn import meanings
-from engine.world import OBSERVER
-from lab.errors import LabError, MissingError
-from lab.play.answering import form_for, requests
-from lab.proof.comparing import check_same_world, compare, whole_word_diff
-from lab.show.boards import svg
-from lab.show.comparison_table import settings_by_field
-from lab.show.conversations import Talk, conversation, in_order
-from lab.show.doing import (
+from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.turn import meanings
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import LabError, MissingError
+from hobbes.lab.play.answering import form_for, requests
+from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
+from hobbes.lab.show.boards import svg
+from hobbes.lab.show.comparison_table import settings_by_field
+from hobbes.lab.show.conversations import Talk, conversation, in_order
+from hobbes.lab.show.doing import (
     LANGS,
     Fields,
     fingerprint,
@@ -34,16 +34,16 @@ from lab.show.doing import (
     words_of_fork,
     words_of_pin,
 )
-from lab.show.experiments import experiment, experiments
-from lab.show.judgements import judgements
-from lab.show.looks import Looks, looks_in, looks_now, looks_of, words_of
-from lab.show.marking import marked
-from lab.show.side_by_side import locked
-from lab.show.templating import environment
-from lab.show.terminal import Rows, painted
-from lab.show.text_search import search
-from lab.show.timelines import sampled, timeline
-from lab.show.tracing import (
+from hobbes.lab.show.experiments import experiment, experiments
+from hobbes.lab.show.judgements import judgements
+from hobbes.lab.show.looks import Looks, looks_in, looks_now, looks_of, words_of
+from hobbes.lab.show.marking import marked
+from hobbes.lab.show.side_by_side import locked
+from hobbes.lab.show.templating import environment
+from hobbes.lab.show.terminal import Rows, painted
+from hobbes.lab.show.text_search import search
+from hobbes.lab.show.timelines import sampled, timeline
+from hobbes.lab.show.tracing import (
     Card,
     FullTurn,
     Pieces,
@@ -58,10 +58,10 @@ from lab.show.tracing import (
     strip,
     turn_card,
 )
-from lab.store.database import Decision, Run, Store
-from lab.store.history import logged, state_before
-from lab.store.noted import Note, noted
-from nodes.journal import TURN_QUESTION, Call
+from hobbes.lab.store.database import Decision, Run, Store
+from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.noted import Note, noted
+from hobbes.nodes.journal import TURN_QUESTION, Call
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""

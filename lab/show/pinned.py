@@ -6,12 +6,12 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.world import LONGEST_NAME
-from lab.errors import LabError, UsageError
-from lab.files import check_path
-from lab.proof.pin_file import Pin, save, source, turns_in_words
-from lab.proof.pinning import Failure
-from lab.show.comparison_table import words
+from hobbes.engine.world import LONGEST_NAME
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.files import check_path
+from hobbes.lab.proof.pin_file import Pin, save, source, turns_in_words
+from hobbes.lab.proof.pinning import Failure
+from hobbes.lab.show.comparison_table import words
 
 WIDTH = 98
 """The length of a line of the test file."""

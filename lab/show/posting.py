@@ -13,8 +13,8 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from lab.errors import LabError
-from lab.show.doing import (
+from hobbes.lab.errors import LabError
+from hobbes.lab.show.doing import (
     FORK_FIELDS,
     PIN_FIELDS,
     filled_in,
@@ -24,9 +24,9 @@ from lab.show.doing import (
     whole_number,
     written,
 )
-from lab.show.pages import Pages
-from lab.store.database import Run, Store, open_store
-from lab.wire.receiving import posted_fields
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.wire.receiving import posted_fields
 
 TOKEN, SHOWN = "token", "shown"
 """The names of two fields: the token of the pages, and the fingerprint of a form whose cost was shown."""

@@ -16,19 +16,19 @@ from rich.table import Table
 from rich.text import Text
 from watchfiles import awatch
 
-from lab.errors import UsageError
-from lab.play.asking import Asked
-from lab.play.rendering import Question, token_counts
-from lab.proof.comparing import word_diff
-from lab.show.cards import asked_card_parts
-from lab.show.comparison_table import marked
-from lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json
-from lab.show.tracing import Card, asked_card
-from nodes.files import real_path
-from nodes.halted import HaltedError
-from nodes.journal import Prompt
-from nodes.prompt_warnings import prompt_warnings
-from nodes.prompting import (
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.asking import Asked
+from hobbes.lab.play.rendering import Question, token_counts
+from hobbes.lab.proof.comparing import word_diff
+from hobbes.lab.show.cards import asked_card_parts
+from hobbes.lab.show.comparison_table import marked
+from hobbes.lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json
+from hobbes.lab.show.tracing import Card, asked_card
+from hobbes.nodes.files import real_path
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.journal import Prompt
+from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.nodes.prompting import (
     ROOT,
     PromptError,
     PromptSet,

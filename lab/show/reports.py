@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lab.experiment.file import NULL
-from lab.experiment.invasion import in_words
-from lab.experiment.report import Compared, Report, conclusions, short, verdicts
-from lab.experiment.statistics import RESAMPLES, Mean
-from lab.show.boards import svg
-from lab.show.findings import Picture, Section, interval, parts
-from lab.show.terminal import plain, spelled_out, table
-from lab.store.database import Store
-from lab.store.traces import with_traces
+from hobbes.lab.experiment.file import NULL
+from hobbes.lab.experiment.invasion import in_words
+from hobbes.lab.experiment.report import Compared, Report, conclusions, short, verdicts
+from hobbes.lab.experiment.statistics import RESAMPLES, Mean
+from hobbes.lab.show.boards import svg
+from hobbes.lab.show.findings import Picture, Section, interval, parts
+from hobbes.lab.show.terminal import plain, spelled_out, table
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.traces import with_traces
 
 if TYPE_CHECKING:
-    from lab.show.side_by_side import Locked
+    from hobbes.lab.show.side_by_side import Locked
 
 MOST_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
@@ -160,8 +160,8 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
 
     Before them is what differs there: `decisions` or `runs`.
     """
-    from lab.proof.comparing import first_decision  # noqa: PLC0415  slow to import
-    from lab.show.side_by_side import locked  # noqa: PLC0415  slow to import
+    from hobbes.lab.proof.comparing import first_decision  # noqa: PLC0415  slow to import
+    from hobbes.lab.show.side_by_side import locked  # noqa: PLC0415  slow to import
 
     pair = store.find(one), store.find(other)
     decision = first_decision(store, *pair)
@@ -260,7 +260,7 @@ def _file(name: str, number: int) -> str:
 
 def html(store: Store, found: Report) -> str:
     """Return a report as one page of HTML with its pictures, which loads nothing."""
-    from lab.show.templating import environment  # noqa: PLC0415  slow to import
+    from hobbes.lab.show.templating import environment  # noqa: PLC0415  slow to import
 
     return (
         environment()
@@ -294,6 +294,6 @@ def _charts(found: Report) -> Iterator[Picture]:
 
 def _drawn(label: str, rows: Sequence[tuple[str, Sequence[float], float | None, float | None]]) -> str:
     """Return a chart of differences as an SVG image."""
-    from lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
+    from hobbes.lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
 
     return differences(label, rows)

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.measure import Measurement
 from rich.text import Text
 
-from lab.show.terminal import OUT, percent, plain, table
+from hobbes.lab.show.terminal import OUT, percent, plain, table
 
 COLUMNS = ("id", "name", "world", "status", "turns", "failed", "digest", "forked")
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.record import MESSAGE, JsonObject, canonical
-from lab.errors import UsageError
-from lab.show.tracing import names_in, turns_so_far
-from lab.store.database import Run, Store
+from hobbes.engine.record import MESSAGE, JsonObject, canonical
+from hobbes.lab.errors import UsageError
+from hobbes.lab.show.tracing import names_in, turns_so_far
+from hobbes.lab.store.database import Run, Store
 
 AROUND = 60
 """How many characters are shown before and after what was found in a text."""

@@ -20,22 +20,22 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from engine.board import of_picture
-from engine.record import Json, canonical
-from engine.turn import view_of
-from engine.world import OBSERVER
-from lab.errors import LabError
-from lab.play.answering import as_posted, form_for, is_map, requests
-from lab.play.playing import Clock, check_it_goes_on, keep_answer
-from lab.play.seats import asked_at, is_token
-from lab.show.boards import svg
-from lab.show.looks import looks_of
-from lab.show.templating import STATIC, environment
-from lab.show.terminal import ERR, plain
-from lab.store.database import Question, Run, Store, open_store
-from lab.store.history import memories_before, state_before
-from lab.wire.receiving import form_of, posted_fields
-from nodes.prompting import system_text
+from hobbes.engine.board import of_picture
+from hobbes.engine.record import Json, canonical
+from hobbes.engine.turn import view_of
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
+from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
+from hobbes.lab.play.seats import asked_at, is_token
+from hobbes.lab.show.boards import svg
+from hobbes.lab.show.looks import looks_of
+from hobbes.lab.show.templating import STATIC, environment
+from hobbes.lab.show.terminal import ERR, plain
+from hobbes.lab.store.database import Question, Run, Store, open_store
+from hobbes.lab.store.history import memories_before, state_before
+from hobbes.lab.wire.receiving import form_of, posted_fields
+from hobbes.nodes.prompting import system_text
 
 PATH = "/seat/{run}/{seat}/{token}"
 """The address of a seat's page."""

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.board import Board
-from engine.record import canonical
-from lab.errors import MissingError
-from lab.proof.comparing import differing_turns, first_differing_turn, moves, whole_word_diff
-from lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
-from lab.store.database import Run, Store
-from nodes.journal import Call
+from hobbes.engine.board import Board
+from hobbes.engine.record import canonical
+from hobbes.lab.errors import MissingError
+from hobbes.lab.proof.comparing import differing_turns, first_differing_turn, moves, whole_word_diff
+from hobbes.lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.journal import Call
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Any
 from rich.progress import track
 from rich.text import Text
 
-from engine.trust.tournament import Meeting, Standing
-from lab.show.terminal import ERR, OUT, SHADES, plain, table
+from hobbes.engine.trust.tournament import Meeting, Standing
+from hobbes.lab.show.terminal import ERR, OUT, SHADES, plain, table
 
 TITLE = "points per game: 1 for a win, 1/2 for surviving a game without a winner, 0 otherwise"
 

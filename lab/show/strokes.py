@@ -12,9 +12,9 @@ from math import hypot
 from typing import TypeAlias
 from unicodedata import east_asian_width
 
-from engine.board import Sign
-from lab.show.looks import PALETTE
-from lab.show.terminal import spelled_out
+from hobbes.engine.board import Sign
+from hobbes.lab.show.looks import PALETTE
+from hobbes.lab.show.terminal import spelled_out
 
 WIDTH = 400
 MARGIN = 6

@@ -15,15 +15,15 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from engine.answer import DECISIONS
-from lab.play.answering import columns_and_rows, in_words, is_map, table_of
-from lab.play.forms import Field, Kind, hint, spelled
-from lab.proof.comparing import beside, moves
-from lab.show.cards import counts, details
-from lab.show.comparison_table import FAILED_CALLS_HINT, title_of
-from lab.show.looks import PALETTE
-from lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
-from lab.show.terminal import json_lines, percent, ratees_of, spelled_out, tokens_text
+from hobbes.engine.answer import DECISIONS
+from hobbes.lab.play.answering import columns_and_rows, in_words, is_map, table_of
+from hobbes.lab.play.forms import Field, Kind, hint, spelled
+from hobbes.lab.proof.comparing import beside, moves
+from hobbes.lab.show.cards import counts, details
+from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
+from hobbes.lab.show.looks import PALETTE
+from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
+from hobbes.lab.show.terminal import json_lines, percent, ratees_of, spelled_out, tokens_text
 
 MOST_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""

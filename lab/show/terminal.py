@@ -19,9 +19,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from engine.reflection import HIGHEST
-from engine.said import UNSAFE
-from lab.show.looks import PALETTE, Look, Looks, looks_of
+from hobbes.engine.reflection import HIGHEST
+from hobbes.engine.said import UNSAFE
+from hobbes.lab.show.looks import PALETTE, Look, Looks, looks_of
 
 NARROWEST = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""

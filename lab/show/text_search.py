@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from engine.answer import Outcome
-from engine.worlds import WORLDS
-from lab.errors import UsageError
-from lab.store.database import Store
-from lab.store.textindex import KINDS, Filters, Hit, open_index
+from hobbes.engine.answer import Outcome
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import UsageError
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.textindex import KINDS, Filters, Hit, open_index
 
 MOST_HITS = 50
 """How many texts a page lists."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from engine.answer import DECISIONS, Outcome
-from lab.show.looks import PALETTE, Looks
-from lab.store.database import Decision, Run, Store
-from lab.store.history import scores
-from lab.store.timelines import Place, damaged_turns, landmarks, measures_by_turn, ratings, rejections
+from hobbes.engine.answer import DECISIONS, Outcome
+from hobbes.lab.show.looks import PALETTE, Looks
+from hobbes.lab.store.database import Decision, Run, Store
+from hobbes.lab.store.history import scores
+from hobbes.lab.store.timelines import Place, damaged_turns, landmarks, measures_by_turn, ratings, rejections
 
 MOST_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""

@@ -8,22 +8,22 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from engine.board import Board
-from engine.memory import EMPTY_MEMORY, Memory
-from engine.record import MESSAGE, Event, JsonObject
-from engine.turn import as_list, question_of
-from engine.world import OBSERVER, AnyWorld, Played, board_of
-from lab.errors import MissingError
-from lab.proof.comparing import CHANGE, whole_word_diff
-from lab.store.database import Decision, LoggedTurn, Run, Store
-from lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
-from lab.store.noted import Note
-from lab.store.rows import damaged
-from nodes.journal import Call
-from nodes.reading import deciding
+from hobbes.engine.board import Board
+from hobbes.engine.memory import EMPTY_MEMORY, Memory
+from hobbes.engine.record import MESSAGE, Event, JsonObject
+from hobbes.engine.turn import as_list, question_of
+from hobbes.engine.world import OBSERVER, AnyWorld, Played, board_of
+from hobbes.lab.errors import MissingError
+from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
+from hobbes.lab.store.database import Decision, LoggedTurn, Run, Store
+from hobbes.lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
+from hobbes.lab.store.noted import Note
+from hobbes.lab.store.rows import damaged
+from hobbes.nodes.journal import Call
+from hobbes.nodes.reading import deciding
 
 if TYPE_CHECKING:
-    from lab.play.asking import Asked
+    from hobbes.lab.play.asking import Asked
 
 Card = dict[str, Any]
 

@@ -28,24 +28,24 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from engine.world import OBSERVER
-from lab.errors import LabError, UsageError
-from lab.garbage import more_often
-from lab.loop import play_out
-from lab.play.answering import as_posted, form_for, the_question
-from lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
-from lab.play.seats import path_of, seats_of
-from lab.play.stepping import MOST_DIGITS
-from lab.show import seats
-from lab.show.pages import Pages
-from lab.show.posting import Forms
-from lab.show.seats import ADDRESS
-from lab.show.templating import POLICY, SCRIPT, STATIC
-from lab.show.terminal import ERR, plain
-from lab.store.database import Run, Store, command, is_writable, open_store
-from lab.wire.guarding import TOKEN, Guard, names_of
-from lab.wire.listening import is_open, listener, url
-from lab.wire.receiving import configured, disconnected, form_of
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.garbage import more_often
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.answering import as_posted, form_for, the_question
+from hobbes.lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
+from hobbes.lab.play.seats import path_of, seats_of
+from hobbes.lab.play.stepping import MOST_DIGITS
+from hobbes.lab.show import seats
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.posting import Forms
+from hobbes.lab.show.seats import ADDRESS
+from hobbes.lab.show.templating import POLICY, SCRIPT, STATIC
+from hobbes.lab.show.terminal import ERR, plain
+from hobbes.lab.store.database import Run, Store, command, is_writable, open_store
+from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
+from hobbes.lab.wire.listening import is_open, listener, url
+from hobbes.lab.wire.receiving import configured, disconnected, form_of
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",

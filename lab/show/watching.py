@@ -23,11 +23,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from lab.show.looks import looks_now, words_of
-from lab.show.terminal import ERR, picture, plain
-from lab.store.database import Run
-from nodes.caps import Meter
-from nodes.state import TurnState
+from hobbes.lab.show.looks import looks_now, words_of
+from hobbes.lab.show.terminal import ERR, picture, plain
+from hobbes.lab.store.database import Run
+from hobbes.nodes.caps import Meter
+from hobbes.nodes.state import TurnState
 
 NAMED = 4
 """How many of the agents that are waited for are named."""

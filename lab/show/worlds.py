@@ -7,10 +7,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from engine.policy import parameters_of
-from engine.world import AnyWorld
-from lab.show.terminal import table
-from nodes.prompting import ROOT, languages, variants
+from hobbes.engine.policy import parameters_of
+from hobbes.engine.world import AnyWorld
+from hobbes.lab.show.terminal import table
+from hobbes.nodes.prompting import ROOT, languages, variants
 
 Schema = Mapping[str, Any]
 

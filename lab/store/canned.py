@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from engine.answer import DECISIONS
-from engine.record import MESSAGE
-from engine.world import CHOSEN_RUN
-from engine.worlds import WORLDS
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.record import MESSAGE
+from hobbes.engine.world import CHOSEN_RUN
+from hobbes.engine.worlds import WORLDS
 
 
 class Query(NamedTuple):

@@ -2,9 +2,9 @@
 
 import json
 
-from lab.store.database import Store
-from lab.store.schema import TEMPLATES
-from lab.store.texts import Texts
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.schema import TEMPLATES
+from hobbes.lab.store.texts import Texts
 
 NOT_OF_THE_RUN = {"cells"}
 """Tables with a column `run` that do not describe it: which cell of an experiment it plays."""

@@ -25,28 +25,28 @@ from typing import Any, NamedTuple, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
-from engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
-from engine.measuring import parts, ratio
-from engine.record import canonical, sha256
-from engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
-from engine.world import AnyWorld, Measure, Setting, settle
-from engine.worlds import world_named
-from lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
-from lab.errors import DamagedError, LabError, MissingError, UsageError
-from lab.files import check_path
-from lab.store.prices import Prices, prices_of, usd
-from lab.store.records import unpacked
-from lab.store.rows import Note, StoredRow, damaged, record_of
-from lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migrations
-from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
-from lab.store.sqlite import Database
-from lab.store.texts import prepare_connection
-from lab.temporary import temporary
-from nodes.caps import NO_CAPS, Caps, Spent
-from nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply
-from nodes.models import Models, ModelSettings, Price
-from nodes.prompting import PromptSet
-from nodes.reading import deciding
+from hobbes.engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
+from hobbes.engine.measuring import parts, ratio
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
+from hobbes.engine.world import AnyWorld, Measure, Setting, settle
+from hobbes.engine.worlds import world_named
+from hobbes.lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
+from hobbes.lab.errors import DamagedError, LabError, MissingError, UsageError
+from hobbes.lab.files import check_path
+from hobbes.lab.store.prices import Prices, prices_of, usd
+from hobbes.lab.store.records import unpacked
+from hobbes.lab.store.rows import Note, StoredRow, damaged, record_of
+from hobbes.lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migrations
+from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
+from hobbes.lab.store.sqlite import Database
+from hobbes.lab.store.texts import prepare_connection
+from hobbes.lab.temporary import temporary
+from hobbes.nodes.caps import NO_CAPS, Caps, Spent
+from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply
+from hobbes.nodes.models import Models, ModelSettings, Price
+from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.reading import deciding
 
 T = TypeVar("T")
 D = TypeVar("D")

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from engine.record import Event
-from lab.store.database import Run, Store
-from lab.store.history import logged
+from hobbes.engine.record import Event
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.history import logged
 
 
 class Happened(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from engine.world import in_one_line
-from lab.errors import DamagedError, MissingError
-from lab.store.database import Store
+from hobbes.engine.world import in_one_line
+from hobbes.lab.errors import DamagedError, MissingError
+from hobbes.lab.store.database import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from engine.memory import Memory
-from engine.reflection import REPORTS
-from engine.world import Played
-from lab.errors import DamagedError, MissingError
-from lab.store.database import LoggedTurn, Run, Store
-from lab.store.rows import damaged
+from hobbes.engine.memory import Memory
+from hobbes.engine.reflection import REPORTS
+from hobbes.engine.world import Played
+from hobbes.lab.errors import DamagedError, MissingError
+from hobbes.lab.store.database import LoggedTurn, Run, Store
+from hobbes.lab.store.rows import damaged
 
 
 @dataclass(frozen=True, slots=True)

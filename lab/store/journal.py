@@ -9,15 +9,15 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from engine.answer import DECISIONS, ParsedAnswer
-from engine.record import canonical
-from lab.store.database import TURN_COLUMNS, Question, Run, Store, update_run
-from lab.store.measuring import RunMeasuring
-from lab.store.records import packed
-from lab.store.seals import CALL_COLUMNS, seal_of
-from lab.store.texts import Texts
-from nodes.journal import Address, Call, Logged, Prompt
-from nodes.reading import deciding
+from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.record import canonical
+from hobbes.lab.store.database import TURN_COLUMNS, Question, Run, Store, update_run
+from hobbes.lab.store.measuring import RunMeasuring
+from hobbes.lab.store.records import packed
+from hobbes.lab.store.seals import CALL_COLUMNS, seal_of
+from hobbes.lab.store.texts import Texts
+from hobbes.nodes.journal import Address, Call, Logged, Prompt
+from hobbes.nodes.reading import deciding
 
 
 def _insertion(command: str, table: str, columns: Sequence[str]) -> str:

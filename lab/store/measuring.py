@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from engine.measuring import measured
-from engine.world import Played
-from lab.store.database import Run, Store
-from lab.store.history import StoredHistory
+from hobbes.engine.measuring import measured
+from hobbes.engine.world import Played
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.history import StoredHistory
 
 MOST_KEPT = 400
 """How many intents of a game that may end early are kept in memory, with their turns."""

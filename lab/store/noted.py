@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from lab.store.database import Decision, Run, Store
-from lab.store.timelines import landmarks, rejections
+from hobbes.lab.store.database import Decision, Run, Store
+from hobbes.lab.store.timelines import landmarks, rejections
 
 
 class Note(NamedTuple):

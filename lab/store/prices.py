@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from lab.errors import UsageError
-from lab.files import read_toml
-from nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE
-from nodes.models import Price
+from hobbes.lab.errors import UsageError
+from hobbes.lab.files import read_toml
+from hobbes.nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE
+from hobbes.nodes.models import Price
 
 SHIPPED = Path(__file__).with_name("prices.toml")
 

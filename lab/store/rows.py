@@ -13,14 +13,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from engine.answer import FoundAs, Outcome
-from engine.record import excerpt
-from engine.turn import TurnRecord, upgraded
-from engine.world import in_one_line
-from lab.errors import DamagedError
-from lab.store.schema import columns_of
-from lab.store.seals import CALL_COLUMNS, LATER, RUN_COLUMNS
-from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
+from hobbes.engine.answer import FoundAs, Outcome
+from hobbes.engine.record import excerpt
+from hobbes.engine.turn import TurnRecord, upgraded
+from hobbes.engine.world import in_one_line
+from hobbes.lab.errors import DamagedError
+from hobbes.lab.store.schema import columns_of
+from hobbes.lab.store.seals import CALL_COLUMNS, LATER, RUN_COLUMNS
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 REQUIRED: Mapping[str, Collection[str]] = {
     "runs": {*RUN_COLUMNS, "status", "turns", "digest", "seconds"} - {*LATER, "observer_text"},

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from engine.record import canonical
-from engine.turn import EACH, Column, Kind, Part, Table, TurnRecord
-from lab.store import records, texts
-from lab.store.records import RECORD
-from lab.store.sqlite import Database, Migrations
+from hobbes.engine.record import canonical
+from hobbes.engine.turn import EACH, Column, Kind, Part, Table, TurnRecord
+from hobbes.lab.store import records, texts
+from hobbes.lab.store.records import RECORD
+from hobbes.lab.store.sqlite import Database, Migrations
 
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""

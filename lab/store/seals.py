@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine.record import canonical, sha256
-from lab.store.schema import TEMPLATES
+from hobbes.engine.record import canonical, sha256
+from hobbes.lab.store.schema import TEMPLATES
 
 CALL_COLUMNS = (
     "run",

@@ -10,14 +10,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from engine.answer import DECISIONS
-from engine.turn import TurnRecord
-from lab.errors import MissingError
-from lab.store.database import Run, Store, by_turn
-from lab.store.history import scores
-from lab.store.rows import JSON
-from lab.store.schema import columns_of, kinds_of
-from nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.turn import TurnRecord
+from hobbes.lab.errors import MissingError
+from hobbes.lab.store.database import Run, Store, by_turn
+from hobbes.lab.store.history import scores
+from hobbes.lab.store.rows import JSON
+from hobbes.lab.store.schema import columns_of, kinds_of
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
 

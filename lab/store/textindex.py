@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.record import sha256
-from lab.errors import LabError
-from lab.store.database import BUSY_SECONDS, Store, may_be_damage
-from lab.store.texts import UNPACKED, Texts, prepare_connection
+from hobbes.engine.record import sha256
+from hobbes.lab.errors import LabError
+from hobbes.lab.store.database import BUSY_SECONDS, Store, may_be_damage
+from hobbes.lab.store.texts import UNPACKED, Texts, prepare_connection
 
 NAME = "search.db"
 """The name of the file."""

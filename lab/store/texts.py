@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from pluggy import HookimplMarker
 
-from engine.record import sha256
-from lab.store.records import uncompressed
+from hobbes.engine.record import sha256
+from hobbes.lab.store.records import uncompressed
 
 SHORT = 256
 """A text of fewer characters is not packed."""

@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from engine.world import Landmark
-from lab.store.database import Run, Store
+from hobbes.engine.world import Landmark
+from hobbes.lab.store.database import Run, Store
 
 Place: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""

@@ -27,10 +27,10 @@ from vcr.record_mode import RecordMode
 from vcr.request import Request
 from vcr.stubs.httpx_stubs import vcr_handle_async_request
 
-from lab.wire.stored import FORMAT, content_of, dumps
-from nodes import calling
-from nodes.chat import ADDRESS_HEADER
-from nodes.secrecy import without_secrets
+from hobbes.lab.wire.stored import FORMAT, content_of, dumps
+from hobbes.nodes import calling
+from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.secrecy import without_secrets
 
 ENDPOINT = "/chat/completions"
 NEUTRAL_URI = f"https://model.invalid/v1{ENDPOINT}"

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx2
 
-from nodes.models import Models, ModelSettings
-from nodes.secrecy import safe_line
+from hobbes.nodes.models import Models, ModelSettings
+from hobbes.nodes.secrecy import safe_line
 
 PACKAGES = (
     "langgraph",

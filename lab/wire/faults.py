@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from lab.errors import UsageError
-from lab.wire.receiving import LimitedProtocol
+from hobbes.lab.errors import UsageError
+from hobbes.lab.wire.receiving import LimitedProtocol
 
 ANSWER = "answer"
 """What the log says of a request that met no fault."""

@@ -4,7 +4,7 @@ import errno
 import ipaddress
 import socket
 
-from lab.errors import LabError, UsageError
+from hobbes.lab.errors import LabError, UsageError
 
 
 def listener(host: str, port: int) -> socket.socket:

@@ -21,14 +21,14 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.applications import Starlette
 
-from lab.loop import play_out
-from lab.play.playing import RunOptions, begin, go_on
-from lab.play.runfile import read_run_file
-from lab.store.database import Store, open_store
-from lab.temporary import temporary
-from lab.wire.cassettes import playing, recording
-from lab.wire.serving import server, stand_in
-from lab.wire.stored import options_of
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.play.runfile import read_run_file
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.temporary import temporary
+from hobbes.lab.wire.cassettes import playing, recording
+from hobbes.lab.wire.serving import server, stand_in
+from hobbes.lab.wire.stored import options_of
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
 

@@ -20,18 +20,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from engine.chance import Luck
-from engine.policy import Policies
-from engine.record import canonical, sha256
-from engine.world import OBSERVER, VIEW_KEYS, AnyWorld
-from engine.worlds import WORLDS, world_named
-from lab.wire.faults import CuttableProtocol, Faults
-from lab.wire.listening import listener, url
-from lab.wire.receiving import body_of, configured, disconnected
-from nodes.chat import ADDRESS_HEADER
-from nodes.journal import POLICY_MODEL, PlayerKind, policy_model
-from nodes.players import parse_spec
-from nodes.prompting import approximate_tokens
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import Policies
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.world import OBSERVER, VIEW_KEYS, AnyWorld
+from hobbes.engine.worlds import WORLDS, world_named
+from hobbes.lab.wire.faults import CuttableProtocol, Faults
+from hobbes.lab.wire.listening import listener, url
+from hobbes.lab.wire.receiving import body_of, configured, disconnected
+from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
+from hobbes.nodes.players import parse_spec
+from hobbes.nodes.prompting import approximate_tokens
 
 MOST_BYTES = 2**24
 """How long a request may be: longer than the context of any model."""

@@ -12,10 +12,10 @@ import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
-from engine.world import in_one_line
-from lab.errors import UsageError
-from lab.play.playing import RunOptions
-from nodes import files
+from hobbes.engine.world import in_one_line
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.nodes import files
 
 FORMAT = 1
 

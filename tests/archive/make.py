@@ -8,12 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from engine.turn import RECORD_VERSION
-from lab.play.answering import as_told, form_for, the_question
-from lab.play.playing import RunOptions, begin
-from lab.store.database import Run, open_store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
+from hobbes.engine.turn import RECORD_VERSION
+from hobbes.lab.play.answering import as_told, form_for, the_question
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.database import Run, open_store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
 from tests.lab.play import go
 
 HERE = Path(__file__).parent

@@ -5,6 +5,7 @@ or "not this builtin". A floor stops mistakes. It does not stop somebody who wan
 """
 
 import ast
+import os
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ Breach = tuple[int, str]
 
 
 def folder(package: str) -> Path:
-    """Return the folder of a top-level package without importing the package."""
+    """Return the folder of a package without importing it."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise ValueError(f"{package} is not a package")
@@ -30,7 +31,7 @@ def folder(package: str) -> Path:
 
 def worlds() -> list[str]:
     """Return the names of all worlds: each folder of engine/ that holds Python files is one."""
-    return sorted(child.name for child in folder("engine").iterdir() if any(child.glob("**/*.py")))
+    return sorted(child.name for child in folder("hobbes.engine").iterdir() if any(child.glob("**/*.py")))
 
 
 class EachWorldContract(ProtectedContract):
@@ -57,7 +58,7 @@ class EachWorldContract(ProtectedContract):
 
 
 class SourceContract(Contract):
-    """A contract that reads the source of every file in some top-level packages."""
+    """A contract that reads the source of every file in some packages."""
 
     packages = fields.ListField(subfield=fields.StringField())
 
@@ -70,7 +71,7 @@ class SourceContract(Contract):
         lines = []
         for package in cast("list[str]", self.packages):
             root = folder(package)
-            for path in sorted(root.glob("**/*.py")):
+            for path in sorted(_python_files(root)):
                 parts = path.relative_to(root).with_suffix("").parts
                 module = ".".join([package, *parts]).removesuffix(".__init__")
                 found = self.breaches(module, ast.parse(path.read_bytes()), graph)
@@ -84,6 +85,12 @@ class SourceContract(Contract):
         output.new_line()
 
 
+def _python_files(root: Path) -> Iterator[Path]:
+    """Yield the Python files below a folder, also those behind links to folders."""
+    for folder, _, files in os.walk(root, followlinks=True):
+        yield from (Path(folder) / name for name in files if name.endswith(".py"))
+
+
 class OnlyFromContract(SourceContract):
     """The packages import themselves and what is listed: modules (`json`), or single names of one (`a.b`)."""
 
@@ -93,10 +100,10 @@ class OnlyFromContract(SourceContract):
 
     def breaches(self, module: str, tree: ast.Module, graph: ImportGraph) -> Iterator[Breach]:  # noqa: ARG002
         """Yield the imports that are not listed."""
-        own = module.partition(".")[0]
+        own = tuple(f"{package}." for package in cast("list[str]", self.packages))
         for node in ast.walk(tree):
             for name in _imported(node):
-                if name.partition(".")[0] != own and not self._allows(name):
+                if not name.startswith(own) and not self._allows(name):
                     yield cast("ast.stmt", node).lineno, f"imports {name}"
 
     def _allows(self, name: str) -> bool:

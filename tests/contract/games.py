@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from engine import turn as turns
-from engine.answer import ParsedAnswer
-from engine.chance import Luck
-from engine.memory import Memory
-from engine.policy import speak
-from engine.record import Json, JsonObject
-from engine.turn import Turn
-from engine.world import OBSERVER, AnyWorld, Config, Setting, settle
-from engine.worlds import WORLDS
-from nodes.journal import Reply
-from nodes.reading import read
+from hobbes.engine import turn as turns
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.chance import Luck
+from hobbes.engine.memory import Memory
+from hobbes.engine.policy import speak
+from hobbes.engine.record import Json, JsonObject
+from hobbes.engine.turn import Turn
+from hobbes.engine.world import OBSERVER, AnyWorld, Config, Setting, settle
+from hobbes.engine.worlds import WORLDS
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.reading import read
 
 Values = dict[str, Json]
 

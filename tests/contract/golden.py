@@ -16,12 +16,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine import turn as turns
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.memory import Memory
-from engine.turn import RECORD_VERSION, first_digest, link
-from engine.world import NOT_HASHED, AnyWorld, settle
-from engine.worlds import WORLDS
+from hobbes.engine import turn as turns
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.memory import Memory
+from hobbes.engine.turn import RECORD_VERSION, first_digest, link
+from hobbes.engine.world import NOT_HASHED, AnyWorld, settle
+from hobbes.engine.worlds import WORLDS
 from tests.contract.games import CASES, game, start
 
 FILE = Path(__file__).with_name("golden.json")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from engine import turn as turns
-from engine.record import JsonObject
-from engine.world import I, S
+from hobbes.engine import turn as turns
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import I, S
 
 MOODS = turns.Table(
     "moods",
@@ -55,12 +55,12 @@ def main(home: Path) -> dict[str, Any]:
     }
     for name, value in changed.items():
         setattr(turns, name, value)
-    # Only now, since the rooms take the record from engine.turn when they are imported.
-    from lab.proof.differing import first_differing_part  # noqa: PLC0415
-    from lab.proof.replaying import replay_run  # noqa: PLC0415
-    from lab.proof.verifying import faults  # noqa: PLC0415
-    from lab.show.exporting import export  # noqa: PLC0415
-    from lab.store.database import open_store  # noqa: PLC0415
+    # Only now, since the rooms take the record from hobbes.engine.turn when they are imported.
+    from hobbes.lab.proof.differing import first_differing_part  # noqa: PLC0415
+    from hobbes.lab.proof.replaying import replay_run  # noqa: PLC0415
+    from hobbes.lab.proof.verifying import faults  # noqa: PLC0415
+    from hobbes.lab.show.exporting import export  # noqa: PLC0415
+    from hobbes.lab.store.database import open_store  # noqa: PLC0415
     from tests.lab.play import mining  # noqa: PLC0415
 
     with open_store(home) as store:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from pydantic import create_model
 
-from engine.record import Json, sha256
-from engine.turn import RECORD_VERSION, first_digest
-from engine.world import NOT_HASHED, AnyWorld, Config, settle
-from engine.worlds import WORLDS
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import Store
-from nodes.state import first_state
+from hobbes.engine.record import Json, sha256
+from hobbes.engine.turn import RECORD_VERSION, first_digest
+from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, settle
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import Store
+from hobbes.nodes.state import first_state
 from tests.contract import golden
 
 each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lab.store.database import open_store
+from hobbes.lab.store.database import open_store
 from tests.conftest import ROOT
 from tests.lab.play import mining
 

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.chance import Luck
-from engine.policy import speak
-from engine.turn import TurnRecord, first_digest, link
-from engine.world import OBSERVER
-from engine.worlds import WORLDS
-from lab.play.forking import ForkOptions, fork
-from lab.play.playing import RunOptions, begin
-from lab.play.stepping import step
-from lab.proof.replaying import replay_run
-from lab.proof.verifying import faults
-from lab.store.database import Run, Store
-from nodes.caps import NO_CAPS
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import speak
+from hobbes.engine.turn import TurnRecord, first_digest, link
+from hobbes.engine.world import OBSERVER
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.forking import ForkOptions, fork
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.play.stepping import step
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.caps import NO_CAPS
 from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
 from tests.lab.play import go
 

@@ -14,16 +14,16 @@ from typing import Any, get_args
 
 import pytest
 
-from engine import turn as turns
-from engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
-from engine.chance import Luck, chance
-from engine.measuring import measured
-from engine.memory import Memory
-from engine.policy import speak
-from engine.record import MESSAGE, Draw, Event, canonical
-from engine.reflection import HIGHEST, LOWEST
-from engine.turn import Judged, TurnRecord, first_digest
-from engine.world import (
+from hobbes.engine import turn as turns
+from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.chance import Luck, chance
+from hobbes.engine.measuring import measured
+from hobbes.engine.memory import Memory
+from hobbes.engine.policy import speak
+from hobbes.engine.record import MESSAGE, Draw, Event, canonical
+from hobbes.engine.reflection import HIGHEST, LOWEST
+from hobbes.engine.turn import Judged, TurnRecord, first_digest
+from hobbes.engine.world import (
     OBSERVER,
     VIEW_KEYS,
     AnyWorld,
@@ -35,9 +35,9 @@ from engine.world import (
     board_of,
     settle,
 )
-from engine.worlds import WORLDS
-from lab.play.stepping import MEMORY
-from lab.show.boards import svg
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.stepping import MEMORY
+from hobbes.lab.show.boards import svg
 from tests.arithmetic import comes_out
 from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, said, settled, start
 from tests.contract.private import others, places

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.reflection import ReflectionFields
+from hobbes.engine.reflection import ReflectionFields
 from tests.fishery.state import MOST
 
 

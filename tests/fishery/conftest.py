@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from engine.worlds import WORLDS
-from lab.cli import app
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.cli import app
 from tests.conftest import ROOT
 from tests.fishery.world import FISHERY
 

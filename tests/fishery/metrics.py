@@ -2,9 +2,9 @@
 
 from typing import TypeAlias
 
-from engine.arithmetic import as_sum
-from engine.measuring import Folding, Formulas, at_end, rest, share, total
-from engine.world import Played
+from hobbes.engine.arithmetic import as_sum
+from hobbes.engine.measuring import Folding, Formulas, at_end, rest, share, total
+from hobbes.engine.world import Played
 from tests.fishery.state import State
 from tests.fishery.validation import Intent
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.chance import Luck
-from engine.policy import Policies, Policy
-from engine.record import Findings, JsonObject
-from engine.said import clean_text, whole
-from engine.world import OBSERVER, Observer, Ruled
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import Policies, Policy
+from hobbes.engine.record import Findings, JsonObject
+from hobbes.engine.said import clean_text, whole
+from hobbes.engine.world import OBSERVER, Observer, Ruled
 from tests.fishery.actions import RulingSaid
 from tests.fishery.state import MOST, Ruling, State
 from tests.fishery.validation import TEXT, Intent

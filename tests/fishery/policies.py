@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from engine.chance import Luck
-from engine.policy import Policies
-from engine.record import JsonObject
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import Policies
+from hobbes.engine.record import JsonObject
 
 
 def steady(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  the shape of a Policy

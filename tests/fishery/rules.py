@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from engine.chance import happens
-from engine.record import Draw, Event, Mend, message
-from engine.world import Resolved
+from hobbes.engine.chance import happens
+from hobbes.engine.record import Draw, Event, Mend, message
+from hobbes.engine.world import Resolved
 from tests.fishery.observer import ruling_of
 from tests.fishery.state import FisheryConfig, State
 from tests.fishery.validation import NO_DECISION, Intent

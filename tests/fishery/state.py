@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, SkipValidation, field_validator
 
-from engine.record import JsonObject
-from engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
 
 MOST = 1_000_000
 """The most tonnes that anything can be."""

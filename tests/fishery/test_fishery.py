@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from engine.memory import EMPTY_MEMORY
-from engine.record import Drop, Mend
-from engine.turn import Turn, judge, play, view_of
-from engine.world import OBSERVER, settle
-from graphs.studio import studio_graph
-from lab.play.playing import RunOptions, begin, go_on
-from lab.play.stepping import step_lines
-from lab.show.viewing import site
-from lab.store.database import Run, Store
-from lab.store.history import logged
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.journal import Reply
-from nodes.reading import read
+from hobbes.engine.memory import EMPTY_MEMORY
+from hobbes.engine.record import Drop, Mend
+from hobbes.engine.turn import Turn, judge, play, view_of
+from hobbes.engine.world import OBSERVER, settle
+from hobbes.graphs.studio import studio_graph
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.play.stepping import step_lines
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.history import logged
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.reading import read
 from tests.arithmetic import comes_out
 from tests.fishery.conftest import Say, Start
 from tests.fishery.world import FISHERY, PROMPTS

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.record import Findings, Json, JsonObject
-from engine.reflection import Reflection, reflect
-from engine.said import clean_text, whole
-from engine.world import Codec, Validated
+from hobbes.engine.record import Findings, Json, JsonObject
+from hobbes.engine.reflection import Reflection, reflect
+from hobbes.engine.said import clean_text, whole
+from hobbes.engine.world import Codec, Validated
 from tests.fishery.actions import FisheryAction
 from tests.fishery.state import MOST, Ruling, State
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from engine.record import JsonObject
+from hobbes.engine.record import JsonObject
 from tests.fishery.state import State
 
 PRIVATE = ("landed[agent]",)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from engine import reflection
-from engine.world import World
+from hobbes.engine import reflection
+from hobbes.engine.world import World
 from tests.fishery import observer, rules, state, validation
 from tests.fishery.actions import FisheryAction
 from tests.fishery.metrics import BY_NAME, arithmetic, measures

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from engine.record import Json
-from engine.worlds import WORLDS
-from graphs import mining as mining_graph
-from graphs import nations as nations_graph
-from graphs.run import checkpoints
-from graphs.turn import Node, build, declared
-from lab.play.playing import RunOptions, begin
-from lab.store.database import Store
-from nodes.prompting import approximate_tokens
-from nodes.state import CHANNELS, PASSING, TurnState, Update
+from hobbes.engine.record import Json
+from hobbes.engine.worlds import WORLDS
+from hobbes.graphs import mining as mining_graph
+from hobbes.graphs import nations as nations_graph
+from hobbes.graphs.run import checkpoints
+from hobbes.graphs.turn import Node, build, declared
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.database import Store
+from hobbes.nodes.prompting import approximate_tokens
+from hobbes.nodes.state import CHANNELS, PASSING, TurnState, Update
 from tests.lab.play import go, mining
 
 

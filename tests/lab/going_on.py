@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from lab.cli import app
+from hobbes.lab.cli import app
 
 PLAY = ("run", "mining", "--agents", "6", "--rounds", "12", "--model", "policy:random", "--name", "small")
 

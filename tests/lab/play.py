@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from lab.play.answering import the_question
-from lab.play.playing import RunOptions, begin, go_on, keep_answer
-from lab.proof.verifying import faults
-from lab.store.database import Run, Store, open_store
+from hobbes.lab.play.answering import the_question
+from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store.database import Run, Store, open_store
 
 SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 

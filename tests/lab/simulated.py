@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.chance import Luck
-from engine.mining.state import MiningConfig, setup
-from engine.mining.world import MINING
-from engine.policy import speak
-from lab.experiment.statistics import ALPHA, detectable_effect, difference_of, holm, spread_of
+from hobbes.engine.chance import Luck
+from hobbes.engine.mining.state import MiningConfig, setup
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.policy import speak
+from hobbes.lab.experiment.statistics import ALPHA, detectable_effect, difference_of, holm, spread_of
 from tests.mining.plays import play
 
 Pairs: TypeAlias = list[float]

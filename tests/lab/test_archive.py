@@ -10,11 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import Result
 
-from engine.turn import RECORD_VERSION
-from engine.worlds import WORLDS, world_named
-from lab.errors import LabError
-from lab.show.viewing import site
-from lab.store.database import open_store
+from hobbes.engine.turn import RECORD_VERSION
+from hobbes.engine.worlds import WORLDS, world_named
+from hobbes.lab.errors import LabError
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import open_store
 from tests.archive.make import HERE, HOMES, archive_of, unpacked
 from tests.conftest import Cli
 from tests.lab.test_view import hidden

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.record import Event
-from lab import axelrod_strategies
-from lab.errors import UsageError
-from lab.play.playing import RunOptions
-from lab.store.database import Run, Store
+from hobbes.engine.record import Event
+from hobbes.lab import axelrod_strategies
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.store.database import Run, Store
 from tests.conftest import Cli
 from tests.lab.axelrod_double import library
 from tests.lab.play import played

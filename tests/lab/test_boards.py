@@ -14,25 +14,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from engine import turn as turns
-from engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
-from engine.chance import Luck
-from engine.memory import Memory
-from engine.mining.board import board as mining_board
-from engine.nations.board import board as nations_board
-from engine.policy import speak
-from engine.trust.board import board as trust_board
-from engine.world import OBSERVER, AnyWorld, Played, board_of, settle
-from engine.worlds import WORLDS
-from lab.errors import LabError
-from lab.play.playing import RunOptions
-from lab.show.boards import MOST_ARROWS, MOST_BARS, MOST_LINES, svg, text
-from lab.show.exporting import export
-from lab.show.strokes import STYLE
-from lab.show.templating import POLICY
-from lab.show.terminal import spelled_out
-from lab.show.viewing import site
-from lab.store.database import Store
+from hobbes.engine import turn as turns
+from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
+from hobbes.engine.chance import Luck
+from hobbes.engine.memory import Memory
+from hobbes.engine.mining.board import board as mining_board
+from hobbes.engine.nations.board import board as nations_board
+from hobbes.engine.policy import speak
+from hobbes.engine.trust.board import board as trust_board
+from hobbes.engine.world import OBSERVER, AnyWorld, Played, board_of, settle
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.boards import MOST_ARROWS, MOST_BARS, MOST_LINES, svg, text
+from hobbes.lab.show.exporting import export
+from hobbes.lab.show.strokes import STYLE
+from hobbes.lab.show.templating import POLICY
+from hobbes.lab.show.terminal import spelled_out
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import Store
 from tests.conftest import Cli
 from tests.contract.games import heard
 from tests.lab.play import mining, played

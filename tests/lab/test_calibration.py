@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lab.experiment.statistics import (
+from hobbes.lab.experiment.statistics import (
     FEWEST,
     detectable_effect,
     difference_of,

@@ -12,12 +12,12 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from lab.errors import LabError, UsageError
-from lab.play.playing import RunOptions, begin, go_on, recap
-from lab.store.database import Run, Store
-from lab.store.prices import prices_of, usd
-from lab.wire.recording import environment, in_thread
-from nodes.caps import Caps
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.prices import prices_of, usd
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.nodes.caps import Caps
 from tests.lab.play import played
 
 MINING = RunOptions("mining", agents=5, values={"rounds": 6, "rows": 4, "cols": 4})

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from lab.play.playing import RunOptions
-from lab.show.exporting import export
-from lab.show.viewing import site
-from lab.store.database import Run, Store
-from nodes.journal import Reply
-from nodes.players import PolicyPlayer
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.exporting import export
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import mining, played
 from tests.lab.test_second_question import FIRST, SECOND, answering, by_attempt, request
 
@@ -117,7 +117,7 @@ def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
 def test_notes_far_away_are_found_too(
     opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lab.show.tracing.REACH", 1)
+    monkeypatch.setattr("hobbes.lab.show.tracing.REACH", 1)
     run = nations(opened, monkeypatch, {(0, "AgentB"): "nothing", (7, "AgentB"): "nothing"})
     served = pages.get("/last/3/AgentB").text
     assert keys(served)["["] == f"/{run.id}/0/AgentB"

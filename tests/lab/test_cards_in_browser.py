@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from lab.play.playing import RunOptions
-from lab.show.viewing import server
-from lab.store.database import open_store
-from lab.wire.recording import running
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.viewing import server
+from hobbes.lab.store.database import open_store
+from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium
 from tests.lab.play import go, played
 from tests.lab.test_fork import forked

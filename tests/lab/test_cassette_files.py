@@ -14,11 +14,18 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from vcr.request import Request
 
-from lab.errors import UsageError
-from lab.wire import cassettes, faults
-from lab.wire.cassettes import ENDPOINT, NEUTRAL_URI, CassetteMissError, JsonGzip, body_to_store, playing
-from lab.wire.faults import ANSWER
-from lab.wire.recording import (
+from hobbes.lab.errors import UsageError
+from hobbes.lab.wire import cassettes, faults
+from hobbes.lab.wire.cassettes import (
+    ENDPOINT,
+    NEUTRAL_URI,
+    CassetteMissError,
+    JsonGzip,
+    body_to_store,
+    playing,
+)
+from hobbes.lab.wire.faults import ANSWER
+from hobbes.lab.wire.recording import (
     STAND_IN,
     cassette_of,
     environment,
@@ -27,8 +34,8 @@ from lab.wire.recording import (
     record,
     source_of,
 )
-from lab.wire.serving import stand_in
-from nodes.chat import ADDRESS_HEADER
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.chat import ADDRESS_HEADER
 
 CANARIES = {
     "OPENAI_API_KEY": "sk-canary-0123",

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta, tzinfo
 
 import pytest
 
-from lab.errors import HaltedRunError
-from lab.play.playing import RunOptions, begin, go_on, recap
-from lab.proof.verifying import faults
-from lab.store import database, journal
-from lab.store.database import Run, Store
-from nodes.caps import Caps
-from nodes.state import TurnState
+from hobbes.lab.errors import HaltedRunError
+from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store import database, journal
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.caps import Caps
+from hobbes.nodes.state import TurnState
 from tests.lab.play import go, played
 from tests.lab.test_faults import served
 

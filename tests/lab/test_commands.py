@@ -20,17 +20,17 @@ from typing import Any, cast
 import pytest
 from typer.main import get_command
 
-from engine.worlds import WORLDS
-from graphs.run import checkpoints
-from lab.cli import app, main
-from lab.errors import LabError, UsageError
-from lab.show.terminal import NARROWEST, console
-from lab.store.database import Store, open_store
-from lab.store.texts import prepare_connection
-from lab.wire.recording import in_thread
-from lab.wire.serving import stand_in
-from nodes.journal import Reply
-from nodes.players import PolicyPlayer
+from hobbes.engine.worlds import WORLDS
+from hobbes.graphs.run import checkpoints
+from hobbes.lab.cli import app, main
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.show.terminal import NARROWEST, console
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.texts import prepare_connection
+from hobbes.lab.wire.recording import in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
 from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.play import mining
 
@@ -169,8 +169,8 @@ def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
 def test_trace_of_a_model_shows_the_prompt_that_was_sent_tokens_and_time(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lab.wire.recording import in_thread  # noqa: PLC0415
-    from lab.wire.serving import stand_in  # noqa: PLC0415
+    from hobbes.lab.wire.recording import in_thread  # noqa: PLC0415
+    from hobbes.lab.wire.serving import stand_in  # noqa: PLC0415
 
     with in_thread(stand_in()) as base:
         monkeypatch.setenv("OPENAI_BASE_URL", base)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from lab.cli import app
-from lab.errors import HaltedRunError, UsageError
-from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.comparing import Comparison, compare, word_diff
-from lab.show.comparison_table import LONGEST_LINE, MOST_LINES
-from lab.show.looks import MARKS
-from lab.store.database import Run, Store
-from lab.wire import faults
-from lab.wire.faults import ANSWER
+from hobbes.lab.cli import app
+from hobbes.lab.errors import HaltedRunError, UsageError
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.proof.comparing import Comparison, compare, word_diff
+from hobbes.lab.show.comparison_table import LONGEST_LINE, MOST_LINES
+from hobbes.lab.show.looks import MARKS
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire import faults
+from hobbes.lab.wire.faults import ANSWER
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served

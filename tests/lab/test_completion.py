@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.worlds import WORLDS
-from lab.store.database import Store
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.store.database import Store
 from tests.conftest import Cli
 from tests.lab.play import mining
 

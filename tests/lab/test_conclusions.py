@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from lab.errors import DamagedError
-from lab.experiment.file import Hypothesis
-from lab.experiment.report import Tested as AsTested
-from lab.experiment.report import conclusions, report, short, verdicts
-from lab.show.reports import markdown
-from lab.store.database import Store
-from lab.store.experiments import add_cell, experiment_file, keep_experiment
+from hobbes.lab.errors import DamagedError
+from hobbes.lab.experiment.file import Hypothesis
+from hobbes.lab.experiment.report import Tested as AsTested
+from hobbes.lab.experiment.report import conclusions, report, short, verdicts
+from hobbes.lab.show.reports import markdown
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experiment
 from tests.conftest import Cli
 from tests.lab.test_reports import told
 

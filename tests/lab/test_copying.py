@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.play.playing import RunOptions, begin
-from lab.store.copying import copy_run
-from lab.store.database import Store, open_store
-from lab.store.texts import Texts
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.copying import copy_run
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.texts import Texts
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from engine.world import OBSERVER
-from lab.cli import app
-from lab.errors import LabError
-from lab.play.playing import RunOptions
-from lab.show.tracing import agent_card, overview, turn_card
-from lab.store.database import Run, Store
-from lab.wire import faults
-from lab.wire.faults import ANSWER
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.cli import app
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.tracing import agent_card, overview, turn_card
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire import faults
+from hobbes.lab.wire.faults import ANSWER
 from tests.lab.play import played
 from tests.lab.test_faults import served
 

@@ -14,15 +14,15 @@ import pytest
 from starlette.testclient import TestClient
 
 import hobbes
-from engine.record import Json
-from engine.turn import TurnRecord
-from lab.errors import LabError
-from lab.play.playing import RunOptions, begin, go_on
-from lab.show.viewing import site
-from lab.store.database import open_store
-from lab.store.rows import JSON, REQUIRED
-from lab.store.texts import prepare_connection
-from nodes.state import TurnState
+from hobbes.engine.record import Json
+from hobbes.engine.turn import TurnRecord
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import open_store
+from hobbes.lab.store.rows import JSON, REQUIRED
+from hobbes.lab.store.texts import prepare_connection
+from hobbes.nodes.state import TurnState
 from tests.conftest import Cli
 from tests.lab.play import played
 

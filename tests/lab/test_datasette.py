@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from datasette.app import Datasette
 
-from engine.worlds import WORLDS
-from lab.errors import LabError, MissingError
-from lab.play.playing import RunOptions
-from lab.show import for_datasette
-from lab.show.for_datasette import DATABASE, FILE, metadata, prepare
-from lab.show.tracing import deeds, names_in
-from lab.store.canned import queries
-from lab.store.database import Run, Store, open_store
-from lab.store.schema import kinds_of
-from lab.store.tables import table_of
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import LabError, MissingError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show import for_datasette
+from hobbes.lab.show.for_datasette import DATABASE, FILE, metadata, prepare
+from hobbes.lab.show.tracing import deeds, names_in
+from hobbes.lab.store.canned import queries
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.schema import kinds_of
+from hobbes.lab.store.tables import table_of
 from tests.conftest import Cli
 from tests.lab.play import played
 

@@ -15,12 +15,12 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from lab.cli import app
-from lab.errors import LabError, UsageError
-from lab.play.playing import RunOptions
-from lab.show.viewing import site
-from lab.store import database
-from lab.store.database import open_store
+from hobbes.lab.cli import app
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store import database
+from hobbes.lab.store.database import open_store
 from tests.conftest import ROOT, Cli, Hobbes, missing
 from tests.lab.going_on import PLAY, goes_on
 from tests.lab.play import played

@@ -14,13 +14,13 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from lab.errors import LabError
-from lab.play.playing import RunOptions
-from lab.play.seats import path_of
-from lab.show import viewing
-from lab.show.pages import Pages
-from lab.show.viewing import MOST_PLAYED, link, site
-from lab.store.database import Run, Store, open_store
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.seats import path_of
+from hobbes.lab.show import viewing
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.viewing import MOST_PLAYED, link, site
+from hobbes.lab.store.database import Run, Store, open_store
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 from tests.lab.test_caps import model

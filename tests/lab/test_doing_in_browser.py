@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from lab.show.viewing import server
-from lab.store.database import open_store
-from lab.wire.recording import running
+from hobbes.lab.show.viewing import server
+from hobbes.lab.store.database import open_store
+from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium
 from tests.lab.play import mining
 from tests.lab.test_fork import PASSING

@@ -7,13 +7,13 @@ from weakref import ref
 
 import pytest
 
-from engine.world import Measure, Played
-from lab.play.playing import RunOptions, begin
-from lab.proof import verifying
-from lab.proof.verifying import faults
-from lab.store import measuring
-from lab.store.database import Ending, Run, Store
-from lab.store.history import StoredHistory
+from hobbes.engine.world import Measure, Played
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.proof import verifying
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store import measuring
+from hobbes.lab.store.database import Ending, Run, Store
+from hobbes.lab.store.history import StoredHistory
 from tests.lab.play import go, mining
 
 SMALL = {"rows": 2, "cols": 2}

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize
 
-from engine.worlds import WORLDS
-from lab.play.playing import RunOptions
-from lab.show.viewing import PAGES, server
-from lab.store.database import open_store
-from lab.wire.recording import running
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.viewing import PAGES, server
+from hobbes.lab.store.database import open_store
+from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from lab.show.viewing import site
-from lab.store.database import Store, open_store
-from lab.store.experiments import runs_of_cells
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.experiments import runs_of_cells
 from tests.lab.test_experiments import FILE, Quiet, play_all, written
 from tests.lab.test_view import LOCAL
 

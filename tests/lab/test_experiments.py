@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from lab.errors import HaltedRunError, LabError, UsageError
-from lab.experiment.file import parse, read_experiment_file
-from lab.experiment.plan import Cell, Plan, plan
-from lab.experiment.playing import play
-from lab.play.playing import RunOptions
-from lab.store.database import Run, Store, open_store
-from lab.store.journal import RunJournal
-from lab.wire import faults
-from lab.wire.faults import ANSWER
-from lab.wire.recording import in_thread
-from lab.wire.serving import stand_in
-from nodes.players import with_luck
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.experiment.file import parse, read_experiment_file
+from hobbes.lab.experiment.plan import Cell, Plan, plan
+from hobbes.lab.experiment.playing import play
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.wire import faults
+from hobbes.lab.wire.faults import ANSWER
+from hobbes.lab.wire.recording import in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.players import with_luck
 from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.test_kills import INTERRUPTED, Start, answers, kill_at, watch

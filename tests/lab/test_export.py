@@ -17,13 +17,13 @@ import pytest
 from filelock import FileLock
 from typer.testing import CliRunner
 
-from lab.cli import app
-from lab.errors import LabError, UsageError
-from lab.play.playing import RunOptions
-from lab.show import conversations, exporting
-from lab.show.exporting import export
-from lab.store.database import Decision, Store
-from lab.store.tables import TABLES, table_of
+from hobbes.lab.cli import app
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show import conversations, exporting
+from hobbes.lab.show.exporting import export
+from hobbes.lab.store.database import Decision, Store
+from hobbes.lab.store.tables import TABLES, table_of
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served

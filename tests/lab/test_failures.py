@@ -11,10 +11,10 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from lab.errors import LabError
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import Run, Store
-from lab.wire.recording import environment, in_thread
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire.recording import environment, in_thread
 from tests.lab.play import played
 
 Answer = Callable[[int], Response]
@@ -155,7 +155,7 @@ def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: S
 def test_an_answer_that_arrived_is_kept_though_another_one_hits_a_bug(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nodes.players import PolicyPlayer  # noqa: PLC0415  what is patched
+    from hobbes.nodes.players import PolicyPlayer  # noqa: PLC0415  what is patched
 
     healthy = PolicyPlayer.reply
 

@@ -18,20 +18,20 @@ from typing import Any
 
 import pytest
 
-from engine.answer import Outcome
-from engine.mining.world import MINING
-from lab.errors import LabError, UsageError
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import Store, open_store
-from lab.wire import faults
-from lab.wire.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes import calling, chat
-from nodes.chat import ChatPlayer
-from nodes.journal import Address, Prompt, Reply
-from nodes.models import ModelSettings
-from nodes.prompting import PromptSet
+from hobbes.engine.answer import Outcome
+from hobbes.engine.mining.world import MINING
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.wire import faults
+from hobbes.lab.wire.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import calling, chat
+from hobbes.nodes.chat import ChatPlayer
+from hobbes.nodes.journal import Address, Prompt, Reply
+from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.prompting import PromptSet
 from tests.forking import Command
 from tests.lab.play import played
 

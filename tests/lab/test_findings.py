@@ -6,14 +6,14 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from engine.mining.world import MINING
-from engine.nations.world import NATIONS
-from lab.experiment.file import parse
-from lab.experiment.findings import MOST_POINTS, doses, over_time, payoffs, ratings, survival
-from lab.experiment.gathering import COLUMNS
-from lab.experiment.statistics import Mean
-from lab.show.charts import curves
-from lab.show.panels import Line, Panel
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.nations.world import NATIONS
+from hobbes.lab.experiment.file import parse
+from hobbes.lab.experiment.findings import MOST_POINTS, doses, over_time, payoffs, ratings, survival
+from hobbes.lab.experiment.gathering import COLUMNS
+from hobbes.lab.experiment.statistics import Mean
+from hobbes.lab.show.charts import curves
+from hobbes.lab.show.panels import Line, Panel
 
 ONE = Mean(1, 0.5, None, None)
 

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from engine.record import canonical, sha256
-from engine.world import hashed_settings
-from lab.errors import DamagedError, HaltedRunError, LabError, UsageError
-from lab.play.forking import ForkOptions, fork
-from lab.play.playing import RunOptions, begin
-from lab.play.rendering import question_in_run
-from lab.proof.comparing import compare
-from lab.proof.replaying import replay_run
-from lab.proof.verifying import faults
-from lab.show.pages import Pages
-from lab.show.tracing import agent_card
-from lab.store.database import Run, Store
-from lab.store.history import StoredHistory
-from nodes import prompting
-from nodes.caps import NO_CAPS, Caps
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.world import hashed_settings
+from hobbes.lab.errors import DamagedError, HaltedRunError, LabError, UsageError
+from hobbes.lab.play.forking import ForkOptions, fork
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.play.rendering import question_in_run
+from hobbes.lab.proof.comparing import compare
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.history import StoredHistory
+from hobbes.nodes import prompting
+from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 from tests.lab.test_caps import model
@@ -230,7 +230,7 @@ def test_a_fork_is_written_whole_or_not_at_all(opened: Store, monkeypatch: pytes
         raise KeyboardInterrupt
 
     run = mining(opened)
-    monkeypatch.setattr("lab.play.forking.RunJournal.give", crash)
+    monkeypatch.setattr("hobbes.lab.play.forking.RunJournal.give", crash)
     with pytest.raises(KeyboardInterrupt):
         forked(opened, run, 2, answers={"miner-02": PASSING})
     assert [one["id"] for one in opened.runs()] == [run.id]

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from lab.errors import UsageError
-from lab.play.answering import as_json, as_posted, as_told, columns_and_rows, usage
-from lab.play.forms import Form, Kind, checked, filled_in, form_of, hint, read, spelled
-from lab.show.templating import control
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.answering import as_json, as_posted, as_told, columns_and_rows, usage
+from hobbes.lab.play.forms import Form, Kind, checked, filled_in, form_of, hint, read, spelled
+from hobbes.lab.show.templating import control
 
 
 class Gear(Enum):

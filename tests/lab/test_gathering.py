@@ -10,18 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from engine.mining.world import MINING
-from lab.errors import HaltedRunError
-from lab.experiment import gathering
-from lab.experiment.file import read_experiment_file
-from lab.experiment.keep import Keep
-from lab.experiment.playing import play
-from lab.experiment.report import report
-from lab.play.playing import RunOptions
-from lab.show.viewing import site
-from lab.store.database import Store, open_store
-from lab.store.experiments import played_cells
-from lab.store.traces import drop_traces, with_traces
+from hobbes.engine.mining.world import MINING
+from hobbes.lab.errors import HaltedRunError
+from hobbes.lab.experiment import gathering
+from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.report import report
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.experiments import played_cells
+from hobbes.lab.store.traces import drop_traces, with_traces
 from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.test_experiments import FILE, Quiet, planned, play_all, written
@@ -256,7 +256,7 @@ def test_a_report_needs_no_room_on_the_disk_and_traces_stay_where_nothing_can_be
         raise OSError(error, os.strerror(error))
 
     with monkeypatch.context() as patched:
-        patched.setattr("lab.experiment.gathering.os.fsync", full)
+        patched.setattr("hobbes.lab.experiment.gathering.os.fsync", full)
         play_keeping(opened, written(tmp_path, ONE_SEED), Keep.summary)
         document = told(cli, "report", "small")
     ids = {cell.id for cell in played_cells(opened, "small")}

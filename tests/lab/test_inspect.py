@@ -10,12 +10,12 @@ import pytest
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import ContentReasoning
 
-from lab.errors import LabError, UsageError
-from lab.play.playing import RunOptions, begin, go_on
-from lab.show.exporting import export
-from lab.show.tracing import agent_card
-from lab.store.database import Run, Store
-from nodes.state import TurnState
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.show.exporting import export
+from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.state import TurnState
 from tests.conftest import Cli
 from tests.corpus import BIDI
 from tests.lab.play import mining, played
@@ -220,7 +220,7 @@ def test_without_inspect_one_line_says_what_to_install(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    monkeypatch.delitem(sys.modules, "lab.show.inspect_log", raising=False)
+    monkeypatch.delitem(sys.modules, "hobbes.lab.show.inspect_log", raising=False)
     with pytest.raises(
         LabError, match=r"needs inspect-ai; install it in the checkout: pip install -e '\.\[inspect\]'"
     ):

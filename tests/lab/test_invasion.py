@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.errors import UsageError
-from lab.experiment.invasion import probability_of_fixation
-from lab.store.database import Store
+from hobbes.lab.errors import UsageError
+from hobbes.lab.experiment.invasion import probability_of_fixation
+from hobbes.lab.store.database import Store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, written
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from lab.errors import HaltedRunError, LabError
-from lab.experiment import workers
-from lab.experiment.budget import SharedBudget
-from lab.experiment.file import read_experiment_file
-from lab.experiment.keep import Keep
-from lab.experiment.playing import play
-from lab.play.playing import Shared
-from lab.store.database import Run, Store, open_store
-from nodes.caps import Caps, Spent
+from hobbes.lab.errors import HaltedRunError, LabError
+from hobbes.lab.experiment import workers
+from hobbes.lab.experiment.budget import SharedBudget
+from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.playing import play
+from hobbes.lab.play.playing import Shared
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.nodes.caps import Caps, Spent
 from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.test_experiments import FILE, Quiet, planned, written
 from tests.lab.test_kills import answers, watch
@@ -140,7 +140,7 @@ def test_a_killed_experiment_leaves_nothing_behind_that_the_next_one_does_not_re
     environment = {"TMPDIR": str(short), "HOBBES_HOME": str(home)}
     long = written(tmp_path, ONE_SEED.replace("rounds = 4", "rounds = 5000"))
     with subprocess.Popen(
-        [sys.executable, "-m", "lab.cli", "experiment", str(long), "--jobs", "2"],
+        [sys.executable, "-m", "hobbes.lab.cli", "experiment", str(long), "--jobs", "2"],
         cwd=ROOT,
         env={**os.environ, **environment},
         start_new_session=True,

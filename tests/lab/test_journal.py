@@ -5,13 +5,13 @@ import contextlib
 
 import pytest
 
-from engine.answer import FoundAs, Outcome
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import Store
-from lab.store.journal import RunJournal
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.journal import Address, Call, Prompt, Reply
+from hobbes.engine.answer import FoundAs, Outcome
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import Store
+from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.journal import Address, Call, Prompt, Reply
 
 
 def call(agent: str) -> Call:
@@ -53,7 +53,7 @@ def test_a_call_that_is_cancelled_after_its_answer_arrived_is_stored(opened: Sto
 def test_the_answers_of_policies_are_stored_at_once_and_before_a_model_is_waited_for(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nodes.chat import ChatPlayer  # noqa: PLC0415  what is patched
+    from hobbes.nodes.chat import ChatPlayer  # noqa: PLC0415  what is patched
 
     healthy, statements, there = ChatPlayer.reply, list[str](), list[list[str]]()
 

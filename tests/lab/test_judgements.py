@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from engine.record import Event
-from engine.worlds import WORLDS
-from lab.play.playing import RunOptions
-from lab.show import conversations
-from lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
-from lab.show.pages import Pages
-from lab.show.timelines import sampled
-from lab.show.viewing import link, site
-from lab.store.database import Run, Store, open_store
-from nodes.journal import Reply
-from nodes.players import PolicyPlayer
+from hobbes.engine.record import Event
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show import conversations
+from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.timelines import sampled
+from hobbes.lab.show.viewing import link, site
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import mining, played
 from tests.lab.test_view import LOCAL, PAYLOADS, spoken, structure
 

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from lab.wire import faults
-from lab.wire.faults import ANSWER
-from lab.wire.recording import in_thread
-from lab.wire.serving import stand_in
+from hobbes.lab.wire import faults
+from hobbes.lab.wire.faults import ANSWER
+from hobbes.lab.wire.recording import in_thread
+from hobbes.lab.wire.serving import stand_in
 from tests.conftest import Cli
 from tests.forking import Command
 

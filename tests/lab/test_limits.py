@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from lab.experiment.gate import SharedGate
-from lab.experiment.workers import ledger_in
-from lab.play.playing import RunOptions, Shared, begin, go_on
-from lab.store.database import Store, open_store
-from nodes.caps import NO_CAPS, Spent
-from nodes.chat import ADDRESS_HEADER
-from nodes.limits import ON_THE_WAY, Limits, Place, Window
+from hobbes.lab.experiment.gate import SharedGate
+from hobbes.lab.experiment.workers import ledger_in
+from hobbes.lab.play.playing import RunOptions, Shared, begin, go_on
+from hobbes.lab.store.database import Store, open_store
+from hobbes.nodes.caps import NO_CAPS, Spent
+from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.limits import ON_THE_WAY, Limits, Place, Window
 from tests.lab.test_models import completion, server, table, write
 
 RUNS, AGENTS, AT_ONCE, ROUNDS = 4, 20, 20, 2
@@ -123,7 +123,7 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
 ) -> None:
     """Four runs make calls at all times: 60 that reach the server late, then 60 that do not, and so on."""
     clock = 0.0
-    monkeypatch.setattr("lab.experiment.gate.time.monotonic", lambda: clock)
+    monkeypatch.setattr("hobbes.lab.experiment.gate.time.monotonic", lambda: clock)
     gates = [SharedGate(tmp_path, f"run-{number}") for number in range(4)]
     limits, seen, under_way = Limits(20, 60), list[float](), list[tuple[float, SharedGate, int]]()
     for number in range(400):
@@ -144,7 +144,7 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
 def test_calls_that_a_dead_worker_had_under_way_make_room_and_still_count_in_their_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lab.experiment.gate.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("hobbes.lab.experiment.gate.time.monotonic", lambda: 0.0)
     ledger = ledger_in(tmp_path, NO_CAPS, Spent())
     dead, other = (ledger.gate.of(run) for run in ("dead", "other"))
     limits = Limits(2, 3)

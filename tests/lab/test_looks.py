@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from engine.world import AnyWorld
-from engine.worlds import WORLDS
-from lab.play.playing import RunOptions
-from lab.show.charts import differences
-from lab.show.exporting import export
-from lab.show.looks import MARKS, PALETTE, looks_in, looks_of
-from lab.show.pages import Pages
-from lab.show.templating import STYLE
-from lab.show.terminal import named
-from lab.show.timelines import Timeline, timeline
-from lab.show.viewing import link
-from lab.store.database import Store
+from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.charts import differences
+from hobbes.lab.show.exporting import export
+from hobbes.lab.show.looks import MARKS, PALETTE, looks_in, looks_of
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.templating import STYLE
+from hobbes.lab.show.terminal import named
+from hobbes.lab.show.timelines import Timeline, timeline
+from hobbes.lab.show.viewing import link
+from hobbes.lab.store.database import Store
 from tests.conftest import Cli
 from tests.lab.play import mining, played
 
@@ -31,7 +31,7 @@ def terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """The command, as it prints in a terminal that shows all colours."""
 
     def run(*arguments: str) -> str:
-        for module in ("lab.show.terminal", "lab.show.cards"):
+        for module in ("hobbes.lab.show.terminal", "hobbes.lab.show.cards"):
             shown = Console(force_terminal=True, color_system="truecolor", width=200, highlight=False)
             monkeypatch.setattr(f"{module}.OUT", shown)
         return cli(*arguments).stdout

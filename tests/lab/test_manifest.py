@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lab.experiment.file import read_experiment_file
-from lab.experiment.manifest import manifest
+from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.manifest import manifest
 
 FILE = Path(__file__).parents[2] / "experiments" / "pilot" / "talk.toml"
 

@@ -10,12 +10,12 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from lab.play.playing import RunOptions
-from lab.show import viewing
-from lab.show.templating import STATIC
-from lab.show.viewing import BOARD, MOMENT, PAGES, server, site
-from lab.store.database import Store
-from lab.wire.recording import running
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show import viewing
+from hobbes.lab.show.templating import STATIC
+from hobbes.lab.show.viewing import BOARD, MOMENT, PAGES, server, site
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire.recording import running
 from tests.forking import Command
 from tests.lab.play import played
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.record import Findings
-from engine.said import clean_text
-from lab.show.marking import marked
+from hobbes.engine.record import Findings
+from hobbes.engine.said import clean_text
+from hobbes.lab.show.marking import marked
 
 
 def drop(said: Any, code: str = "w/no") -> dict[str, Any]:

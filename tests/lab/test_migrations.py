@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from engine.record import Json
-from engine.turn import Table, TurnRecord
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store import schema
-from lab.store.database import Store, open_store
-from lab.store.records import RECORD
-from lab.store.schema import view_of
-from lab.store.sqlite import Database
-from lab.store.texts import SHORT, prepare_connection
+from hobbes.engine.record import Json
+from hobbes.engine.turn import Table, TurnRecord
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store import schema
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.records import RECORD
+from hobbes.lab.store.schema import view_of
+from hobbes.lab.store.sqlite import Database
+from hobbes.lab.store.texts import SHORT, prepare_connection
 from tests.lab.play import played
 
 

@@ -15,22 +15,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from engine.mining.world import MINING
-from engine.record import Json
-from engine.world import settle
-from lab.errors import LabError, UsageError
-from lab.play.modelsfile import VALUES, read_models
-from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.replaying import replay_run
-from lab.store.database import Run, Store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import Caps
-from nodes.chat import ADDRESS_HEADER
-from nodes.limits import OwnGate
-from nodes.models import ModelSettings
-from nodes.pacing import Pace
-from nodes.prompting import schema_of
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.record import Json
+from hobbes.engine.world import settle
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.modelsfile import VALUES, read_models
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import Caps
+from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.limits import OwnGate
+from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.pacing import Pace
+from hobbes.nodes.prompting import schema_of
 from tests.conftest import Cli
 from tests.lab.play import played
 
@@ -225,7 +225,7 @@ def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
 
 def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Make requests of so many tokens, one after the other, all of them at second 0."""
-    monkeypatch.setattr("nodes.limits.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
         pace = Pace(OwnGate(), "m", limits)

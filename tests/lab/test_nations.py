@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from engine.worlds import WORLDS
-from lab.play.playing import RunOptions
-from lab.proof.replaying import replay_run
-from lab.show.tracing import turn_card
-from lab.store.database import Store
-from nodes.prompting import load_prompts, turn_text
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.show.tracing import turn_card
+from hobbes.lab.store.database import Store
+from hobbes.nodes.prompting import load_prompts, turn_text
 from tests.conftest import Cli
 from tests.lab.play import played
 

@@ -12,19 +12,19 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from engine.world import OBSERVER
-from graphs.run import checkpoints
-from graphs.trust import graph
-from lab.errors import LabError, UsageError
-from lab.play.answering import OWN_OPTIONS, as_json, as_told, form_for, the_question, waiting
-from lab.play.playing import RunOptions, begin
-from lab.proof.replaying import replay_run
-from lab.proof.verifying import faults
-from lab.store.database import Run, Store
-from lab.store.journal import RunJournal
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import Caps
+from hobbes.engine.world import OBSERVER
+from hobbes.graphs.run import checkpoints
+from hobbes.graphs.trust import graph
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.answering import OWN_OPTIONS, as_json, as_told, form_for, the_question, waiting
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import Caps
 from tests import forking
 from tests.conftest import Cli
 from tests.lab.play import go, played

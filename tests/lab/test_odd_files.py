@@ -11,16 +11,16 @@ from typing import cast
 
 import pytest
 
-from engine.world import LONGEST_NAME
-from lab.cli import main
-from lab.errors import LabError, UsageError
-from lab.play.playing import RunOptions, begin
-from lab.play.rendering import question_of_new
-from lab.show.prompt_edits import Edits, Rendering, Show, saves
-from lab.store.database import Store
-from lab.wire import stored
-from nodes.files import FileError, content_of, text_of
-from nodes.prompting import ROOT
+from hobbes.engine.world import LONGEST_NAME
+from hobbes.lab.cli import main
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.play.rendering import question_of_new
+from hobbes.lab.show.prompt_edits import Edits, Rendering, Show, saves
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire import stored
+from hobbes.nodes.files import FileError, content_of, text_of
+from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
 from tests.lab.play import mining
 from tests.lab.test_experiments import FILE, written

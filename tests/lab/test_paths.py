@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 import hobbes
-from lab.cli import app
-from lab.errors import UsageError
+from hobbes.lab.cli import app
+from hobbes.lab.errors import UsageError
 
 RUN = ("run", "mining", "--agents", "1", "--rounds", "1")
 

@@ -11,25 +11,25 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from engine.chance import Luck
-from engine.policy import speak
-from engine.worlds import WORLDS
-from graphs.mining import graph
-from lab.commands import playing as commands
-from lab.errors import HaltedRunError, LabError, UsageError
-from lab.experiment.file import parse
-from lab.experiment.plan import plan
-from lab.play import forms
-from lab.play.answering import form_for, the_question
-from lab.play.forking import ForkOptions, fork
-from lab.play.playing import RunOptions, begin, go_on, keep_answer, late_runs
-from lab.proof.replaying import replay_run
-from lab.proof.verifying import faults
-from lab.store.database import Question, Run, Store
-from lab.store.journal import RunJournal
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import NO_CAPS
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import speak
+from hobbes.engine.worlds import WORLDS
+from hobbes.graphs.mining import graph
+from hobbes.lab.commands import playing as commands
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.experiment.file import parse
+from hobbes.lab.experiment.plan import plan
+from hobbes.lab.play import forms
+from hobbes.lab.play.answering import form_for, the_question
+from hobbes.lab.play.forking import ForkOptions, fork
+from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer, late_runs
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store.database import Question, Run, Store
+from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import Cli
 from tests.fishery.world import FISHERY
 from tests.lab.play import go, played

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.answer import DECISIONS, FoundAs
-from engine.record import sha256
-from engine.turn import answer_fields, first_digest
-from lab.experiment.file import read_experiment_file
-from lab.experiment.report import report
-from lab.store.database import Run, Store, open_store
-from lab.store.experiments import runs_of_cells
-from lab.store.history import state_before
-from nodes.reading import read
+from hobbes.engine.answer import DECISIONS, FoundAs
+from hobbes.engine.record import sha256
+from hobbes.engine.turn import answer_fields, first_digest
+from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.report import report
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.experiments import runs_of_cells
+from hobbes.lab.store.history import state_before
+from hobbes.nodes.reading import read
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "experiments" / "pilot").glob("*.toml"))

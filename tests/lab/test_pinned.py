@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
-import nodes.chat  # noqa: F401  inner sessions must not import and forget what can be imported only once
-from engine.mining.world import MINING
-from engine.record import Drop
-from engine.worlds import WORLDS
+import hobbes.nodes.chat  # noqa: F401  inner sessions must not import and forget what can be imported only once
 from hobbes import pytest_plugin
-from lab.errors import LabError, UsageError
-from lab.play.forking import ForkOptions, fork
-from lab.play.playing import RunOptions, begin
-from lab.show import pinned
-from lab.store.database import Run, Store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes import prompting
-from nodes.caps import NO_CAPS
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.record import Drop
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.forking import ForkOptions, fork
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.show import pinned
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import prompting
+from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 from tests.lab.test_observer import game, granting_all, to_the_end
@@ -141,8 +141,8 @@ def test_it_passes_where_only_the_package_is_installed(opened: Store, cli: Cli, 
     """The packages of the wheel are copied with their entry points; nothing else of the checkout is there."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     site, empty = tmp_path / "site", tmp_path / "empty"
-    for package in project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
-        shutil.copytree(ROOT / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package,) = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    shutil.copytree(ROOT / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
     about = site / "hobbes-0.2.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: hobbes\nVersion: 0.2.0\n")
@@ -154,11 +154,12 @@ def test_it_passes_where_only_the_package_is_installed(opened: Store, cli: Cli, 
     (empty / "test_before.py").write_text(
         "import sys\n\n\ndef test_nothing_heavy_was_imported():\n"
         "    assert 'hobbes.pytest_plugin' in sys.modules\n"
-        "    assert not {'lab', 'engine', 'nodes', 'graphs', 'langgraph'}.intersection(sys.modules)\n"
+        "    heavy = {'hobbes.lab', 'hobbes.engine', 'hobbes.nodes', 'hobbes.graphs', 'langgraph'}\n"
+        "    assert not heavy.intersection(sys.modules)\n"
     )
     (empty / "test_which.py").write_text(
-        "def test_it_is_that_package():\n    import engine\n\n"
-        f"    assert engine.__file__.startswith({str(site)!r})\n"
+        "def test_it_is_that_package():\n    import hobbes.engine\n\n"
+        f"    assert hobbes.engine.__file__.startswith({str(site)!r})\n"
     )
     files = [empty / name for name in ("test_before.py", "test_story.py", "test_which.py")]
     done = subprocess.run(

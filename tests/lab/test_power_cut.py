@@ -18,13 +18,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.verifying import faults
-from lab.store.database import Run, Store, open_store
-from lab.store.journal import RunJournal
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.journal import Call
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.journal import Call
 from tests.lab.play import go
 from tests.lab.test_observer import granting_all
 

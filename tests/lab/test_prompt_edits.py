@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from rich.color import ColorSystem
 
-from engine.world import OBSERVER
-from lab.errors import UsageError
-from lab.play.asking import Asked, Asker
-from lab.play.playing import RunOptions
-from lab.play.rendering import Question, question_in_run, question_of_new
-from lab.show.prompt_edits import Answered, Edits, Rendering, Terminal
-from lab.show.terminal import OUT
-from lab.store.database import Store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import NO_CAPS, Caps
-from nodes.prompting import ROOT, PromptSet
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.asking import Asked, Asker
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.rendering import Question, question_in_run, question_of_new
+from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering, Terminal
+from hobbes.lab.show.terminal import OUT
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.prompting import ROOT, PromptSet
 from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import mining

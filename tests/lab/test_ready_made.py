@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from lab.experiment.file import parse, read_experiment_file
-from lab.experiment.plan import plan
-from lab.experiment.playing import play
-from lab.experiment.report import report
-from lab.files import read_toml
-from lab.show.reports import markdown
-from lab.store.database import Store
+from hobbes.lab.experiment.file import parse, read_experiment_file
+from hobbes.lab.experiment.plan import plan
+from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.report import report
+from hobbes.lab.files import read_toml
+from hobbes.lab.show.reports import markdown
+from hobbes.lab.store.database import Store
 from tests.lab.axelrod_double import library
 from tests.lab.test_experiments import Quiet
 

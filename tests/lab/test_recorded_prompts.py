@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from engine.worlds import WORLDS
-from lab.errors import UsageError
-from lab.proof import recorded_prompts
-from lab.store.database import Store
-from lab.wire.recording import in_thread, record
-from lab.wire.serving import stand_in
-from nodes import prompting
-from nodes.prompting import load_prompts
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import UsageError
+from hobbes.lab.proof import recorded_prompts
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire.recording import in_thread, record
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import prompting
+from hobbes.nodes.prompting import load_prompts
 from tests.conftest import Cli
 from tests.lab.play import mining
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lab.play.playing import RunOptions
-from lab.store.database import Store, open_store
-from lab.store.records import SqlValue, compressed, packed, uncompressed, unpacked
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.records import SqlValue, compressed, packed, uncompressed, unpacked
 from tests.conftest import ROOT, Cli
 from tests.lab.play import mining, played
 from tests.lab.test_migrations import with_plain_turns

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import HaltedRunError, LabError, UsageError
-from lab.experiment import playing
-from lab.experiment.crew import DiedError
-from lab.experiment.file import read_experiment_file
-from lab.experiment.playing import play
-from lab.experiment.remote import Played, Remote, Task, play_task
-from lab.experiment.workers import ledger_in
-from lab.play.playing import ALONE, RunOptions, Shared, begin
-from lab.store.database import HOBBES, Store, open_store
-from lab.temporary import temporary
-from lab.wire.recording import environment
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.experiment import playing
+from hobbes.lab.experiment.crew import DiedError
+from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.remote import Played, Remote, Task, play_task
+from hobbes.lab.experiment.workers import ledger_in
+from hobbes.lab.play.playing import ALONE, RunOptions, Shared, begin
+from hobbes.lab.store.database import HOBBES, Store, open_store
+from hobbes.lab.temporary import temporary
+from hobbes.lab.wire.recording import environment
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, Quiet, planned, written
 from tests.lab.test_kills import answers
@@ -257,7 +257,7 @@ def test_a_cluster_that_cannot_be_played_on_is_told_in_one_line_and_nothing_begi
         r"Python: 3.10; see whether it runs, with Ray [\d.]+ and Python [\d.]+, or play without --on",
         told("auto"),
     )
-    monkeypatch.delitem(sys.modules, "lab.experiment.cluster")
+    monkeypatch.delitem(sys.modules, "hobbes.lab.experiment.cluster")
     monkeypatch.setitem(sys.modules, "ray", None)
     assert told("ray") == "--on ray needs Ray; install it in the checkout: pip install -e '.[ray]'"
     with open_store(home) as store:

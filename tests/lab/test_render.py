@@ -10,16 +10,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from engine.chance import Luck
-from engine.memory import EMPTY_MEMORY
-from engine.policy import speak
-from engine.world import OBSERVER
-from engine.worlds import world_named
-from lab.errors import UsageError
-from lab.play.playing import RunOptions
-from lab.play.rendering import question_in_run, question_of_new
-from lab.store.database import Store
-from lab.wire.recording import environment, in_thread
+from hobbes.engine.chance import Luck
+from hobbes.engine.memory import EMPTY_MEMORY
+from hobbes.engine.policy import speak
+from hobbes.engine.world import OBSERVER
+from hobbes.engine.worlds import world_named
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.rendering import question_in_run, question_of_new
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire.recording import environment, in_thread
 from tests.conftest import Cli
 from tests.lab.play import played
 

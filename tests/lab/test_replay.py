@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from engine.mining.world import MINING
-from engine.record import sha256
-from engine.worlds import WORLDS
-from lab.commands import proving
-from lab.errors import DamagedError, LabError
-from lab.play.playing import RunOptions, begin
-from lab.proof.replaying import DivergedError, ReplayJournal, replay_run
-from lab.proof.rereading import Reread, reread
-from lab.store.database import Run, Store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes import prompting
-from nodes.journal import Logged
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.record import sha256
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.commands import proving
+from hobbes.lab.errors import DamagedError, LabError
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.proof.replaying import DivergedError, ReplayJournal, replay_run
+from hobbes.lab.proof.rereading import Reread, reread
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import prompting
+from hobbes.nodes.journal import Logged
 from tests.conftest import Cli
 from tests.lab.play import mining
 from tests.lab.test_observer import game, granting_all, to_the_end

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lab.errors import LabError, MissingError, UsageError
-from lab.experiment.report import report
-from lab.proof.comparing import compare
-from lab.show.reports import sections
-from lab.store.database import Store, open_store
+from hobbes.lab.errors import LabError, MissingError, UsageError
+from hobbes.lab.experiment.report import report
+from hobbes.lab.proof.comparing import compare
+from hobbes.lab.show.reports import sections
+from hobbes.lab.store.database import Store, open_store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, play_all, written
 

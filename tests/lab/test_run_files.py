@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.worlds import WORLDS
-from lab.errors import UsageError
-from lab.files import read_toml
-from lab.play.runfile import read_run_file
-from lab.store.database import Store
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import UsageError
+from hobbes.lab.files import read_toml
+from hobbes.lab.play.runfile import read_run_file
+from hobbes.lab.store.database import Store
 from tests.conftest import Cli
 from tests.lab.play import played
 

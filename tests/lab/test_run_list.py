@@ -2,8 +2,8 @@
 
 import pytest
 
-from lab.play.playing import RunOptions, begin
-from lab.store.database import Store
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.database import Store
 from tests.conftest import Cli
 
 NAMES = ("baseline", "a-name-of-more-than-twenty-letters", None)

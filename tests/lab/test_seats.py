@@ -17,17 +17,17 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from lab.errors import LabError
-from lab.play.answering import the_question
-from lab.play.playing import RunOptions, begin, go_on, keep_answer
-from lab.play.seats import DIGITS, KEY, path_of, seats_of
-from lab.show import seats
-from lab.show.viewing import play_late, show_links, site, told_late
-from lab.store.database import Run, Store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.journal import Address, Prompt, Reply
-from nodes.players import PolicyPlayer
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.answering import the_question
+from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer
+from hobbes.lab.play.seats import DIGITS, KEY, path_of, seats_of
+from hobbes.lab.show import seats
+from hobbes.lab.show.viewing import play_late, show_links, site, told_late
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.journal import Address, Prompt, Reply
+from hobbes.nodes.players import PolicyPlayer
 from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import go

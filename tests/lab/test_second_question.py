@@ -14,14 +14,14 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from lab.errors import UsageError
-from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.replaying import replay_run
-from lab.store.database import Run, Store
-from lab.wire.recording import environment, in_thread
-from nodes import prompting
-from nodes.chat import ADDRESS_HEADER, ChatPlayer
-from nodes.journal import Address, Prompt, Reply
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.nodes import prompting
+from hobbes.nodes.chat import ADDRESS_HEADER, ChatPlayer
+from hobbes.nodes.journal import Address, Prompt, Reply
 from tests.lab.play import played
 
 FIRST = json.dumps({"claim": [[99, 99]], "notes": "first"})

@@ -24,14 +24,14 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from engine.record import Findings
-from engine.said import clean_text
-from lab.cli import app
-from lab.show.viewing import site
-from lab.wire import recording
-from lab.wire.recording import environment as environment_of
-from lab.wire.recording import in_thread
-from nodes.secrecy import without_secrets
+from hobbes.engine.record import Findings
+from hobbes.engine.said import clean_text
+from hobbes.lab.cli import app
+from hobbes.lab.show.viewing import site
+from hobbes.lab.wire import recording
+from hobbes.lab.wire.recording import environment as environment_of
+from hobbes.lab.wire.recording import in_thread
+from hobbes.nodes.secrecy import without_secrets
 from tests.conftest import Cli, Hobbes
 
 WHO = "somebody:canary%40base-0123"

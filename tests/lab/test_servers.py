@@ -16,17 +16,17 @@ import uvicorn
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
-from engine.world import settle
-from engine.worlds import WORLDS
-from lab.errors import LabError, UsageError
-from lab.show.pages import Pages
-from lab.show.viewing import HEADERS, server, site
-from lab.store.database import Store
-from lab.wire import receiving
-from lab.wire.listening import listener
-from lab.wire.receiving import MOST_FIELDS, MOST_FORM_BYTES
-from lab.wire.recording import in_thread, running
-from lab.wire.serving import stand_in
+from hobbes.engine.world import settle
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.viewing import HEADERS, server, site
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire import receiving
+from hobbes.lab.wire.listening import listener
+from hobbes.lab.wire.receiving import MOST_FIELDS, MOST_FORM_BYTES
+from hobbes.lab.wire.recording import in_thread, running
+from hobbes.lab.wire.serving import stand_in
 from tests.conftest import Cli, missing
 from tests.lab.play import mining
 
@@ -100,7 +100,7 @@ def test_200_mb_that_are_posted_are_not_read(length: str, origin: str, served: s
 
 
 def test_a_request_to_the_stand_in_server_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.wire.serving.MOST_BYTES", 100)
+    monkeypatch.setattr("hobbes.lab.wire.serving.MOST_BYTES", 100)
     refused = TestClient(stand_in()).post("/v1/chat/completions", content=b"x" * 101)
     assert refused.status_code == 413
     assert refused.json()["error"]["message"].endswith("the body is longer than 100 bytes")

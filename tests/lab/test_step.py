@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.worlds import WORLDS
-from lab.play.stepping import step_lines
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.stepping import step_lines
 from tests.conftest import Hobbes
 
 HAPPENED = {"outcomes", "intents", "drops", "mends", "events", "draws", "rulings", "ledgers"}

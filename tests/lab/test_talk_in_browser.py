@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize
 
-from lab.play.playing import RunOptions
-from lab.show.exporting import export
-from lab.show.viewing import server
-from lab.store.database import open_store
-from lab.wire.recording import running
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.exporting import export
+from hobbes.lab.show.viewing import server
+from hobbes.lab.store.database import open_store
+from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium
 from tests.lab.play import played
 

@@ -3,8 +3,8 @@
 import pytest
 from rich.console import Console
 
-from lab.show.terminal import LONGEST_WORD, UNLIMITED, console, table
-from lab.store.database import Store
+from hobbes.lab.show.terminal import LONGEST_WORD, UNLIMITED, console, table
+from hobbes.lab.store.database import Store
 from tests.conftest import Cli
 from tests.lab.play import mining
 
@@ -67,7 +67,7 @@ def test_without_a_terminal_no_line_is_wrapped(cli: Cli, monkeypatch: pytest.Mon
     assert console().width == 200, "as COLUMNS says"
     monkeypatch.delenv("COLUMNS")
     assert console().width == UNLIMITED
-    monkeypatch.setattr("lab.show.terminal.OUT._width", UNLIMITED)
+    monkeypatch.setattr("hobbes.lab.show.terminal.OUT._width", UNLIMITED)
     lines = cli("worlds", "nations").stdout.splitlines()
     (line,) = (line for line in lines if line.startswith("constants.c_mil_upkeep_price "))
     assert line.rstrip().endswith("cost of a mil a turn")
@@ -96,7 +96,7 @@ def test_a_card_that_goes_to_a_file_has_no_frames(
 ) -> None:
     mining(opened)
     assert "│" in cli("trace", "last", "1", "miner-01").stdout
-    monkeypatch.setattr("lab.show.terminal.OUT._width", UNLIMITED)
+    monkeypatch.setattr("hobbes.lab.show.terminal.OUT._width", UNLIMITED)
     shown = cli("trace", "last", "1", "miner-01").stdout
     assert "│" not in shown
     assert "--- view\n" in shown

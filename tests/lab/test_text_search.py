@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from lab.play.playing import RunOptions, begin
-from lab.show.pages import Pages
-from lab.show.viewing import link, site
-from lab.store import textindex
-from lab.store.database import Run, Store, open_store
-from lab.store.textindex import Filters, open_index
-from nodes.journal import Reply
-from nodes.players import PolicyPlayer
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.viewing import link, site
+from hobbes.lab.store import textindex
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.textindex import Filters, open_index
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import go, mining, played
 from tests.lab.test_view import LOCAL, PAYLOADS, structure
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.play.playing import RunOptions
-from lab.store.database import Store, open_store
-from lab.store.texts import SHORT, TEXTS_PER_BASE, Texts, packed, prepare_connection, unpacked
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.texts import SHORT, TEXTS_PER_BASE, Texts, packed, prepare_connection, unpacked
 from tests.conftest import ROOT, Cli
 from tests.lab.play import played
 

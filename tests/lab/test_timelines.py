@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from engine.worlds import WORLDS
-from lab.play.playing import RunOptions
-from lab.show.looks import looks_in
-from lab.show.pages import Pages
-from lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
-from lab.store.database import Run, Store
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.looks import looks_in
+from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
+from hobbes.lab.store.database import Run, Store
 from tests.lab.play import mining, played
 
 VALUES: dict[str, dict[str, Any]] = {"mining": {}, "nations": {}, "trust": {"miss": 30}}
@@ -120,7 +120,7 @@ def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str,
 def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_COLUMNS == 1000
     run = mining(opened, values={"rounds": 9, "rows": 4, "cols": 4})
-    monkeypatch.setattr("lab.show.timelines.MOST_COLUMNS", 3)
+    monkeypatch.setattr("hobbes.lab.show.timelines.MOST_COLUMNS", 3)
     outcome = shown(opened, run).maps[0]
     assert outcome.name == "outcome"
     assert {json.dumps(bars(svg)) for svg in outcome.rows.values()} == {'{"0": 2, "1": 2, "2": 2}'}

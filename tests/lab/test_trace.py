@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lab.errors import UsageError
-from lab.play.playing import RunOptions
-from lab.show.searching import AROUND
-from lab.store.database import Run, Store
-from lab.store.history import logged
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.searching import AROUND
+from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.history import logged
 from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.test_second_question import answering

@@ -9,12 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from engine.world import OBSERVER
-from lab.play.playing import begin
-from lab.play.seats import path_of
-from lab.show import viewing
-from lab.show.viewing import site
-from lab.store.database import Run, Store, open_store
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.play.playing import begin
+from hobbes.lab.play.seats import path_of
+from hobbes.lab.show import viewing
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.database import Run, Store, open_store
 from tests.lab.play import go, mining
 from tests.lab.test_observer import game as observed_game
 from tests.lab.test_people import game

@@ -17,23 +17,23 @@ import pytest
 from starlette.responses import JSONResponse, Response
 from typer.testing import CliRunner
 
-from engine.record import canonical, sha256
-from engine.turn import RECORD_VERSION, first_digest
-from lab.cli import app
-from lab.errors import DamagedError, HaltedRunError, LabError
-from lab.play import playing
-from lab.play.forking import ForkOptions, fork
-from lab.play.playing import RunOptions, begin, go_on
-from lab.proof.replaying import replay_run
-from lab.proof.verifying import Fault, faults
-from lab.show.tracing import agent_card
-from lab.store.database import TURN_COLUMNS, Run, Store, open_store
-from lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
-from lab.store.tables import table_of
-from lab.store.texts import prepare_connection
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import NO_CAPS, Caps
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.turn import RECORD_VERSION, first_digest
+from hobbes.lab.cli import app
+from hobbes.lab.errors import DamagedError, HaltedRunError, LabError
+from hobbes.lab.play import playing
+from hobbes.lab.play.forking import ForkOptions, fork
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.verifying import Fault, faults
+from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.store.database import TURN_COLUMNS, Run, Store, open_store
+from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
+from hobbes.lab.store.tables import table_of
+from hobbes.lab.store.texts import prepare_connection
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import ROOT
 from tests.lab.play import SMALL, go, mining, played
 from tests.lab.test_experiments import FILE, play_all, written

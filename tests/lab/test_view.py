@@ -22,24 +22,24 @@ import pytest
 from pydantic import BaseModel, Field
 from starlette.testclient import TestClient
 
-from engine.world import OBSERVER
-from lab.errors import LabError
-from lab.play.answering import as_posted, waiting
-from lab.play.forms import form_of
-from lab.play.playing import RunOptions, begin
-from lab.show import viewing
-from lab.show.doing import FORK_FIELDS, PIN_FIELDS
-from lab.show.exporting import export
-from lab.show.pages import Pages, reload_after
-from lab.show.templating import POLICY
-from lab.show.timelines import MOST_POINTS, sampled
-from lab.show.viewing import PLAYING, link, site
-from lab.store.database import Run, Store, open_store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import Caps
-from nodes.journal import Reply
-from nodes.players import PolicyPlayer
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.errors import LabError
+from hobbes.lab.play.answering import as_posted, waiting
+from hobbes.lab.play.forms import form_of
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.show import viewing
+from hobbes.lab.show.doing import FORK_FIELDS, PIN_FIELDS
+from hobbes.lab.show.exporting import export
+from hobbes.lab.show.pages import Pages, reload_after
+from hobbes.lab.show.templating import POLICY
+from hobbes.lab.show.timelines import MOST_POINTS, sampled
+from hobbes.lab.show.viewing import PLAYING, link, site
+from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import Caps
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
 from tests.conftest import ROOT, Cli, missing
 from tests.forking import Command
 from tests.lab.play import mining, played
@@ -183,7 +183,7 @@ def test_a_long_run_is_listed_part_by_part(
     run = mining(opened)
     assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
     assert ">the last" not in pages.get("/last").text
-    monkeypatch.setattr("lab.show.pages.MOST_TURNS", 3)
+    monkeypatch.setattr("hobbes.lab.show.pages.MOST_TURNS", 3)
     page = pages.get("/last").text
     assert turns_on(page, run) == [1, 2, 3]
     links = dict(re.findall(r'<a href="([^"]*)">(\d+ to \d+|the last \d+)</a>', page))
@@ -356,7 +356,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(opened: S
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         subprocess.Popen(
-            [sys.executable, "-m", "lab.cli", "view", "--port", "0", "--home", str(home)],
+            [sys.executable, "-m", "hobbes.lab.cli", "view", "--port", "0", "--home", str(home)],
             cwd=ROOT,
             env={**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1"},
             stdout=subprocess.PIPE,
@@ -426,7 +426,7 @@ def test_the_page_has_the_form_of_whatever_model_a_world_has(
     """As it comes, a form posts the default of each of its fields, as the browser itself reads the page."""
     run = on(opened, begin(opened, game("human")))
     form = form_of(Season)
-    monkeypatch.setattr("lab.show.pages.form_for", lambda *_: form)
+    monkeypatch.setattr("hobbes.lab.show.pages.form_for", lambda *_: form)
     served_page = pages.get(f"/{run.id}").text
     (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
     for page in (served_page, browser(tmp_path / "page.html")):

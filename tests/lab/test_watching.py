@@ -11,14 +11,14 @@ from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoin
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lab.play.playing import RunOptions, begin, go_on
-from lab.show import watching
-from lab.show.watching import Watch, watched
-from lab.store.database import Store
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes.caps import NO_CAPS, Meter, Spent
-from nodes.state import TurnState
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.show import watching
+from hobbes.lab.show.watching import Watch, watched
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import NO_CAPS, Meter, Spent
+from hobbes.nodes.state import TurnState
 from tests.conftest import Cli
 
 
@@ -26,7 +26,7 @@ from tests.conftest import Cli
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that a clock shows, to be set."""
     now = [0.0]
-    monkeypatch.setattr("lab.show.watching.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("hobbes.lab.show.watching.time.monotonic", lambda: now[0])
     return now
 
 

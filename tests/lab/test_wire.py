@@ -18,15 +18,15 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from lab.errors import LabError, UsageError
-from lab.play.playing import RunOptions, begin, go_on
-from lab.store.database import Store
-from lab.wire.faults import Cut
-from lab.wire.recording import environment, in_thread
-from lab.wire.serving import stand_in
-from nodes import calling, chat, prompting
-from nodes.chat import ADDRESS_HEADER
-from nodes.models import ModelSettings
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire.faults import Cut
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import calling, chat, prompting
+from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.models import ModelSettings
 from tests.conftest import LiveCallError
 from tests.lab.play import played
 

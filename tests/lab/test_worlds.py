@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.worlds import WORLDS
-from lab.errors import UsageError
-from lab.show.worlds import about
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import UsageError
+from hobbes.lab.show.worlds import about
 from tests.conftest import Cli
 from tests.fishery.world import FISHERY
 

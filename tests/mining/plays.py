@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from engine.mining.state import MiningConfig, State, setup
-from engine.mining.validation import Intent, as_said
-from engine.mining.world import MINING
-from engine.record import Json, JsonObject
-from engine.world import Played, Resolved, Validated
+from hobbes.engine.mining.state import MiningConfig, State, setup
+from hobbes.engine.mining.validation import Intent, as_said
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.record import Json, JsonObject
+from hobbes.engine.world import Played, Resolved, Validated
 from tests import turns
 
 Answer: TypeAlias = Mapping[str, Any]

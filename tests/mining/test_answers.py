@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.mining.actions import MiningAction
-from engine.record import JsonObject
+from hobbes.engine.mining.actions import MiningAction
+from hobbes.engine.record import JsonObject
 from tests.mining.plays import Answer, board, mine, play
 
 

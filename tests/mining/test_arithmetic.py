@@ -1,8 +1,8 @@
 """Each miner's gold as a sum."""
 
-from engine.chance import Luck
-from engine.mining.world import MINING
-from engine.world import Played
+from hobbes.engine.chance import Luck
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.world import Played
 from tests.arithmetic import comes_out, in_ascii
 from tests.mining.plays import board
 

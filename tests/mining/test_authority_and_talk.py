@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.mining.actions import TALK
-from engine.mining.view import observe
-from engine.mining.world import MINING
-from engine.world import settle
+from hobbes.engine.mining.actions import TALK
+from hobbes.engine.mining.view import observe
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.world import settle
 from tests.mining.plays import NOW, Answer, board, mine, play
 
 RAID = {"raid": [[0, 1]]}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.mining.rules import falls
-from engine.mining.state import MiningConfig, setup
+from hobbes.engine.mining.rules import falls
+from hobbes.engine.mining.state import MiningConfig, setup
 from tests.mining.plays import NOW, Answer, board, mine, picture, play
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from engine.chance import Luck
-from engine.mining.policies import POLICIES, spoil, tremble
-from engine.mining.state import State
-from engine.mining.view import observe
-from engine.policy import SPOILED_TEXTS, Policies, speak
-from engine.record import JsonObject
+from hobbes.engine.chance import Luck
+from hobbes.engine.mining.policies import POLICIES, spoil, tremble
+from hobbes.engine.mining.state import State
+from hobbes.engine.mining.view import observe
+from hobbes.engine.policy import SPOILED_TEXTS, Policies, speak
+from hobbes.engine.record import JsonObject
 from tests.mining.plays import board, picture, play
 
 KINDS = ("claim", "raid", "defend", "mine")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from engine.mining.state import MiningConfig, State, load
-from engine.mining.view import observe
-from engine.mining.world import MINING
-from engine.record import Json
-from engine.world import settle
+from hobbes.engine.mining.state import MiningConfig, State, load
+from hobbes.engine.mining.view import observe
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.record import Json
+from hobbes.engine.world import settle
 from tests.mining.plays import Answer, board, mine, picture, play
 
 

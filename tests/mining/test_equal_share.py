@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.chance import Luck
-from engine.mining.policies import POLICIES
-from engine.mining.state import MiningConfig, State, setup
-from engine.mining.view import observe
-from engine.mining.world import MINING
-from engine.policy import speak
-from engine.record import JsonObject
+from hobbes.engine.chance import Luck
+from hobbes.engine.mining.policies import POLICIES
+from hobbes.engine.mining.state import MiningConfig, State, setup
+from hobbes.engine.mining.view import observe
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.policy import speak
+from hobbes.engine.record import JsonObject
 from tests.mining.plays import play
 
 ROUNDS = 100

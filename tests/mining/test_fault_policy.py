@@ -1,7 +1,7 @@
 """A removed action is dropped, or replaced by a random legal one."""
 
-from engine.chance import chance
-from engine.mining.validation import as_said
+from hobbes.engine.chance import chance
+from hobbes.engine.mining.validation import as_said
 from tests.mining.plays import NOW, SEED, board, mine, play
 
 

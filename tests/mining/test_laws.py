@@ -7,16 +7,16 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.chance import Luck
-from engine.mining.actions import KINDS
-from engine.mining.rules import resolve
-from engine.mining.state import State
-from engine.mining.validation import Intent, validate
-from engine.mining.view import observe
-from engine.mining.world import MINING
-from engine.policy import speak
-from engine.record import Json, canonical
-from engine.world import Resolved, Validated, settle
+from hobbes.engine.chance import Luck
+from hobbes.engine.mining.actions import KINDS
+from hobbes.engine.mining.rules import resolve
+from hobbes.engine.mining.state import State
+from hobbes.engine.mining.validation import Intent, validate
+from hobbes.engine.mining.view import observe
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.policy import speak
+from hobbes.engine.record import Json, canonical
+from hobbes.engine.world import Resolved, Validated, settle
 from tests.soak import examples
 
 AGENTS = ("A", "B", "C", "D")

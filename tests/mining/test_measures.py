@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from engine.measuring import measured
-from engine.mining import metrics
-from engine.mining.metrics import PlayedRound
-from engine.mining.state import State
-from engine.mining.world import MINING
-from engine.world import Spell
+from hobbes.engine.measuring import measured
+from hobbes.engine.mining import metrics
+from hobbes.engine.mining.metrics import PlayedRound
+from hobbes.engine.mining.state import State
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.world import Spell
 from tests.mining.plays import Answer, board, history, mine, play
 
 QUIET: dict[str, Answer] = {}

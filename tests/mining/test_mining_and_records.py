@@ -4,8 +4,8 @@ from hashlib import sha256
 
 import pytest
 
-from engine.mining.state import MiningConfig, setup
-from engine.mining.view import observe
+from hobbes.engine.mining.state import MiningConfig, setup
+from hobbes.engine.mining.view import observe
 from tests.mining.plays import SEED, Answer, board, mine, play
 
 

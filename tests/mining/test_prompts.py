@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from engine.chance import Luck
-from engine.memory import Memory
-from engine.mining.state import Cell, MiningConfig, State, cells
-from engine.mining.validation import Intent
-from engine.mining.world import MINING
-from engine.record import JsonObject
-from engine.said import TEXT_LIMIT
-from engine.world import Resolved, Validated, settle
-from nodes import prompting
-from nodes.prompting import PromptError, approximate_tokens
+from hobbes.engine.chance import Luck
+from hobbes.engine.memory import Memory
+from hobbes.engine.mining.state import Cell, MiningConfig, State, cells
+from hobbes.engine.mining.validation import Intent
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.record import JsonObject
+from hobbes.engine.said import TEXT_LIMIT
+from hobbes.engine.world import Resolved, Validated, settle
+from hobbes.nodes import prompting
+from hobbes.nodes.prompting import PromptError, approximate_tokens
 from tests.prompt_plays import (
     Numbers,
     PromptTests,

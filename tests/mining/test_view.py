@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from engine.mining.state import State
-from engine.mining.view import border_plots, core_plots, observe
+from hobbes.engine.mining.state import State
+from hobbes.engine.mining.view import border_plots, core_plots, observe
 from tests.mining.plays import Answer, board, mine, play
 
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine import turn as steps
-from engine.chance import Luck
-from engine.memory import Memory
-from engine.nations.state import NationsConfig, State
-from engine.nations.validation import Intent, validate
-from engine.nations.world import NATIONS
-from engine.policy import speak
-from engine.record import Drop, Event, Mend, canonical
-from engine.world import Played, Setting, settle
-from nodes.journal import Reply
-from nodes.reading import read
+from hobbes.engine import turn as steps
+from hobbes.engine.chance import Luck
+from hobbes.engine.memory import Memory
+from hobbes.engine.nations.state import NationsConfig, State
+from hobbes.engine.nations.validation import Intent, validate
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.policy import speak
+from hobbes.engine.record import Drop, Event, Mend, canonical
+from hobbes.engine.world import Played, Setting, settle
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.reading import read
 from tests.turns import play
 
 A, B, C, D = "AgentA", "AgentB", "AgentC", "AgentD"

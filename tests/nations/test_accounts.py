@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.arithmetic import as_sum
-from engine.nations.world import NATIONS
+from hobbes.engine.arithmetic import as_sum
+from hobbes.engine.nations.world import NATIONS
 from tests.arithmetic import comes_out, in_ascii
 from tests.nations.stage import A, B, C, D, Turn, board, run, turn
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from engine.nations.validation import IDLE, MOST
-from engine.nations.world import NATIONS
-from engine.record import EXCERPT, canonical
+from hobbes.engine.nations.validation import IDLE, MOST
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.record import EXCERPT, canonical
 from tests.nations.stage import A, B, C, board, digest, one, setting, turn
 
 HUGE = 10**400

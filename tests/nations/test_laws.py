@@ -8,14 +8,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.chance import Luck
-from engine.nations.land import by_number
-from engine.nations.phases import in_proportion
-from engine.nations.state import State, exactly
-from engine.nations.validation import validate
-from engine.nations.world import NATIONS
-from engine.policy import speak
-from engine.record import canonical
+from hobbes.engine.chance import Luck
+from hobbes.engine.nations.land import by_number
+from hobbes.engine.nations.phases import in_proportion
+from hobbes.engine.nations.state import State, exactly
+from hobbes.engine.nations.validation import validate
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.policy import speak
+from hobbes.engine.record import canonical
 from tests.nations.stage import Answers, Turn, setting, turn
 from tests.soak import examples
 

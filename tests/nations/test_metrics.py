@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from engine import measuring
-from engine.nations.metrics import agreement, calibration, rank_correlation, ratings, self_bias
-from engine.nations.state import State
-from engine.nations.world import NATIONS
-from engine.world import Rated
+from hobbes.engine import measuring
+from hobbes.engine.nations.metrics import agreement, calibration, rank_correlation, ratings, self_bias
+from hobbes.engine.nations.state import State
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.world import Rated
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
 
 

@@ -5,10 +5,10 @@ from inspect import get_annotations, signature
 
 import pytest
 
-from engine.nations import ledgers
-from engine.nations.phases import PHASES, READS, in_proportion
-from engine.nations.state import State
-from engine.nations.validation import Intent
+from hobbes.engine.nations import ledgers
+from hobbes.engine.nations.phases import PHASES, READS, in_proportion
+from hobbes.engine.nations.state import State
+from hobbes.engine.nations.validation import Intent
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, turn
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from engine.chance import Luck
-from engine.nations.policies import STRANGER, spoil
-from engine.nations.state import State
-from engine.nations.view import observe
-from engine.nations.world import NATIONS
-from engine.policy import speak
+from hobbes.engine.chance import Luck
+from hobbes.engine.nations.policies import STRANGER, spoil
+from hobbes.engine.nations.state import State
+from hobbes.engine.nations.view import observe
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.policy import speak
 from tests.nations.stage import A, Answers, B, C, Turn, board, run, turn
 
 POLICIES = list(NATIONS.policies.by_name)

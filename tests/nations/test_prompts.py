@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from engine import turn as steps
-from engine.nations.state import State
-from engine.nations.world import NATIONS
-from nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text
+from hobbes.engine import turn as steps
+from hobbes.engine.nations.state import State
+from hobbes.engine.nations.world import NATIONS
+from hobbes.nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 from tests.prompt_plays import (
     Numbers,

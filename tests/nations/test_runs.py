@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.nations.world import NATIONS
+from hobbes.engine.nations.world import NATIONS
 from tests.nations.stage import A, B, C, D, board, digest, run
 
 POLICIES = list(NATIONS.policies.by_name)

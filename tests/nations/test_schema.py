@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.nations.actions import NationsAction
-from engine.nations.shapes import as_count, as_counts, as_lists, as_messages
-from engine.nations.world import NATIONS
+from hobbes.engine.nations.actions import NationsAction
+from hobbes.engine.nations.shapes import as_count, as_counts, as_lists, as_messages
+from hobbes.engine.nations.world import NATIONS
 from tests.nations.stage import board
 
 COUNT = {"type": "integer", "minimum": 0}

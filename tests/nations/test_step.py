@@ -6,17 +6,17 @@ from dataclasses import fields
 from inspect import get_annotations
 from typing import Any
 
-from engine.answer import FoundAs, Outcome, ParsedAnswer
-from engine.memory import EMPTY_MEMORY
-from engine.nations.ledgers import Books
-from engine.nations.world import NATIONS
-from engine.record import Mend
-from engine.turn import play, views
-from lab.play.stepping import step, step_lines
-from nodes.present import Present
-from nodes.resolve import resolve
-from nodes.state import first_state
-from nodes.validate import validate
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.memory import EMPTY_MEMORY
+from hobbes.engine.nations.ledgers import Books
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.record import Mend
+from hobbes.engine.turn import play, views
+from hobbes.lab.play.stepping import step, step_lines
+from hobbes.nodes.present import Present
+from hobbes.nodes.resolve import resolve
+from hobbes.nodes.state import first_state
+from hobbes.nodes.validate import validate
 from tests.nations.stage import A, B, C, setting
 
 STATE = {

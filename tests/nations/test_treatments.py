@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from engine.nations.land import grid, ring
-from engine.nations.world import NATIONS
-from engine.turn import first_digest
+from hobbes.engine.nations.land import grid, ring
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.turn import first_digest
 from tests.nations.stage import A, Answers, B, C, D, board, one, setting, turn
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.nations.resolution import resolve
-from engine.nations.validation import IDLE, validate
+from hobbes.engine.nations.resolution import resolve
+from hobbes.engine.nations.validation import IDLE, validate
 from tests.nations.stage import A, B, C, board, one, turn
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.nations.state import State
-from engine.nations.world import NATIONS
-from engine.record import canonical
+from hobbes.engine.nations.state import State
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.record import canonical
 from tests.nations.stage import A, Answers, B, C, D, board, run, setting, turn
 
 WAR_AND_TRADE: Answers = {

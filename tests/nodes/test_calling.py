@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from engine.answer import Outcome
-from engine.mining.world import MINING
-from engine.world import settle
-from nodes import calling, chat
-from nodes.calling import (
+from hobbes.engine.answer import Outcome
+from hobbes.engine.mining.world import MINING
+from hobbes.engine.world import settle
+from hobbes.nodes import calling, chat
+from hobbes.nodes.calling import (
     GONE_AFTER,
     REFUSED_AFTER,
     Breaker,
@@ -27,13 +27,13 @@ from nodes.calling import (
     retry_after,
     with_retries,
 )
-from nodes.chat import ChatPlayer
-from nodes.halted import HaltedError
-from nodes.journal import Address, Prompt
-from nodes.models import ModelSettings
-from nodes.players import PolicyPlayer, parse_spec, with_luck
-from nodes.prompting import PromptSet
-from nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, SECRETS, safe_line
+from hobbes.nodes.chat import ChatPlayer
+from hobbes.nodes.halted import HaltedError
+from hobbes.nodes.journal import Address, Prompt
+from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.players import PolicyPlayer, parse_spec, with_luck
+from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, SECRETS, safe_line
 
 NOW = "Sat, 21 Nov 2026 12:00:00 GMT"
 """The date of the responses; the clock of this machine shows another one."""

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from engine.answer import Outcome
-from nodes.chat import ChatPlayer
-from nodes.journal import Address, Prompt, Reply
-from nodes.models import ModelSettings
-from nodes.prompting import PromptSet
+from hobbes.engine.answer import Outcome
+from hobbes.nodes.chat import ChatPlayer
+from hobbes.nodes.journal import Address, Prompt, Reply
+from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.prompting import PromptSet
 
 NOWHERE = "http://127.0.0.1:1"
 """A proxy that nobody runs."""

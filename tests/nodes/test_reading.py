@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.answer import DECISIONS, Outcome, ParsedAnswer
-from engine.record import canonical
-from nodes.journal import Reply
-from nodes.reading import LONGEST, read
+from hobbes.engine.answer import DECISIONS, Outcome, ParsedAnswer
+from hobbes.engine.record import canonical
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.reading import LONGEST, read
 
 CLAIM = {"claim": [[0, 0]]}
 TEXT = json.dumps(CLAIM)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.wire.recording import in_thread
+from hobbes.lab.wire.recording import in_thread
 from tests.conftest import ROOT, Hobbes
 from tests.lab.test_disk import small_disk
 from tests.lab.test_kills import Player, Start

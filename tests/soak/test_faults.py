@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from engine.answer import DECISIONS
-from engine.worlds import WORLDS
-from lab.play.playing import RunOptions
-from lab.store.database import Store
-from lab.wire import faults
-from lab.wire.faults import ANSWER, drawn, parse_faults
-from nodes.calling import TRIES
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.store.database import Store
+from hobbes.lab.wire import faults
+from hobbes.lab.wire.faults import ANSWER, drawn, parse_faults
+from hobbes.nodes.calling import TRIES
 from tests.lab.play import played
 from tests.lab.test_faults import OUTCOMES, log_of, served
 from tests.soak import times

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.world import AnyWorld
-from engine.worlds import WORLDS
+from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import WORLDS
 from tests.corpus import corpus, repetitive, scene
 from tests.soak import times
 from tests.test_fuzz import OUTCOMES, SECONDS, outcome_of

@@ -14,9 +14,9 @@ from subprocess import TimeoutExpired
 
 import pytest
 
-from engine.worlds import WORLDS
-from lab.wire import faults
-from lab.wire.faults import ANSWER
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.wire import faults
+from hobbes.lab.wire.faults import ANSWER
 from tests.conftest import Hobbes
 from tests.lab.test_faults import OUTCOMES, log_of, served
 from tests.lab.test_kills import Player, Start, answers, kill_at, stats, watch

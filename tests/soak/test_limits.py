@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from lab.wire.recording import in_thread
-from nodes.chat import ADDRESS_HEADER
+from hobbes.lab.wire.recording import in_thread
+from hobbes.nodes.chat import ADDRESS_HEADER
 from tests.lab.test_kills import Start
 from tests.lab.test_models import completion, table, write
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.trust.state import State, TrustConfig
-from engine.trust.tournament import play
+from hobbes.engine.trust.state import State, TrustConfig
+from hobbes.engine.trust.tournament import play
 
 pytestmark = pytest.mark.soak
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.chance import happens
-from engine.record import JsonObject
-from engine.trust.state import State
-from engine.trust.validation import Intent
-from engine.trust.world import TRUST
-from engine.world import Played, Resolved, Validated, settle
+from hobbes.engine.chance import happens
+from hobbes.engine.record import JsonObject
+from hobbes.engine.trust.state import State
+from hobbes.engine.trust.validation import Intent
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.world import Played, Resolved, Validated, settle
 from tests import turns
 
 

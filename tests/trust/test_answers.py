@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from engine.trust.actions import KINDS
-from engine.trust.validation import NO_DECISION, validate
-from engine.trust.world import TRUST
-from engine.turn import view_of
-from engine.world import settle
+from hobbes.engine.trust.actions import KINDS
+from hobbes.engine.trust.validation import NO_DECISION, validate
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.turn import view_of
+from hobbes.engine.world import settle
 from tests.trust.plays import game, play, said
 
 THREE = {"a": 50, "b": 50, "c": 0, "d": 50}

@@ -1,6 +1,6 @@
 """Each unit's sats as a sum: what it had before, and each effect of the round."""
 
-from engine.trust.world import TRUST
+from hobbes.engine.trust.world import TRUST
 from tests.arithmetic import comes_out, in_ascii
 from tests.trust.plays import game, play
 

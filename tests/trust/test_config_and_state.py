@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.trust.state import TrustConfig, owner
-from engine.trust.world import TRUST, names
-from engine.world import settle
-from lab.play.stepping import step
+from hobbes.engine.trust.state import TrustConfig, owner
+from hobbes.engine.trust.world import TRUST, names
+from hobbes.engine.world import settle
+from hobbes.lab.play.stepping import step
 from tests.trust.plays import game, play
 
 NUMBERS = {

@@ -1,7 +1,7 @@
 """Victory, death, draws and teams."""
 
-from engine.trust.state import State, actors, over, owner, scores
-from engine.trust.world import TRUST
+from hobbes.engine.trust.state import State, actors, over, owner, scores
+from hobbes.engine.trust.world import TRUST
 from tests.trust.plays import game, play
 
 

@@ -7,18 +7,18 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.chance import Luck
-from engine.policy import speak
-from engine.record import canonical
-from engine.trust.actions import KINDS
-from engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
-from engine.trust.rules import resolve
-from engine.trust.state import State, actors, over
-from engine.trust.validation import validate
-from engine.trust.view import observe, shows_budget
-from engine.trust.world import TRUST
-from engine.turn import view_of
-from engine.world import Resolved, settle
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import speak
+from hobbes.engine.record import canonical
+from hobbes.engine.trust.actions import KINDS
+from hobbes.engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
+from hobbes.engine.trust.rules import resolve
+from hobbes.engine.trust.state import State, actors, over
+from hobbes.engine.trust.validation import validate
+from hobbes.engine.trust.view import observe, shows_budget
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.turn import view_of
+from hobbes.engine.world import Resolved, settle
 from tests.soak import examples
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from engine.chance import happens
-from engine.measuring import measured
-from engine.trust.world import TRUST
+from hobbes.engine.chance import happens
+from hobbes.engine.measuring import measured
+from hobbes.engine.trust.world import TRUST
 from tests.trust.plays import game, play, play_on, seed_where
 
 

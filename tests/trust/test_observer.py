@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from engine.chance import Luck
-from engine.trust.observer import STAND_INS, decide, grant, is_scripted, read_ruling, requests
-from engine.trust.rules import resolve
-from engine.trust.state import Ruling
-from engine.trust.validation import Intent, validate
+from hobbes.engine.chance import Luck
+from hobbes.engine.trust.observer import STAND_INS, decide, grant, is_scripted, read_ruling, requests
+from hobbes.engine.trust.rules import resolve
+from hobbes.engine.trust.state import Ruling
+from hobbes.engine.trust.validation import Intent, validate
 from tests.trust.plays import game, play, play_on, said, seed_where
 
 BEG = "beg 8 for an attack is coming"

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from engine.chance import Luck
-from engine.policy import speak
-from engine.trust.policies import POLICIES, Sight
-from engine.trust.state import State
-from engine.trust.tournament import play, playing_out
-from engine.trust.validation import validate
-from engine.trust.view import observe
-from engine.trust.world import TRUST
-from engine.turn import view_of
+from hobbes.engine.chance import Luck
+from hobbes.engine.policy import speak
+from hobbes.engine.trust.policies import POLICIES, Sight
+from hobbes.engine.trust.state import State
+from hobbes.engine.trust.tournament import play, playing_out
+from hobbes.engine.trust.validation import validate
+from hobbes.engine.trust.view import observe
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.turn import view_of
 from tests.trust.plays import game, said, seed_where
 from tests.trust.plays import play as play_round
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from engine.memory import EMPTY_MEMORY
-from engine.trust.observer import read_ruling, requests
-from engine.trust.rules import result
-from engine.trust.state import OBSERVERS, State, TrustConfig, actors
-from engine.trust.validation import validate
-from engine.trust.world import TRUST
-from engine.world import settle
-from nodes.prompting import approximate_tokens, load_prompts, schema_of, turn_text
+from hobbes.engine.memory import EMPTY_MEMORY
+from hobbes.engine.trust.observer import read_ruling, requests
+from hobbes.engine.trust.rules import result
+from hobbes.engine.trust.state import OBSERVERS, State, TrustConfig, actors
+from hobbes.engine.trust.validation import validate
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.world import settle
+from hobbes.nodes.prompting import approximate_tokens, load_prompts, schema_of, turn_text
 from tests.prompt_plays import (
     Numbers,
     PromptTests,

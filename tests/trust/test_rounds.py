@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from engine.trust.acts import PAYOFFS
-from engine.trust.rules import resolve
-from engine.trust.state import Effect, Ruling
-from engine.trust.validation import Intent
-from engine.trust.view import observe
+from hobbes.engine.trust.acts import PAYOFFS
+from hobbes.engine.trust.rules import resolve
+from hobbes.engine.trust.state import Effect, Ruling
+from hobbes.engine.trust.validation import Intent
+from hobbes.engine.trust.view import observe
 from tests.trust.plays import game, play, play_on, seed_where
 
 THREE = {"a": 50, "b": 50, "c": 50}

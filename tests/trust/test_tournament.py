@@ -5,10 +5,10 @@ from math import sqrt
 
 import pytest
 
-from engine.trust.policies import POLICIES
-from engine.trust.state import TrustConfig
-from engine.trust.tournament import play, playing_out, round_robin, score
-from lab.errors import UsageError
+from hobbes.engine.trust.policies import POLICIES
+from hobbes.engine.trust.state import TrustConfig
+from hobbes.engine.trust.tournament import play, playing_out, round_robin, score
+from hobbes.lab.errors import UsageError
 from tests.conftest import Cli
 from tests.trust.plays import game
 from tests.trust.plays import play as play_round

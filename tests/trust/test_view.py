@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from engine.trust.state import Round, State
-from engine.trust.view import observe, picture
+from hobbes.engine.trust.state import Round, State
+from hobbes.engine.trust.view import observe, picture
 from tests.trust.plays import game, play, play_on, seed_where
 
 
