@@ -3,8 +3,7 @@
 A world with an observer has one more node, between validate and resolve. A turn in which nobody requests
 anything of the observer goes on without it.
 
-The same ring serves two users. Our own runs stop after each `log`, for one checkpoint per turn; `langgraph
-dev` runs the ring until the game is over.
+The same ring serves runs, replays, `hobbes.graph` and `langgraph dev`.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
@@ -13,7 +12,6 @@ from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command
 
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.nodes.agent_reason import Asking, agent_reason
@@ -30,14 +28,11 @@ from hobbes.nodes.validate import validate
 Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
 """A node of the graph: from the state to the channels that it changes."""
 
-Choice: TypeAlias = Callable[[Update], str]
-"""From the channels that a node has changed to the name of the node that follows."""
-
 OpenPlayers: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
 """Opens the players of a run for the length of one node."""
 
-JUDGING, LAST = "validate", "log"
-"""The names of the nodes that choose which one follows."""
+LAST = "log"
+"""The name of the node that ends a turn."""
 
 
 def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[str, Node]:
@@ -69,7 +64,7 @@ def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[s
     return {
         "observe": observing,
         "agent_reason": reasoning,
-        JUDGING: validating,
+        "validate": validating,
         **({} if world.observer is None else {OBSERVER: ruling}),
         "resolve": resolving,
         LAST: logging,
@@ -81,33 +76,24 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
     graph = StateGraph(TurnState, context_schema=context)
     first, *_ = nodes
     following = dict(pairwise(nodes))
-    choices: dict[str, Choice] = {LAST: lambda update: END if update["over"] else first}
-    destinations = {LAST: (first, END)}
-    if OBSERVER in nodes:
-        unasked = following[OBSERVER]
-        choices[JUDGING] = lambda update: OBSERVER if update["question"] else unasked
-        destinations[JUDGING] = (OBSERVER, unasked)
+
+    # LangGraph would run plain functions in threads of their own.
+    async def after_log(state: TurnState) -> str:
+        return END if state["over"] else first
+
+    async def after_validate(state: TurnState) -> str:
+        return OBSERVER if state["question"] else following[OBSERVER]
+
     graph.add_edge(START, first)
     for name, node in nodes.items():
-        checked = declared(name, node)
-        if name in choices:
-            chosen = cast("Any", choosing(checked, choices[name]))
-            graph.add_node(name, chosen, destinations=destinations[name])
+        graph.add_node(name, cast("Any", declared(name, node)))
+        if name == LAST:
+            graph.add_conditional_edges(name, after_log, [first, END])
+        elif following[name] == OBSERVER:
+            graph.add_conditional_edges(name, after_validate, [OBSERVER, following[OBSERVER]])
         else:
-            graph.add_node(name, cast("Any", checked))
             graph.add_edge(name, following[name])
     return graph
-
-
-def choosing(node: Node, choice: Choice) -> Callable[[TurnState], Coroutine[Any, Any, Command[str]]]:
-    """Return the node with a choice of the node that follows, made from what the node has changed."""
-
-    # The node itself says where to go on. A conditional edge would be one more step, which takes 0.07 ms.
-    async def played(state: TurnState) -> Command[str]:
-        update = await node(state)
-        return Command(update=update, goto=choice(update))
-
-    return played
 
 
 def declared(name: str, node: Node) -> Node:

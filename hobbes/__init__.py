@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hobbes.lab.errors import LabError, MissingError
     from hobbes.nodes.journal import Prompt
-    from hobbes.reading import AgentTurn, Home, Run, Turn, open  # noqa: A004  as in gzip.open
+    from hobbes.reading import AgentTurn, Home, Run, Turn, graph, open  # noqa: A004  as in gzip.open
 
-__all__ = ["AgentTurn", "Home", "LabError", "MissingError", "Prompt", "Run", "Turn", "__version__", "open"]
+__all__ = [
+    "AgentTurn",
+    "Home",
+    "LabError",
+    "MissingError",
+    "Prompt",
+    "Run",
+    "Turn",
+    "__version__",
+    "graph",
+    "open",
+]
 
 MODULES = {
     "LabError": "hobbes.lab.errors",

@@ -5,6 +5,8 @@ import operator
 import os
 import warnings
 import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -21,6 +23,9 @@ from hobbes.nodes.journal import Prompt
 
 if TYPE_CHECKING:
     import pandas as pd
+    from langchain_core.runnables import RunnableConfig
+
+    from hobbes.lab.play.time_travel import RunGraph
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -35,6 +40,25 @@ def open(home: str | os.PathLike[str] | None = None) -> "Home":  # noqa: A001  a
     Nothing is created or changed. Raise MissingError if there are no runs, LabError if they cannot be read.
     """
     return Home(usual_home() if home is None else Path(home))
+
+
+@asynccontextmanager
+async def graph(
+    run: "Run | str" = "last", home: str | os.PathLike[str] | None = None
+) -> "AsyncIterator[tuple[RunGraph, RunnableConfig]]":
+    """Yield a run's graph and its config for LangGraph's own API: `graph.aget_state_history(config)`.
+
+    The checkpoints are those of the run, and LangGraph adds new ones to them. Policies answer again, recorded
+    answers serve where the prompt is the same, and models are asked for others, under the caps of the run.
+    The run database stays as it is. Raise MissingError if there is no such run, LabError if it is damaged.
+    """
+    from hobbes.lab.play.time_travel import run_graph  # noqa: PLC0415  LangGraph is slow to import
+
+    reference = run if isinstance(run, str) else run.id
+    path = usual_home() if home is None else Path(home)
+    with closing(read_store(path)) as store:
+        async with run_graph(store, store.find(reference)) as both:
+            yield both
 
 
 class Home:

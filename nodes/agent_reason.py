@@ -32,7 +32,7 @@ from hobbes.nodes.state import TurnState, Update
 
 
 async def agent_reason(asking: "Asking") -> Update:
-    """Return the parsed answer of every agent that acts this turn.
+    """Return the parsed answer of every agent that acts this turn, and the call that it comes from.
 
     Answers come from the journal where it has them, otherwise from the agents' players. Raise HaltedError if
     the run has to stop, and GraphInterrupt, with the questions to all of them, if people have to answer. The
@@ -60,7 +60,20 @@ async def agent_reason(asking: "Asking") -> Update:
     if people:
         raise GraphInterrupt([question for one in people for question in one.args[0]])
     parsed = {agent: answer.parsed for agent, answer in answers.items()}
-    return {"answers": asking.present.leave_answers(parsed)}
+    return {"answers": asking.present.leave_answers(parsed), "calls": _shown(answers)}
+
+
+def _shown(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
+    """Return the prompt, the raw answer and the outcome of each call that counts, for people to look at."""
+    return {
+        agent: {
+            "system": answer.prompt.system,
+            "prompt": answer.prompt.turn,
+            "answer": answer.reply.text,
+            "outcome": answer.parsed.outcome,
+        }
+        for agent, answer in answers.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +143,7 @@ class Asking:
         if known is not None:
             parsed = read(agent, known.reply, self._fields(agent))
             self.journal.read(known, parsed)
-            return Answer(known.reply, parsed)
+            return Answer(prompt, known.reply, parsed)
         address = self.journal.free(turn, agent)
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply, self._fields(agent))
@@ -139,7 +152,7 @@ class Asking:
             self.unkept.append(call)
         else:
             await self.journal.keep(call)
-        return Answer(call.reply, parsed)
+        return Answer(prompt, call.reply, parsed)
 
     def _fields(self, agent: str) -> Collection[str]:
         """Return the names of the fields that an answer of an agent or of the observer may have."""

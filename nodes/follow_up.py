@@ -19,8 +19,9 @@ MOST_REJECTIONS = 20
 
 
 class Answer(NamedTuple):
-    """An answer in two forms: the reply that came back, and what reading made of it."""
+    """An answer in two forms: the reply that came back to a prompt, and what reading made of it."""
 
+    prompt: Prompt
     reply: Reply
     parsed: ParsedAnswer
 
@@ -44,6 +45,6 @@ def answer_that_counts(agent: str, first: Answer, second: Answer) -> Answer:
     first_text, second_text = excerpt(first.reply.text), excerpt(second.reply.text)
     if second.parsed.outcome in DECISIONS:
         mend = Mend(agent, "read", "read/second-answer", first_text, second_text)
-        return Answer(second.reply, second.parsed._replace(mends=(mend, *second.parsed.mends)))
+        return second._replace(parsed=second.parsed._replace(mends=(mend, *second.parsed.mends)))
     drop = Drop(agent, "read", "read/second-answer", second_text, second.parsed.outcome)
-    return Answer(first.reply, first.parsed._replace(drops=(*first.parsed.drops, drop)))
+    return first._replace(parsed=first.parsed._replace(drops=(*first.parsed.drops, drop)))

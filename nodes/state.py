@@ -39,6 +39,8 @@ class TurnState(TypedDict, total=False):
     over: bool
 
     views: dict[str, dict[str, Any]]
+    calls: dict[str, dict[str, str]]
+    """Each agent's system text, prompt, raw answer and outcome; no node reads them."""
     answers: dict[str, dict[str, Any]]
     judged: dict[str, Any]
     question: dict[str, Any] | None
@@ -49,7 +51,7 @@ class TurnState(TypedDict, total=False):
 CHANNELS = TurnState.__required_keys__ | TurnState.__optional_keys__
 """The names of all channels."""
 
-PASSING: Update = {"views": {}, "answers": {}, "judged": {}, "question": None, "resolved": {}}
+PASSING: Update = {"views": {}, "calls": {}, "answers": {}, "judged": {}, "question": None, "resolved": {}}
 """The channels that live inside one turn, emptied."""
 
 

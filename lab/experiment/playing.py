@@ -19,7 +19,7 @@ from hobbes.lab.experiment.plan import Cell, Plan
 from hobbes.lab.experiment.settling import settle, settle_again
 from hobbes.lab.experiment.workers import ledger_in, most_processes, processes
 from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import checkpoints_kept_open, go_on, write
+from hobbes.lab.play.playing import go_on, write
 from hobbes.lab.store.database import LOCK_SECONDS, Run, Store
 from hobbes.lab.store.experiments import (
     add_cell,
@@ -99,7 +99,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     """
     elsewhere = _cluster(on, jobs) if on else None
     store.expect_many_runs()
-    with _locked(store, made.file.name), checkpoints_kept_open(store.home):
+    with _locked(store, made.file.name):
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)
         if keep is not Keep.all:

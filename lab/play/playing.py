@@ -3,8 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ from hobbes.engine.record import Drop, Json
 from hobbes.engine.turn import answer_fields, meanings
 from hobbes.engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
 from hobbes.engine.worlds import WORLDS, world_named
-from hobbes.graphs.run import WaitingError, checkpoints, play, throw_away
+from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, opened, play, throw_away
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
@@ -266,7 +266,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             store.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
         try:
-            meter = _meter_of(store, run, shared.budget)
+            meter = meter_of(store, run, shared.budget)
             on_meter(meter)
             journal = RunJournal(store, run)
             store.expect_agents(len(run.setting.agents))
@@ -375,7 +375,7 @@ def late_runs(store: Store, now: datetime) -> list[Run]:
     return found
 
 
-def _meter_of(store: Store, run: Run, budget: Budget | None) -> Meter:
+def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
     """Return the meter of a run, with what it has cost so far and what it may cost with others."""
     prices = prices_of(store.home)
 
@@ -422,28 +422,12 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
 
 async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> TurnState:
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
-    with checkpoints(store.home / CHECKPOINTS) as saver:
+    async with opened(store.home / CHECKPOINTS, TurnSaver) as saver:
+        if run.parent:
+            await copy_history(saver, run.parent, run.forked_at, run.id)
         async for state in play(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
         return state
-
-
-@contextmanager
-def checkpoints_kept_open(home: Path) -> Iterator[None]:
-    """Keep the checkpoint database of a home open while many runs are played.
-
-    Otherwise SQLite empties its write-ahead log after each run, for which it waits for the disk twice.
-    """
-    path = home / CHECKPOINTS
-    with ExitStack() as opened:
-        try:
-            opened.enter_context(checkpoints(path))
-        except DAMAGE as error:
-            if not may_be_damage(error):
-                raise
-            throw_away(path)
-            opened.enter_context(checkpoints(path))
-        yield
 
 
 def as_logged(store: Store, run: Run) -> TurnState:

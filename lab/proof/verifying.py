@@ -319,7 +319,7 @@ def counting(world: AnyWorld, state: Any, agent: str, calls: Iterable[Call]) -> 
     for call in calls:
         if call.question == TURN_QUESTION:  # asked again after a halt: a follow-up question was about an
             last.clear()  # earlier answer
-        last[call.question] = Answer(call.reply, read(agent, call.reply, fields))
+        last[call.question] = Answer(call.prompt, call.reply, read(agent, call.reply, fields))
     first, second = last[TURN_QUESTION], last.get(FOLLOW_UP_QUESTION)
     return (answer_that_counts(agent, first, second) if second else first).parsed
 

@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 from hobbes.engine.record import Json
 from hobbes.engine.worlds import WORLDS
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
-from hobbes.graphs.run import checkpoints
+from hobbes.graphs import trust as trust_graph
 from hobbes.graphs.turn import Node, build, declared
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.store.database import Store
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.prompting import approximate_tokens
 from hobbes.nodes.state import CHANNELS, PASSING, TurnState, Update
 from tests.lab.play import go, mining
@@ -32,18 +37,18 @@ def checkpoint_sizes(home: Path) -> list[int]:
 
 
 def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
-    values: dict[str, Json] = {"rounds": 502, "rows": 4, "cols": 4}
+    values: dict[str, Json] = {"rounds": 302, "rows": 4, "cols": 4}
     go(opened, begin(opened, RunOptions("mining", 2, values=values)))
     sizes = checkpoint_sizes(home)
-    assert len(sizes) == 502
-    early, late = sum(sizes[48:53]) / 5, sum(sizes[497:502]) / 5
-    assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 50, {late} at turn 500"
+    assert len(sizes) == 303
+    early, late = sum(sizes[48:53]) / 5, sum(sizes[297:302]) / 5
+    assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 50, {late} at turn 300"
 
 
 def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, home: Path) -> None:
     run = mining(opened, models="policy:random")
 
-    with checkpoints(home / "checkpoints.db") as saver:
+    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
         saved = saver.get({"configurable": {"thread_id": run.id}})
     assert saved is not None
     values = saved["channel_values"]
@@ -52,16 +57,6 @@ def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, hom
     assert json.loads(json.dumps(state)) == state
     assert (state["turn"], state["digest"], state["over"]) == (4, run.digest, True)
     assert all("answers" not in name and "views" not in name for name in values.keys() - CHANNELS)
-
-
-def test_langgraph_goes_on_from_each_checkpoint_to_the_same_end(opened: Store, home: Path) -> None:
-    run = mining(opened, models="policy:random")
-
-    with checkpoints(home / "checkpoints.db") as saver:
-        kept = [one.config for one in saver.list({"configurable": {"thread_id": run.id}})]
-        ring = mining_graph.graph.copy(update={"checkpointer": saver})
-        ends = [asyncio.run(ring.ainvoke(None, config)) for config in kept]
-    assert [(end["turn"], end["digest"], end["over"]) for end in ends] == [(4, run.digest, True)] * 4
 
 
 def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
@@ -122,6 +117,45 @@ def test_langgraph_dev_plays_what_its_context_asks_for() -> None:
     ended = asyncio.run(mining_graph.graph.ainvoke({}, context=context))
     assert (ended["turn"], ended["run"]["seed"], ended["run"]["config"]["stamina"]) == (5, 7, 3)
     assert set(ended["models"].values()) == {"policy:random"}
+
+
+def test_langgraph_dev_plays_the_prompts_and_the_observer_that_its_context_asks_for() -> None:
+    """Its state shows the prompt that was sent and the raw answer of each agent."""
+    context = {"models": "openai:policy/pacifist-trader*1,policy:random*3", "prompts": "plain", "lang": "zh"}
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        values = asyncio.run(until_validate(nations_graph.graph, context))
+    sent = {agent: call["system"] for agent, call in values["calls"].items()}
+    assert "你" in sent.pop("AgentA")
+    assert set(sent.values()) == {""}
+    assert all(json.loads(call["answer"]) for call in values["calls"].values())
+    observed = {"observer": "human", "config": {"start": 3}}
+    assert asyncio.run(until_validate(trust_graph.graph, observed))["run"]["config"]["observer"] == "human"
+
+
+async def until_validate(graph: Any, context: dict[str, Any]) -> dict[str, Any]:
+    """Return the state before the first answers are validated."""
+    played = graph.copy(update={"checkpointer": InMemorySaver()})
+    config = {"configurable": {"thread_id": "1"}}
+    return dict(await played.ainvoke({}, config, context=context, interrupt_before=["validate"]))
+
+
+def test_a_memory_is_edited_between_two_turns_and_the_game_goes_on() -> None:
+    played = mining_graph.graph.copy(update={"checkpointer": InMemorySaver()})
+    config: RunnableConfig = {"configurable": {"thread_id": "1"}}
+
+    async def edited() -> dict[str, Any]:
+        state = await played.ainvoke({}, config, context={"agents": 2}, interrupt_after=["log"])
+        told = {**state["memories"], "miner-01": {**state["memories"]["miner-01"], "notes": "Trust nobody."}}
+        await played.aupdate_state(config, {"memories": told})
+        assert (await played.aget_state(config)).next == ("observe",)
+        await played.ainvoke(None, config, context={"agents": 2}, interrupt_before=["agent_reason"])
+        seen = dict((await played.aget_state(config)).values["views"])
+        assert (await played.ainvoke(None, config, context={"agents": 2}))["over"]
+        return seen
+
+    seen = asyncio.run(edited())
+    assert "Trust nobody." in json.dumps(seen["miner-01"])
+    assert "Trust nobody." not in json.dumps(seen["miner-02"])
 
 
 def test_langgraph_json_names_every_graph() -> None:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hobbes.lab.play.answering import the_question
-from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer
+from hobbes.lab.play.playing import OnTurn, RunOptions, begin, go_on, keep_answer
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.database import Run, Store, open_store
 
@@ -44,11 +44,11 @@ def _small_home() -> tuple[sqlite3.Connection, bytes]:
         return runs, (home / "checkpoints.db").read_bytes()
 
 
-def go(store: Store, run: Run, said: str | None = None) -> Run:
+def go(store: Store, run: Run, said: str | None = None, on_turn: OnTurn = lambda _: None) -> Run:
     """Go on with a run as a new process would; a person who was asked has `said` something before."""
     if said is not None:
         keep_answer(store, run, the_question(run), said)
-    asyncio.run(go_on(store, store.find(run.id), lambda _: None))
+    asyncio.run(go_on(store, store.find(run.id), on_turn))
     return store.find(run.id)
 
 

@@ -1,5 +1,6 @@
 """The commands, as people and scripts meet them."""
 
+import asyncio
 import json
 import os
 import re
@@ -21,7 +22,8 @@ import pytest
 from typer.main import get_command
 
 from hobbes.engine.worlds import WORLDS
-from hobbes.graphs.run import checkpoints
+from hobbes.graphs.run import TurnSaver
+from hobbes.graphs.run import opened as opened_checkpoints
 from hobbes.lab.cli import app, main
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.show.terminal import NARROWEST, console
@@ -586,10 +588,13 @@ def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store,
 def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
     together = Barrier(6, timeout=60)
 
+    async def checkpointing(home: Path) -> None:
+        async with opened_checkpoints(home / "checkpoints.db", TurnSaver):
+            pass
+
     def checkpointed(home: Path) -> None:
         together.wait()
-        with checkpoints(home / "checkpoints.db"):
-            pass
+        asyncio.run(checkpointing(home))
 
     def recorded(home: Path) -> None:
         together.wait()

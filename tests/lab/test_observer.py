@@ -10,10 +10,10 @@ from typing import Any
 import httpx2
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from hobbes.engine.world import OBSERVER
-from hobbes.graphs.run import checkpoints
 from hobbes.graphs.trust import graph
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.answering import OWN_OPTIONS, as_json, as_told, form_for, the_question, waiting
@@ -370,7 +370,7 @@ def test_a_clone_is_played_by_its_teams_model_with_a_memory_of_its_own(opened: S
     assert models["unit-b-2"] == models["unit-b"] == "policy/copykitten"
     assert last.memories["unit-a-2"] != last.memories["unit-a"]
 
-    with checkpoints(opened.home / "checkpoints.db") as saver:
+    with SqliteSaver.from_conn_string(str(opened.home / "checkpoints.db")) as saver:
         saved = saver.get({"configurable": {"thread_id": run.id}})
     assert saved is not None
     assert saved["channel_values"]["models"].items() >= {"unit-a-2": "policy:racer", **run.models}.items()

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -264,20 +264,6 @@ def test_damaged_checkpoints_are_thrown_away(tmp_path: Path) -> None:
     (home / "checkpoints.db").write_bytes(b"\0garbage" * 1000)
     (home / "checkpoints.db-wal").write_bytes(b"garbage")
     resumed(whole, home)
-
-
-@pytest.mark.parametrize("blob", [b"\x87\xa1v\xff", None], ids=["unreadable", "readable"])
-def test_a_checkpoint_that_cannot_be_deleted_is_damage(tmp_path: Path, blob: bytes | None) -> None:
-    whole = reference(mining(3), tmp_path / "whole", every=2)
-    home = home_of(tmp_path / "home", whole.moments[3], None)
-    shutil.copyfile(whole.moments[-1] / "checkpoints.db", home / "checkpoints.db")
-    with closing(sqlite3.connect(home / "checkpoints.db")) as db:
-        db.execute("update checkpoints set checkpoint = coalesce(?, checkpoint)", [blob])
-        db.execute("create trigger stays before delete on checkpoints begin select raise(ignore); end")
-        db.commit()
-    resumed(whole, home)
-    with closing(sqlite3.connect(home / "checkpoints.db")) as db:
-        assert not list(db.execute("select * from sqlite_master where type = 'trigger'"))
 
 
 def test_a_bug_is_no_damage_and_raises(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,107 @@
+"""The graph of a recorded run, for LangGraph's own API: its history, and playing on from a checkpoint.
+
+Nothing that is played here enters the run database. LangGraph adds new checkpoints to the run's thread.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph.state import CompiledStateGraph
+
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.record import sha256
+from hobbes.graphs.run import opened
+from hobbes.graphs.turn import build, ring
+from hobbes.lab.play.playing import CHECKPOINTS, meter_of
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.caps import Meter
+from hobbes.nodes.journal import Address, Call, Logged, Prompt
+from hobbes.nodes.players import RunPlayers
+from hobbes.nodes.state import TurnState
+
+RunGraph: TypeAlias = CompiledStateGraph[TurnState, Any, TurnState, TurnState]
+"""The graph of a run, with its checkpoints."""
+
+
+@asynccontextmanager
+async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, RunnableConfig]]:
+    """Yield the graph of a run with its checkpoints, and the config of its thread."""
+    stretches = Stretches(run, meter_of(store, run))
+    nodes = ring(run.world, stretches.players, RecordedAnswers(store, run))
+    config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": sys.maxsize}
+    try:
+        async with opened(store.home / CHECKPOINTS, AsyncSqliteSaver) as saver:
+            yield build(nodes).compile(checkpointer=saver, name=run.world.name), config
+    finally:
+        await stretches.close()
+
+
+class Stretches:
+    """The players of a run. A fork may have others before the turn of the fork."""
+
+    def __init__(self, run: Run, meter: Meter) -> None:
+        self._run = run
+        self._meter = meter
+        self._opened: dict[int, RunPlayers] = {}
+
+    @asynccontextmanager
+    async def players(self, state: TurnState) -> AsyncIterator[RunPlayers]:
+        """Yield the players of a turn."""
+        first = next((one.until for one in self._run.earlier if state["turn"] < one.until), 0)
+        if first not in self._opened:
+            way = self._run.at(state["turn"])
+            self._opened[first] = RunPlayers(
+                way.world, way.setting, way.prompts, self._meter, models=way.model_settings
+            )
+        yield self._opened[first]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for players in self._opened.values():
+            await players.close()
+
+
+class RecordedAnswers:
+    """A journal that has the recorded calls of a run, and keeps new ones in memory."""
+
+    has_all = False
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._store = store
+        self._run = run.id
+        self._new: defaultdict[tuple[int, str], list[Call]] = defaultdict(list)
+
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        """Return the last call to this question with this prompt, None if it has to be asked."""
+        new = (call for call in self._new[turn, agent] if (call.question, call.prompt) == (question, prompt))
+        return next(new, None) or self._recorded(turn, agent, question, prompt)
+
+    def _recorded(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        texts = {sha256(text): text for text in prompt}
+        asked = [
+            row
+            for row in self._store.stored_calls(self._run, turn, agent)
+            if row["question"] == question and [row["system"], row["prompt"]] == [*map(sha256, prompt)]
+        ]
+        return self._store.as_call(asked[-1], texts) if asked else None
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Return the address of this agent's next call, after all that were recorded."""
+        last = self._store.attempts_since(self._run, turn).get((turn, agent), 0)
+        return Address(turn, agent, last + len(self._new[turn, agent]) + 1)
+
+    def read(self, call: Call, parsed: ParsedAnswer) -> None:
+        """Do nothing: answers are read by the current rules."""
+
+    async def keep(self, *calls: Call) -> None:
+        """Keep calls in memory."""
+        for call in calls:
+            self._new[call.address.turn, call.address.agent].append(call)
+
+    def turn(self, turn: Logged) -> None:
+        """Do nothing: the checkpoints have the turn."""

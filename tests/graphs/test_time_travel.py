@@ -1,0 +1,152 @@
+"""`hobbes.graph`: LangGraph's own ways with the checkpoints of a recorded run."""
+
+import asyncio
+import io
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+import hobbes
+from hobbes.lab.play.forking import ForkOptions, fork
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.database import Run, Store
+from hobbes.nodes.caps import NO_CAPS
+from tests.lab.play import go, mining
+
+
+def traveled(home: Path, run: Run, travel: Callable[[Any, Any], Awaitable[Any]]) -> Any:
+    """Return what `travel` returns for the graph of a run and its config."""
+
+    async def traveling() -> Any:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            return await travel(graph, config)
+
+    return asyncio.run(traveling())
+
+
+def turns_in(home: Path, run: Run) -> list[int | None]:
+    """Return the turn of each checkpoint of a run as LangGraph's own saver lists them, the oldest first."""
+    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
+        kept = [*saver.list({"configurable": {"thread_id": run.id}})]
+    return [one.checkpoint["channel_values"].get("turn") for one in reversed(kept)]
+
+
+WORLDS = {
+    "mining": RunOptions("mining", 3, models="policy:random", values={"rounds": 4, "rows": 4, "cols": 4}),
+    "nations": RunOptions("nations", 3, values={"rounds": 4}),
+    "trust": RunOptions("trust", 2, values={"rounds": 4}),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_playing_on_from_any_checkpoint_leads_to_the_same_digest(
+    world: str, opened: Store, home: Path
+) -> None:
+    run = go(opened, begin(opened, WORLDS[world]))
+
+    async def everywhere(graph: Any, config: Any) -> list[str]:
+        history = [one async for one in graph.aget_state_history(config)]
+        assert [one.values.get("turn") for one in history[:5]] == [4, 3, 2, 1, 0]
+        ends = []
+        for past in history[1:5]:
+            states = [state async for state in graph.astream(None, past.config, stream_mode="values")]
+            ends.append(states[-1]["digest"])
+        return ends
+
+    assert traveled(home, run, everywhere) == [run.digest] * 4
+    assert opened.find(run.id) == run
+
+
+def test_a_state_may_be_changed_between_two_turns_and_before_each_node(opened: Store, home: Path) -> None:
+    run = mining(opened)
+
+    async def edited(graph: Any, config: Any) -> list[tuple[str, str]]:
+        history = [one async for one in graph.aget_state_history(config)]
+        (past,) = (one for one in history if one.values.get("turn") == 2)
+        told = {**past.values["memories"]}
+        told["miner-01"] = {**told["miner-01"], "notes": "Claim the corner."}
+        here = await graph.aupdate_state(past.config, {"memories": told})
+        found = []
+        for node in ("agent_reason", "validate", "resolve", "log"):
+            state = await graph.ainvoke(None, here, interrupt_before=[node])
+            assert "Claim the corner." in str(state["views"]["miner-01"])
+            last = await graph.aget_state(config)
+            assert last.next == (node,)
+            here = await graph.aupdate_state(config, {"digest": f"before {node}"})
+            found.append((node, (await graph.aget_state(config)).values["digest"]))
+        return found
+
+    assert traveled(home, run, edited) == [
+        (node, f"before {node}") for node in ("agent_reason", "validate", "resolve", "log")
+    ]
+
+
+def test_recorded_answers_serve_where_the_prompt_is_the_same(opened: Store, home: Path) -> None:
+    """A person played, whom nothing asks again."""
+    waiting = begin(
+        opened, RunOptions("mining", 1, models="human", values={"rounds": 2, "rows": 2, "cols": 2})
+    )
+    run = waiting
+    for words in ('{"claim": [[0, 0]]}', '{"mine": [{"cell": [0, 0], "s": 2}]}'):
+        run = go(opened, go(opened, run), words)
+    assert run.status == "finished"
+
+    async def again(graph: Any, config: Any) -> str:
+        first = [one async for one in graph.aget_state_history(config) if one.next == ("observe",)][-1]
+        return str((await graph.ainvoke(None, first.config))["digest"])
+
+    assert traveled(home, run, again) == run.digest
+
+
+def test_history_is_kept_when_a_run_is_resumed_and_a_fork_has_that_of_its_parent(
+    opened: Store, home: Path
+) -> None:
+    run = begin(opened, RunOptions("mining", 2, values={"rounds": 6, "rows": 4, "cols": 4}))
+
+    def stop(state: Any) -> None:
+        if state["turn"] == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(opened, run, on_turn=stop)
+    assert turns_in(home, run) == [0, 1, 2, 3]
+    run = go(opened, run)
+    assert turns_in(home, run) == [0, 1, 2, 3, 4, 5, 6]
+    forked = go(opened, fork(opened, run, ForkOptions(2), NO_CAPS))
+    assert turns_in(home, forked) == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_a_run_goes_on_without_its_checkpoints(opened: Store, home: Path) -> None:
+    whole = mining(opened, seed=7)
+    run = begin(opened, RunOptions("mining", 3, seed=7, values={"rounds": 4, "rows": 4, "cols": 4}))
+
+    def stop(state: Any) -> None:
+        if state["turn"] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(opened, run, on_turn=stop)
+    (home / "checkpoints.db").unlink()
+    assert go(opened, run).digest == whole.digest
+    assert turns_in(home, run) == [2, 3, 4]
+
+
+def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = mining(opened)
+    page = (Path(__file__).parents[2] / "docs" / "langgraph.md").read_text(encoding="utf-8")
+    listing, traveling = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(home.parent)
+    home.rename(home.parent / ".hobbes")
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(listing, {"run_id": run.id})  # noqa: S102  the page's own example
+        exec(traveling, {})  # noqa: S102  the page's own example
+    turns = [line.split()[0] for line in printed.getvalue().splitlines()]
+    assert turns[:5] == ["4", "3", "2", "1", "0"]
+    assert turns[-1] == "4"
+    assert run.digest[:8] not in printed.getvalue()
