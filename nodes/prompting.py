@@ -27,7 +27,7 @@ from hobbes.engine.record import Json, JsonObject, canonical, compact, sha256
 from hobbes.engine.world import AnyWorld, Config, Setting, settle
 from hobbes.nodes.files import FileError, real_path, text_of
 
-ROOT = Path(__file__).parents[1] / "prompts"
+ROOT = Path(__file__).resolve().parents[1] / "prompts"
 """The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md.
 
 A variant with a slash in its name is the path of any other folder that holds these files.
