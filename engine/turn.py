@@ -87,22 +87,13 @@ def as_list(elements: Iterable[Any]) -> list[JsonObject]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How a part of the record is declared: the layer that makes it, its tables, and how it becomes JSON.
-
-    A record of an earlier version may lack a part, which is then read as `empty`, or call it by a `former`
-    name.
-    """
+    """How a part of the record is declared: the layer that makes it, its tables, and how it becomes JSON."""
 
     layer: Layer
     tables: tuple[Table, ...] = ()
     dump: Callable[[Any], Any] = _as_is
     load: Callable[[Any], Any] = _as_is
-    empty: Callable[[], Any] = dict
-    former: str | None = None
 
-
-FORMER_MEMORIES = "minds"
-"""What version 1 of the record called the memories."""
 
 PLACE = 0
 """The step that says which member or element of its part a row is."""
@@ -209,20 +200,20 @@ class TurnRecord:
     intents: Annotated[Mapping[str, JsonObject], Part("validation", (INTENTS, REPORTS_GIVEN))]
     drops: Annotated[
         tuple[Drop, ...],
-        Part("validation", (DROPS,), as_list, lambda data: tuple(Drop(**drop) for drop in data), tuple),
+        Part("validation", (DROPS,), as_list, lambda data: tuple(Drop(**drop) for drop in data)),
     ]
     mends: Annotated[
         tuple[Mend, ...],
-        Part("validation", (MENDS,), as_list, lambda data: tuple(Mend(**mend) for mend in data), tuple),
+        Part("validation", (MENDS,), as_list, lambda data: tuple(Mend(**mend) for mend in data)),
     ]
     state: Annotated[JsonObject, Part("engine")]
     events: Annotated[
         tuple[Event, ...],
-        Part("engine", (EVENTS, MESSAGES), as_list, lambda data: tuple(map(Event.from_json, data)), tuple),
+        Part("engine", (EVENTS, MESSAGES), as_list, lambda data: tuple(map(Event.from_json, data))),
     ]
     draws: Annotated[
         tuple[Draw, ...],
-        Part("engine", (DRAWS,), as_list, lambda data: tuple(map(Draw.from_json, data)), tuple),
+        Part("engine", (DRAWS,), as_list, lambda data: tuple(map(Draw.from_json, data))),
     ]
     memories: Annotated[
         Mapping[str, Memory],
@@ -231,7 +222,6 @@ class TurnRecord:
             (MEMORIES,),
             lambda memories: {agent: memory.to_json() for agent, memory in memories.items()},
             lambda data: {agent: Memory.from_json(memory) for agent, memory in data.items()},
-            former=FORMER_MEMORIES,
         ),
     ]
 
@@ -246,15 +236,12 @@ class TurnRecord:
 
     @classmethod
     def from_json(cls, data: JsonObject) -> "TurnRecord":
-        """Return the record of its JSON, which may be of an earlier version.
+        """Return the record of its JSON.
 
         Raise LookupError, TypeError, ValueError or AttributeError for data of another shape.
         """
-        known: Mapping[str, Any] = upgraded(data)
-        parts = cls.parts().items()
-        return cls(
-            **{name: part.load(known[name]) if name in known else part.empty() for name, part in parts}
-        )
+        told: Mapping[str, Any] = data
+        return cls(**{name: part.load(told[name]) for name, part in cls.parts().items()})
 
     @classmethod
     @cache
@@ -271,43 +258,6 @@ class TurnRecord:
     def text(self) -> str:
         """The canonical text of the record, which is what is hashed and stored."""
         return canonical(self._json)
-
-
-FORMER_NAMES: Mapping[str, str] = {"memory": "notes", "last_summary": "previous_turn_summary"}
-"""What fields of a memory were called in earlier versions of the record."""
-
-
-def upgraded(data: JsonObject) -> JsonObject:
-    """Return the JSON of a record, brought from an earlier version to the present one.
-
-    Version 1 had no version number, called the memories `minds`, did not have the outcomes of calls, and
-    wrote spaces into the labels of an account's lines. Version 2 called the summary of the previous turn
-    `last_summary`. Up to version 3, the last of several objects in a text was always the answer.
-    """
-    known: Mapping[str, Any] = data
-    if known.get("version") == RECORD_VERSION:
-        return data
-    memories = {
-        agent: {FORMER_NAMES.get(name, name): value for name, value in memory.items()}
-        for agent, memory in known["memories" if "memories" in known else FORMER_MEMORIES].items()
-    }
-    state = known["state"]
-    if accounts := state.get("accounts"):
-        state = {**state, "accounts": {agent: _relabelled(account) for agent, account in accounts.items()}}
-    return {
-        **{name: value for name, value in known.items() if name != "minds"},
-        "state": state,
-        "memories": memories,
-    }
-
-
-def _relabelled(account: Mapping[str, Any]) -> JsonObject:
-    """Return an account of nations with underscores in the labels of its lines."""
-    lines = {name: account[name] for name in ("money", "welfare", "mils")}
-    return {
-        **account,
-        **{name: [[label.replace(" ", "_"), n] for label, n in part] for name, part in lines.items()},
-    }
 
 
 def first_digest(world: AnyWorld, setting: Setting[Any]) -> str:

@@ -354,8 +354,6 @@ class World(Generic[C, S, I]):
     landmarks                        the events that a reader of a run looks for, the most important one first
     queries                          questions about a run for `hobbes datasette`
     viewer_key                       the key under which a view names its agent
-    former_settings                  settings that were renamed: the name in runs of earlier versions, and the
-                                     present one
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
     a list), `[*]` is each element of a list, `[agent]` is the entry of an object that has the agent's name,
@@ -398,7 +396,6 @@ class World(Generic[C, S, I]):
     landmarks: tuple[Landmark, ...] = ()
     queries: tuple[Question, ...] = ()
     causes: Mapping[str, str] = field(default_factory=dict)
-    former_settings: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
     spells: Callable[[History[Played[S, I]]], Mapping[Spell, int]] | None = None

@@ -40,6 +40,11 @@ def policy_model(name: str) -> str:
     return POLICY_MODEL + name
 
 
+def is_policy(spec: str) -> bool:
+    """Return whether the player of a spec is a scripted policy that is played here, not over HTTP."""
+    return spec.startswith(f"{PlayerKind.POLICY}:")
+
+
 TURN_QUESTION = 1
 """`Call.question` of a turn's own question."""
 

@@ -24,7 +24,7 @@ from hobbes.lab.play.stepping import PARTS, step
 from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering
 from hobbes.lab.store.canned import queries
 from hobbes.lab.store.database import Store
-from hobbes.lab.store.schema import columns_of, kinds_of, migrations
+from hobbes.lab.store.schema import columns_of, kinds_of
 from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -96,7 +96,6 @@ def told(home: Path, *arguments: str) -> Any:
 def test_the_page_describes_the_tables_of_a_fresh_database_and_no_others(opened: Store) -> None:
     there = {name for name in opened.db.table_names() if not name.startswith("_sqlite")}
     assert described().keys() == there | set(opened.db.view_names())
-    assert migrations.applied(opened.db)
 
 
 def test_the_page_describes_the_columns_of_each_table_and_no_others(opened: Store) -> None:
@@ -153,7 +152,7 @@ def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -
     rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
     everything = [table_of(trust, trust.find("last"), name) for name in TABLES]
     found = {table.name: list(table.columns) for table in everything}
-    inner = {"run.json", "runs", "texts", "packed_texts", "packed_turns", "experiments", "cells"}
+    inner = {"run.json", "runs", "texts", "experiments", "cells"}
     assert set(found) == {*described(), *rows} - inner
     for name, columns in found.items():
         of_page = [column for column, _, _ in described().get(name, [])]

@@ -15,6 +15,7 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.database import Store
 from hobbes.lab.store.tables import TABLES, table_of
+from tests.conftest import Cli
 from tests.lab.play import mining, played
 from tests.lab.test_observer import REASON, game, granting_all, on
 
@@ -142,11 +143,18 @@ def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
         hobbes.open(tmp_path)
 
 
-def test_a_database_of_an_earlier_version_is_left_as_it_is(opened: Store, home: Path) -> None:
-    opened.db.execute("delete from _sqlite_migrations where name like 'm006%'")
+def test_a_database_of_another_schema_is_refused_in_one_line_that_names_its_version(
+    opened: Store, home: Path, cli: Cli
+) -> None:
+    played(opened, RunOptions("mining", 1, values={"rounds": 1}))
+    opened.db.execute("update runs set hobbes = '7.1'")
+    opened.db.execute("pragma user_version = 9")
     opened.db.conn.commit()
-    with pytest.raises(hobbes.LabError, match=r"of an earlier hobbes; `hobbes runs --home .*` brings it"):
+    refused = rf"{home}/runs.db has schema 9, which hobbes 7.1 wrote and can open; this hobbes opens schema 1"
+    with pytest.raises(hobbes.LabError, match=refused):
         hobbes.open(home)
+    assert refused in str(cli("runs").exception)
+    assert "schema 9" in str(cli("run", "mining").exception)
 
 
 def test_the_home_is_that_of_the_environment_or_the_folder(

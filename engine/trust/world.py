@@ -66,6 +66,5 @@ TRUST: World[TrustConfig, State, Intent] = World(
     observer=DESK,
     queries=QUERIES,
     shares=("cooperation", "aggression"),
-    former_settings={"idle": "do_nothing", "idle_turns": "do_nothing_rounds"},
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

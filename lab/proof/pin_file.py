@@ -14,7 +14,7 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import read_json
-from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, PlayerKind
+from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, is_policy
 
 FORMAT = 1
 """The version of the form of these files."""
@@ -163,11 +163,6 @@ def source(answers: Sequence[Answer]) -> str:
     if people:
         said.append("People wrote some answers; they are pinned like the others.")
     return " ".join(said)
-
-
-def is_policy(spec: str) -> bool:
-    """Return whether a player spec names a scripted policy."""
-    return spec.startswith(f"{PlayerKind.POLICY}:")
 
 
 def save(pin: Pin, path: Path) -> None:

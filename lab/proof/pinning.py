@@ -36,7 +36,6 @@ from hobbes.lab.proof.pin_file import (
     Lines,
     Pin,
     Way,
-    is_policy,
     source,
     turns_in_words,
     whole_prompt,
@@ -57,6 +56,7 @@ from hobbes.nodes.journal import (
     PlayerKind,
     Prompt,
     Reply,
+    is_policy,
 )
 from hobbes.nodes.prompting import PromptSet, is_path, load_prompts, system_text, turn_text
 from hobbes.nodes.state import TurnState, memories_from, state_at
@@ -371,10 +371,8 @@ def _opened(players: _Prompters, _: TurnState) -> nullcontext[_Prompters]:
 
 
 def _setting(world: AnyWorld, pin: Pin, way: Way) -> Setting[Any]:
-    """Return the setting of a way; its config may use former names of settings."""
-    former = world.former_settings
-    values = {former.get(name, name): value for name, value in way.settings.items()}
-    return settle(world, pin.agents, pin.seed, values)
+    """Return the setting of a way."""
+    return settle(world, pin.agents, pin.seed, way.settings)
 
 
 # --- compare

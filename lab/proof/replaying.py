@@ -82,11 +82,15 @@ class ReplayJournal(JournalWithoutCalls):
         if not asked:
             which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
             raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
+        row = asked[-1]
         # A stored text with the same hash as the present one need not be read.
-        call = self._store.as_call(asked[-1], {self._hash_of(text): text for text in prompt})
-        if not self._reread and call.prompt != prompt:
-            diff = diff_of(call.prompt.system, prompt.system) + diff_of(call.prompt.turn, prompt.turn)
-            raise DivergedError(turn, agent, "prompt", diff)
+        if not self._reread and [row["system"], row["prompt"]] != [*map(self._hash_of, prompt)]:
+            then = self._store.as_call(row, {}).prompt
+            diff = diff_of(then.system, prompt.system) + diff_of(then.turn, prompt.turn)
+            raise DivergedError(
+                turn, agent, "prompt", diff or "its view was another one, which is not stored\n"
+            )
+        call = self._store.as_call(row, {row["system"]: prompt.system, row["prompt"]: prompt.turn})
         self._used.setdefault(agent, []).append(call)
         return call
 

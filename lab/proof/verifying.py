@@ -25,7 +25,7 @@ from hobbes.lab.store.database import STATUSES, LoggedTurn, Run, Store
 from hobbes.lab.store.history import StoredHistory, first_of
 from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from hobbes.nodes.follow_up import Answer, answer_that_counts
-from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_policy
 from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text
 from hobbes.nodes.reading import read
 
@@ -192,6 +192,7 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     if canonical(turn.ledgers) != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
     yield from _odd_prompts(run.at(turn.turn), attempts)
+    yield from _other_views(store, run, turn.turn)
 
 
 def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]:
@@ -245,6 +246,15 @@ def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
         if row["seal"] != seal_of(row):
             who = f"{row['agent']}, attempt {row['attempt']}"
             yield f"the call of {who}, was changed after it had been written"
+
+
+def _other_views(store: Store, run: Run, turn: int) -> Iterator[str]:
+    """Name the calls of scripted policies whose view is not the one that follows from the turn before."""
+    shown = {agent: sha256(view) for agent, view in store.views_sent(run.id, turn).items()}
+    for row in store.db.table("calls").rows_where("run = ? and turn = ?", [run.id, turn]):
+        if is_policy(row["player"] or "") and row["prompt"] != shown.get(row["agent"]):
+            who = f"{row['agent']}, attempt {row['attempt']}"
+            yield f"the column calls.prompt of {who}, is not the hash of the view in this turn"
 
 
 def _odd_prompts(way: Run, attempts: Mapping[str, list[Call]]) -> Iterator[str]:

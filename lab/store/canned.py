@@ -144,7 +144,8 @@ from calls where {IN_RUN} group by agent, player, model order by agent, player, 
     ),
     "prompts_and_answers": Query(
         "Prompts and answers",
-        f"What agents were sent in a turn, and what they answered. {RUN} "
+        "What models and people were sent in a turn, and what all agents answered. The view that a scripted "
+        f"policy was sent is not stored; `hobbes export` has it. {RUN} "
         "turn: a turn; if it is empty, the last one. agent: an agent; if it is empty, all of them.",
         f"""with {CHOSEN}
 select turn, agent, attempt, outcome, systems.text as system, prompts.text as prompt, reasoning, answer

@@ -4,7 +4,6 @@ import json
 
 from hobbes.lab.store.database import Store
 from hobbes.lab.store.schema import TEMPLATES
-from hobbes.lab.store.texts import Texts
 
 NOT_OF_THE_RUN = {"cells"}
 """Tables with a column `run` that do not describe it: which cell of an experiment it plays."""
@@ -31,23 +30,18 @@ def copy_run(source: Store, target: Store, run: str) -> None:
 
 
 def _copy_texts(source: Store, target: Store, run: str) -> None:
-    """Store the texts that the rows of a run name by their hashes.
-
-    They are packed anew: a text may be there already, packed with another base.
-    """
+    """Store the texts that the rows of a run name by their hashes."""
     row = source.db.table("runs").get(run)
     ways = [row, *json.loads(row["earlier"] or "[]")]
-    texts = Texts(target.db.conn)
-    for name in dict.fromkeys(way[column] for way in ways for column in TEMPLATES):
-        for (text,) in source.db.execute("select text from texts where hash = ?", [name]):
-            target.text_hash(text)
-    for column in ("system", "prompt"):
-        for (text,) in source.db.execute(
-            f"select text from texts where hash in (select {column} from calls where run = ?)",  # noqa: S608  names are ours
-            [run],
-        ):
-            texts.hash_of(text)
-    texts.store()
+    templates = {way[column] for way in ways for column in TEMPLATES}
+    texts = source.db.execute(
+        "select text from texts where hash in (select value from json_each(:templates))"
+        " or hash in (select system from calls where run = :run)"
+        " or hash in (select prompt from calls where run = :run)",
+        {"templates": json.dumps(sorted(templates)), "run": run},
+    )
+    for (text,) in texts:
+        target.text_hash(text)
 
 
 def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> None:

@@ -13,10 +13,10 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,22 +28,20 @@ from pydantic import TypeAdapter
 from hobbes.engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
 from hobbes.engine.measuring import parts, ratio
 from hobbes.engine.record import canonical, sha256
-from hobbes.engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link
+from hobbes.engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link, views
 from hobbes.engine.world import AnyWorld, Measure, Setting, settle
 from hobbes.engine.worlds import world_named
 from hobbes.lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from hobbes.lab.errors import DamagedError, LabError, MissingError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.store.prices import Prices, prices_of, usd
-from hobbes.lab.store.records import unpacked
 from hobbes.lab.store.rows import Note, StoredRow, damaged, record_of
-from hobbes.lab.store.schema import TEMPLATES, kinds_of, make_views, migrate, migrations
+from hobbes.lab.store.schema import TEMPLATES, check_schema, create, kinds_of
 from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
 from hobbes.lab.store.sqlite import Database
-from hobbes.lab.store.texts import prepare_connection
 from hobbes.lab.temporary import temporary
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent
-from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply
+from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply, is_policy
 from hobbes.nodes.models import Models, ModelSettings, Price
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.reading import deciding
@@ -81,9 +79,6 @@ BROKEN = {
     sqlite3.SQLITE_BUSY,
 }
 """Errors of the database that are not bugs: the user can do something about them."""
-
-COPY_OF_VERSION_1 = "runs-0.1.db"
-"""The copy of a run database of hobbes 0.1 that is kept beside the migrated one."""
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """The errors that SQLite raises for a file with damaged bytes; it quotes the bytes of a damaged schema."""
@@ -126,8 +121,8 @@ CAPS = TypeAdapter(Caps)
 STATUSES = ("unfinished", "waiting", "halted", "finished")
 """What a run can be: being played, or stopped; waiting for a person; halted; played to its end."""
 
-TURN_COLUMNS = ("run", "turn", "record", "size", "digest", "ledgers", "ended")
-"""The columns of a turn as it is stored, in `packed_turns`."""
+TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
+"""The columns of a turn as it is stored; `state` is a part of the record."""
 
 HELD = "create temp table if not exists held (run text, name text, scope text, value real)"
 """The SQL that creates the table in which measures wait for the end of their run."""
@@ -248,13 +243,9 @@ class Run:
             raise LabError(
                 f"run {self.id} was recorded by hobbes {self.versions.hobbes} "
                 f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}); "
-                f"use that version{self._copy_for(here)} to resume, replay or verify it: "
+                "use that version to resume, replay or verify it: "
                 f"hobbes {here.hobbes} (record {here.record}, rules {here.rules}) can only show and export it"
             )
-
-    def _copy_for(self, here: Versions) -> str:
-        """Name the copy of the database that the earlier version can still read, if there is one."""
-        return f" with the copy {COPY_OF_VERSION_1}" if self.versions.record < here.record else ""
 
 
 class Decision(NamedTuple):
@@ -330,10 +321,11 @@ class Store:
         self.damage: dict[str, None] = {}
         """What was damaged and left out, one line each, since the store was opened."""
         self._kinds: dict[str, dict[str, type]] = {}
+        self.views_sent: Callable[[str, int], Mapping[str, str]] = lru_cache(maxsize=1)(self._views_sent)
         self._decided: dict[str, list[Decision]] | None = None
         """The decisions that were read as of one moment, by run."""
-        self.found: list[Run] = []
-        """The runs that were looked up."""
+        self.found: dict[str, Run] = {}
+        """The runs that were looked up, by id."""
 
     def leave_out(self, error: DamagedError) -> None:
         """Go on without something damaged; those who show the rest say so."""
@@ -479,7 +471,7 @@ class Store:
         )
         told = ", ".join(TURN_COLUMNS[1:])
         self.db.conn.execute(
-            f"insert into packed_turns (run, {told}) select ?, {told} from packed_turns"  # noqa: S608  names are ours
+            f"insert into turns (run, {told}) select ?, {told} from turns"  # noqa: S608  names are ours
             " where run = ? and turn < ? order by turn",
             [run, parent, turns],
         )
@@ -505,7 +497,7 @@ class Store:
     def text_hash(self, text: str) -> str:
         """Store a text as it is, if it is new, and return its hash."""
         name = sha256(text)
-        self.db.conn.execute("insert or ignore into packed_texts (hash, text) values (?, ?)", (name, text))
+        self.db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
         return name
 
     def text(self, row: StoredRow, column: str) -> str:
@@ -556,8 +548,8 @@ class Store:
         run = self._read_run(row, self.stored_row("runs", values, found.append), world, setting)
         for damage in found:
             self.leave_out(damage)
-        self.found.append(replace(run, damage=tuple(found)))
-        return self.found[-1]
+        self.found[run.id] = replace(run, damage=tuple(found))
+        return self.found[run.id]
 
     def _read_run(self, row: StoredRow, rest: StoredRow, world: AnyWorld, setting: Setting[Any]) -> Run:
         """Return a run from its row; the `rest` of it may be damaged."""
@@ -633,16 +625,15 @@ class Store:
     def _turn_rows(self, run: str, first: int) -> Iterator[StoredRow]:
         """Yield the rows of a run's turns in order."""
         row = None
-        for row in self._unpacked_turns(run, first):
+        for row in self._plain_turns(run, first):
             yield self.stored_row("turns", row)
         if row is None:
             self.check_kept(run)
 
-    def _unpacked_turns(self, run: str, first: int = 0) -> Iterator[dict[str, Any]]:
-        """Yield the values of a run's turns in order, which may be damaged. It is quicker than the view."""
-        sql = f"select {', '.join(TURN_COLUMNS)} from packed_turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
-        for row in self.db.query(sql, [run, first]):
-            yield {**row, "record": unpacked(row["record"], row["size"])}
+    def _plain_turns(self, run: str, first: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the values of a run's turns in order, which may be damaged."""
+        sql = f"select {', '.join(TURN_COLUMNS)} from turns where run = ? and turn >= ? order by turn"  # noqa: S608  names are ours
+        return self.db.query(sql, [run, first])
 
     def check_kept(self, run: str) -> None:
         """Raise MissingError if the turns of a run were not kept."""
@@ -689,8 +680,21 @@ class Store:
     def _texts_at(self, at: dict[str, Any]) -> dict[str, str]:
         """Return the texts of the prompts of CALLS_AT, by hash. Damaged ones are left out without a word."""
         named = " union ".join(f"select {column} from {CALLS_AT}" for column in ("system", "prompt"))  # noqa: S608  ours
-        texts = self.db.execute(f"select hash, text from texts where hash in ({named})", at)  # noqa: S608  ours
-        return {name: text for name, text in texts if isinstance(text, str) and sha256(text) == name}
+        stored = self.db.execute(f"select hash, text from texts where hash in ({named})", at)  # noqa: S608  ours
+        return {name: text for name, text in stored if isinstance(text, str) and sha256(text) == name}
+
+    def _views_sent(self, run: str, turn: int) -> dict[str, str]:
+        """Return the view that each agent was shown in a turn, as text.
+
+        Those of scripted policies are not stored, because they follow from the turn before.
+        """
+        way = self.find(run).at(turn)
+        if turn:
+            last = next(self.turns(run, turn - 1))
+            state, memories = way.world.load(way.setting, last.record.state), last.record.memories
+        else:
+            state, memories = way.world.setup(way.setting.config, way.setting.agents, way.setting.seed), {}
+        return {agent: canonical(view) for agent, view in views(way.world, state, memories).items()}
 
     def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
         """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
@@ -713,12 +717,19 @@ class Store:
     def as_call(self, row: StoredRow, texts: Mapping[str, str]) -> Call:
         """Return the call of a row; raise DamagedError if it is damaged.
 
-        `texts` are texts by hash. A text of the prompt that is not among them is read from the store.
+        `texts` are texts by hash. A text of the prompt that is not among them is read from the store, or
+        follows from the turn before, if a scripted policy was asked.
         """
 
         def text(column: str) -> str:
             name = row[column]
-            return texts[name] if name in texts else self.text_of(row, column, name)
+            if name in texts:
+                return texts[name]
+            if column == "prompt" and is_policy(row["player"] or ""):
+                sent = partial(self.views_sent, row["run"], row["turn"])
+                shown: Mapping[str, str] = self.if_readable(sent, {})
+                return shown.get(row["agent"], "")
+            return self.text_of(row, column, name)
 
         outcome = Outcome(row["outcome"])
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
@@ -986,7 +997,7 @@ class Store:
         except LabError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            for run in self.found:
+            for run in self.found.values():
                 if damage := self.changed(run):
                     raise damage from error
             raise  # a bug
@@ -997,7 +1008,7 @@ class Store:
         if row["seal"] not in {None, sealed_by_column({column: row[column] for column in RUN_COLUMNS})}:
             return damaged(run.id, "", "its row in the table runs was changed")
         digest = ""
-        for row in self._unpacked_turns(run.id):
+        for row in self._plain_turns(run.id):
             begun = run.digest_before(row["turn"], digest)
             if row["digest"] != sha256(f"{begun}{row['record']}"):
                 return damaged(run.id, f", turn {row['turn']}", "the column turns.record was changed")
@@ -1032,7 +1043,7 @@ class Store:
 
 @contextmanager
 def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
-    """Open the run database of a home folder; create or migrate it as needed.
+    """Open the run database of a home folder; create it if it is new.
 
     Without `writes`, runs are only read. Then a home that is missing or read-only is fine, and stays as it
     is: what it holds is read from a copy. Raise UsageError if it is a file.
@@ -1075,9 +1086,8 @@ def _opened(home: Path, folder: Path) -> Iterator[Store]:
         with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
-            _keep_a_copy_of_version_1(folder, db)
-            migrate(db)
-            make_views(db)
+            if not check_schema(db, home):
+                create(db)
         connection.execute("pragma foreign_keys = on")
         store = Store(home, db)
         with store.telling_damage_from_bugs():
@@ -1104,35 +1114,32 @@ def read_store(home: Path) -> Store:
     """
     path = check_path(home, "home") / "runs.db"
     if not path.is_file():
-        raise MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
+        raise _no_runs(home)
     # Garbage collection may close it in another thread.
     connection = _connected(path, check_same_thread=False)
     try:
         connection.execute("pragma query_only = on")
         db = Database(connection)
-        outdated = migrations.pending(db)
+        if not check_schema(db, home):
+            raise _no_runs(home)
+    except LabError:
+        connection.close()
+        raise
     except sqlite3.DatabaseError as error:
         connection.close()
         raise LabError(f"cannot read {path}: {error}") from error
-    if outdated:
-        connection.close()
-        raise LabError(f"{path} is of an earlier hobbes; `{command(home, 'runs')}` brings it up to date")
     return Store(home, db)
 
 
-def _keep_a_copy_of_version_1(home: Path, db: Database) -> None:
-    """Copy a database of hobbes 0.1 before it is migrated, since 0.1 cannot read it afterwards."""
-    copy = home / COPY_OF_VERSION_1
-    if "minds" in db.table_names() and db.table("runs").count and not copy.exists():
-        with closing(sqlite3.connect(copy)) as target:
-            db.conn.backup(target)
+def _no_runs(home: Path) -> MissingError:
+    """Return the error of a home in which nothing has been played."""
+    return MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
 
 
 def _connected(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
-    """Return a connection that can unpack texts."""
+    """Return a connection in which a damaged text is bytes."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=check_same_thread)
     connection.text_factory = _text_of
-    prepare_connection(connection)
     return connection
 
 
@@ -1151,10 +1158,8 @@ def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, st
 
 
 def _settled(world: AnyWorld, row: StoredRow, config: Mapping[str, Any]) -> Setting[Any]:
-    """Return the setting of a run with a config, which may use former names of settings."""
-    former = world.former_settings
-    known = {former.get(name, name): value for name, value in config.items()}
-    return settle(world, row["agents"], row["seed"], known)
+    """Return the setting of a run with a config."""
+    return settle(world, row["agents"], row["seed"], config)
 
 
 def _questions(told: list[dict[str, str]] | dict[str, str]) -> tuple[Question, ...]:

@@ -2,21 +2,19 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import Any
 
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
-from hobbes.engine.record import canonical
+from hobbes.engine.record import canonical, sha256
 from hobbes.lab.store.database import TURN_COLUMNS, Question, Run, Store, update_run
 from hobbes.lab.store.measuring import RunMeasuring
-from hobbes.lab.store.records import packed
 from hobbes.lab.store.seals import CALL_COLUMNS, seal_of
-from hobbes.lab.store.texts import Texts
-from hobbes.nodes.journal import Address, Call, Logged, Prompt
+from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_policy
 from hobbes.nodes.reading import deciding
 
 
@@ -27,8 +25,9 @@ def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
 
 SEALED_CALL_COLUMNS = (*CALL_COLUMNS, "seal")
 INSERT_CALL = _insertion("insert", "calls", SEALED_CALL_COLUMNS)
-INSERT_TURN = _insertion("insert or replace", "packed_turns", TURN_COLUMNS)
+INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
 """If a turn is stored again after a crash, its row replaces the first one."""
+INSERT_TEXT = _insertion("insert or ignore", "texts", ("hash", "text"))
 
 
 class RunJournal:
@@ -45,7 +44,8 @@ class RunJournal:
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
-        self._systems, self._prompts = Texts(store.db.conn), Texts(store.db.conn)
+        # The system text comes with every call of a model.
+        self._hash_of = lru_cache(maxsize=2)(sha256)
 
     @cached_property
     def measuring(self) -> RunMeasuring:
@@ -82,15 +82,8 @@ class RunJournal:
         """Store the calls that have arrived, in one transaction, unless another of them has done so."""
         if not self._arrived:
             return
-        try:
-            arrived = _now()
-            rows = [self._row(call, arrived) for call in self._arrived]  # before other processes have to wait
-            with self._store.db.conn:
-                self._insert(rows)
-        except Exception:
-            self._systems.forget()  # what was stored in the transaction is gone
-            self._prompts.forget()
-            raise
+        with self._store.db.conn:
+            self._insert(self._arrived)
         self._arrived = []
 
     def keep_answer(self, call: Call, asked: Question) -> bool:
@@ -102,7 +95,7 @@ class RunJournal:
             questions = self._store.find(self._run).questions
             if asked not in questions:
                 return False
-            self._insert([self._row(call, _now())])
+            self._insert([call])
             left = [asdict(one) for one in questions if one != asked]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
@@ -110,10 +103,10 @@ class RunJournal:
 
     def give(self, calls: Iterable[Call]) -> None:
         """Store answers that were given with a fork, in the transaction that stores the fork."""
-        self._insert([self._row(call, _now()) for call in calls])
+        self._insert([*calls])
 
     def _row(self, call: Call, arrived: str) -> dict[str, Any]:
-        """Return the row of a call, whose texts are then ready to be stored."""
+        """Return the row of a call."""
         reply, address = call.reply, call.address
         row = {
             "run": self._run,
@@ -126,8 +119,8 @@ class RunJournal:
             "found_as": call.found_as,
             "model": reply.model,
             "player": reply.player,
-            "system": self._systems.hash_of(call.prompt.system),
-            "prompt": self._prompts.hash_of(call.prompt.turn),
+            "system": self._hash_of(call.prompt.system),
+            "prompt": sha256(call.prompt.turn),
             "answer": reply.text,
             "reasoning": reply.reasoning,
             "error": reply.error,
@@ -138,10 +131,15 @@ class RunJournal:
         }
         return {**row, "seal": seal_of(row)}
 
-    def _insert(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert the rows of calls, and their texts."""
-        self._systems.store()
-        self._prompts.store()
+    def _insert(self, calls: Sequence[Call]) -> None:
+        """Insert the rows of calls, and the prompts that models and people were sent."""
+        arrived = _now()
+        rows = [self._row(call, arrived) for call in calls]
+        texts = {row["system"]: call.prompt.system for row, call in zip(rows, calls, strict=True)}
+        for row, call in zip(rows, calls, strict=True):
+            if not is_policy(call.reply.player):
+                texts[row["prompt"]] = call.prompt.turn
+        self._store.db.conn.executemany(INSERT_TEXT, texts.items())
         # Values by position are bound twice as fast as values by name.
         self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*SEALED_CALL_COLUMNS), rows))
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
@@ -151,7 +149,7 @@ class RunJournal:
         number, record, digest, ledgers, played = turn
         with self._store.db.conn as connection:
             self.measuring.add(played)
-            values = (self._run, number, *packed(record.text), digest, canonical(ledgers), _now())
+            values = (self._run, number, record.text, digest, canonical(ledgers), _now())
             connection.execute(INSERT_TURN, values)
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"

@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import excerpt
-from hobbes.engine.turn import TurnRecord, upgraded
+from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.schema import columns_of
@@ -235,8 +235,6 @@ class StoredRow:
     def _problem(self, column: str, value: object) -> str | None:
         """Return what is wrong with the type or the range of a value, if anything."""
         kind = self._kinds[column]
-        if column == "record" and isinstance(value, bytes):
-            return "it cannot be unpacked"
         if not isinstance(value, (int, float) if kind is float else kind):
             return f"it is {_shown(value)}, not {NAMES[kind]}"
         if isinstance(value, float) and not math.isfinite(value):
@@ -273,7 +271,7 @@ def record_of(row: StoredRow) -> TurnRecord:
     """Return the record of a row of `turns`; raise DamagedError if it cannot be read."""
     told = row["record"]
     try:
-        _Record.model_validate(upgraded(told), strict=True)
+        _Record.model_validate(told, strict=True)
         return TurnRecord.from_json(told)
     except ValidationError as error:
         raise row.damage("record", in_one_line(error, depth=3)) from error

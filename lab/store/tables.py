@@ -6,6 +6,7 @@ Further columns tell which call of each agent and turn counts, and which calls f
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ from hobbes.lab.store.database import Run, Store, by_turn
 from hobbes.lab.store.history import scores
 from hobbes.lab.store.rows import JSON
 from hobbes.lab.store.schema import columns_of, kinds_of
-from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, is_policy
 
 Row: TypeAlias = dict[str, Any]
 
@@ -82,9 +83,8 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
         columns = {**table.columns, "decisions": int, "failures": int}
         return RunTable(name, columns, _with_decisions(store, run, table.rows))
     if name == "calls":
-        return RunTable(
-            name, {**table.columns, "decides": bool, "failed": bool}, _with_what_counts(table.rows)
-        )
+        rows = _with_what_counts(_with_views(store, table.rows))
+        return RunTable(name, {**table.columns, "decides": bool, "failed": bool}, rows)
     return table
 
 
@@ -102,6 +102,17 @@ def _with_decisions(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row
     decided, failed = by_turn(store.outcomes(run.id))
     for row in rows:
         yield {**row, "decisions": decided[row["turn"]], "failures": failed[row["turn"]]}
+
+
+def _with_views(store: Store, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of calls; those of scripted policies, whose prompts are not stored, with their view."""
+    for row in rows:
+        if row["prompt"] is None and is_policy(row["player"] or ""):
+            shown: Mapping[str, str] = store.if_readable(
+                partial(store.views_sent, row["run"], row["turn"]), {}
+            )
+            row["prompt"] = shown.get(row["agent"])
+        yield row
 
 
 def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:

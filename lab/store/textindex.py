@@ -8,7 +8,7 @@ many calls it belongs to, and `places` says where it stands. SQLite's FTS5 finds
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from hobbes.engine.record import sha256
 from hobbes.lab.errors import LabError
 from hobbes.lab.store.database import BUSY_SECONDS, Store, may_be_damage
-from hobbes.lab.store.texts import UNPACKED, Texts, prepare_connection
+from hobbes.nodes.journal import is_policy
 
 NAME = "search.db"
 """The name of the file."""
@@ -37,11 +37,10 @@ MOST_CHARACTERS, MOST_WORDS = 1_000, 50
 TOKENS = 40
 """About how many words are shown of a text."""
 
-SCHEMA = f"""
-create table packed_texts (id integer primary key, hash text unique, text, base text);
-create view contents as select id, {UNPACKED} as text from packed_texts;
+SCHEMA = """
+create table texts (id integer primary key, hash text unique, text);
 create virtual table words using fts5(
-  text, content = 'contents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
+  text, content = 'texts', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
 );
 create table places (
   text integer, kind text, run text, turn integer, agent text, attempt integer,
@@ -50,9 +49,6 @@ create table places (
 create table progress (of text primary key, row integer, address text);
 insert into progress values ('calls', 0, null), ('turns', 0, null);
 """
-
-TABLES: Mapping[str, str] = {"calls": "calls", "turns": "packed_turns"}
-"""The tables whose rows are indexed."""
 
 ADDRESS: Mapping[str, str] = {
     "calls": "json_array(run, turn, agent, attempt)",
@@ -110,7 +106,8 @@ def open_index(store: Store) -> Iterator["TextIndex"]:
         connection = _opened(path)
         with closing(connection):
             connection.execute("attach ? as runs", [str(folder / "runs.db")])
-            yield TextIndex(connection, lasting=folder.resolve() == store.home.resolve())
+            lasting = folder.resolve() == store.home.resolve()
+            yield TextIndex(connection, store.views_sent, lasting=lasting)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
             raise  # a bug
@@ -139,7 +136,6 @@ def _prepared(path: Path) -> sqlite3.Connection:
     """Return a connection to the file of an index; create its tables if it has none."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
     connection.text_factory = lambda stored: stored.decode(errors="replace")
-    prepare_connection(connection)
     try:
         if not _has_tables(connection):
             connection.execute("begin immediate")  # others wait here
@@ -162,6 +158,8 @@ class TextIndex:
     """The open index, with the run database attached as `runs`."""
 
     connection: sqlite3.Connection
+    views_sent: Callable[[str, int], Mapping[str, str]]
+    """The view of each agent in a turn of a run: those that scripted policies were sent are not stored."""
     lasting: bool
     """Whether the file is kept; that of a read-only home is not."""
 
@@ -180,10 +178,10 @@ class TextIndex:
     def _begin_again_if_replaced(self) -> None:
         """Empty the index if the run database is not the one that was indexed."""
         for table, row, address in self.connection.execute("select * from progress").fetchall():
-            sql = f"select {ADDRESS[table]} from runs.{TABLES[table]} where rowid = ?"
+            sql = f"select {ADDRESS[table]} from runs.{table} where rowid = ?"
             if address is not None and self.connection.execute(sql, [row]).fetchone() != (address,):
                 self.connection.execute("insert into words (words) values ('delete-all')")
-                for emptied in ("packed_texts", "places"):
+                for emptied in ("texts", "places"):
                     self.connection.execute(f"delete from {emptied}")
                 self.connection.execute("update progress set row = 0, address = null")
                 return
@@ -191,7 +189,7 @@ class TextIndex:
     def _rows(self, table: str, columns: str, most: int) -> tuple[list[tuple[Any, ...]], bool]:
         """Return the next rows of a table that are to be indexed, and whether they are the last ones."""
         sql = (
-            f"select {columns}, rowid, {ADDRESS[table]} from runs.{TABLES[table]}"
+            f"select {columns}, rowid, {ADDRESS[table]} from runs.{table}"
             " where rowid > (select row from progress where of = ?) order by rowid limit ?"
         )
         rows = self.connection.execute(sql, [table, most]).fetchall()
@@ -202,12 +200,15 @@ class TextIndex:
         return [row[:-2] for row in rows], len(rows) != most
 
     def _add_calls(self, adding: "_Adding", most: int) -> bool:
-        columns = "run, turn, agent, attempt, system, prompt, answer, reasoning"
+        columns = "run, turn, agent, attempt, player, system, prompt, answer, reasoning"
         rows, last = self._rows("calls", columns, most)
-        for *address, system, prompt, answer, reasoning in rows:
+        for *address, player, system, prompt, answer, reasoning in rows:
             place = _Place(*address)
-            for name in (system, prompt):
-                adding.add_named(name, "prompt", place)
+            adding.add_named(system, "prompt", place)
+            if isinstance(player, str) and is_policy(player):
+                adding.add(self.views_sent(place.run, place.turn).get(place.agent), "prompt", place)
+            else:
+                adding.add_named(prompt, "prompt", place)
             adding.add(answer, "answer", place)
             adding.add(reasoning, "reasoning", place)
         return last
@@ -229,7 +230,7 @@ class TextIndex:
         sql = (
             "select (select sum(row) from progress),"
             " (select ifnull(max(rowid), 0) from runs.calls)"
-            " + (select ifnull(max(rowid), 0) from runs.packed_turns)"
+            " + (select ifnull(max(rowid), 0) from runs.turns)"
         )
         indexed, there = self.connection.execute(sql).fetchone()
         return indexed, there
@@ -299,8 +300,6 @@ class _Adding:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        # Prompts resemble each other, and so do the other texts.
-        self._prompts, self._others = Texts(connection), Texts(connection)
 
     def add(self, text: object, kind: str, place: _Place) -> None:
         """Add a text at a place. An empty one, or what damage has put in its place, is left out."""
@@ -308,9 +307,7 @@ class _Adding:
             name = sha256(text)
             number = self._number(name)
             if number is None:
-                texts = self._prompts if kind == "prompt" else self._others
-                texts.hash_of(text)
-                texts.store()
+                self._connection.execute("insert into texts (hash, text) values (?, ?)", [name, text])
                 number = self._number(name)
                 self._connection.execute("insert into words (rowid, text) values (?, ?)", [number, text])
             self._stands(number, kind, place)
@@ -330,7 +327,7 @@ class _Adding:
 
     def _number(self, name: str) -> int | None:
         """Return the number of the text with a hash, None if it is not in the index."""
-        row = self._connection.execute("select id from packed_texts where hash = ?", [name]).fetchone()
+        row = self._connection.execute("select id from texts where hash = ?", [name]).fetchone()
         return row[0] if row else None
 
 

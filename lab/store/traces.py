@@ -29,20 +29,18 @@ def drop_traces(store: Store, run: str) -> None:
                 {"run": run},
             )
             connection.execute("delete from calls where run = ?", [run])
-            connection.execute("delete from packed_turns where run = ?", [run])
+            connection.execute("delete from turns where run = ?", [run])
             connection.execute("delete from measures where run = ? and scope glob 'turn/*'", [run])
-            for _ in range(2):  # first texts, then those that were the base of no other text any more
-                connection.execute(_DELETE_TEXTS)
+            connection.execute(_DELETE_TEXTS)
             connection.execute("drop table temp.read")
     finally:
         connection.execute("pragma foreign_keys = on")
 
 
 _DELETE_TEXTS = (
-    "delete from packed_texts where hash in (select hash from temp.read) and hash not in ("
+    "delete from texts where hash in (select hash from temp.read) and hash not in ("
     "select system from calls union select prompt from calls"
     " union select system_template from runs union select turn_template from runs"
-    " union select answer_schema from runs"
-    " union select base from packed_texts where base is not null)"
+    " union select answer_schema from runs)"
 )
 """SQL that deletes the texts that a run has read and that nothing refers to any more."""

@@ -64,12 +64,8 @@ def main(home: Path) -> dict[str, Any]:
     from tests.lab.play import mining  # noqa: PLC0415
 
     with open_store(home) as store:
-        earlier = store.find("last")
-        export(store, earlier, "jsonl", home / "earlier")
         run = mining(store)
         told: dict[str, Any] = {
-            "earlier": [turn.record.moods for turn in store.turns(earlier.id)],  # type: ignore[attr-defined]
-            "earlier_moods": (home / "earlier" / "moods.jsonl").read_text(),
             "faults": [fault.fault for fault in faults(store, run)],
             "replay": asyncio.run(replay_run(store, run, reread=False)).digest == run.digest,
             "rows": list(store.db.execute("select turn, agent, words, mood from moods")),
@@ -84,9 +80,7 @@ def main(home: Path) -> dict[str, Any]:
         told["link"] = turns.link("", first.record) != turns.link("", replace(first.record, moods={}))  # type: ignore[call-arg]
         record = first.text.replace('"talkative":true', '"talkative":false', 1)
         with store.db.conn:
-            store.db.execute(
-                "update packed_turns set record = ? where run = ? and turn = 0", [record, run.id]
-            )
+            store.db.execute("update turns set record = ? where run = ? and turn = 0", [record, run.id])
         told["tampered"] = [[fault.turn, fault.fault] for fault in faults(store, run)]
     return told
 

@@ -7,19 +7,15 @@ from typing import Any
 
 import pytest
 
-from hobbes.lab.store.database import open_store
 from tests.conftest import ROOT
-from tests.lab.play import mining
 
 MINERS = ("miner-01", "miner-02", "miner-03")
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Record a run as it is today, then let a hobbes with a longer record play in the same home."""
+    """Let a hobbes with a longer record play."""
     home = tmp_path_factory.mktemp("home")
-    with open_store(home) as store:
-        mining(store)
     command = [sys.executable, "-m", "tests.contract.longer_record", str(home)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
@@ -55,8 +51,3 @@ def test_it_is_exported(told: dict[str, Any]) -> None:
         (turn, agent, words) for turn, agent, words, _ in told["rows"]
     ]
     assert all(row["mood"]["words"] == row["words"] for row in told["exported"])
-
-
-def test_a_record_from_before_has_it_empty(told: dict[str, Any]) -> None:
-    assert told["earlier"] == [{}] * 4
-    assert told["earlier_moods"] == ""

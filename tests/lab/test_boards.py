@@ -526,7 +526,7 @@ def test_trace_tells_the_board_below_the_picture(opened: Store, cli: Cli) -> Non
 def test_damaged_events_take_the_board_away_and_nothing_else(opened: Store, home: Path) -> None:
     run = mining(opened, models="policy:random")
     record = next(opened.turns(run.id)).text
-    opened.db.table("packed_turns").update((run.id, 0), {"record": record.replace('"plot"', '"plit"')})
+    opened.db.table("turns").update((run.id, 0), {"record": record.replace('"plot"', '"plit"')})
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
         page = visitor.get(f"/{run.id}/0")
         assert page.status_code == 200

@@ -28,7 +28,6 @@ from hobbes.lab.cli import app, main
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.show.terminal import NARROWEST, console
 from hobbes.lab.store.database import Store, open_store
-from hobbes.lab.store.texts import prepare_connection
 from hobbes.lab.wire.recording import in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Reply
@@ -577,7 +576,7 @@ def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store,
         1,
         "first divergence: turn 0, miner-01: answer\nno answer was recorded\n\n",
     )
-    opened.db.table("packed_turns").delete((run.id, 3))
+    opened.db.table("turns").delete((run.id, 3))
     verified = cli("verify", "last", "--json")
     assert verified.exit_code == 1
     found = json.loads(verified.stdout)["faults"]
@@ -706,7 +705,6 @@ def database(opened: Store, home: Path) -> Iterator[sqlite3.Connection]:
     values = {"rounds": 30, "rows": 3, "cols": 3, "communication": True}
     mining(opened, models="policy:tit-for-tat-raid*1,policy:random*1,policy:guided?noise=0.3", values=values)
     with sqlite3.connect(home / "runs.db") as connection:
-        prepare_connection(connection)
         yield connection
 
 
@@ -715,13 +713,13 @@ def test_the_run_database_has_what_others_script_against(database: sqlite3.Conne
         found = {row[1] for row in database.execute(f"pragma table_xinfo({table})")}
         assert columns <= found, table
     assert database.execute("pragma foreign_key_check").fetchall() == []
-    for table in ("packed_turns", "calls", "measures"):
+    for table in ("turns", "calls", "measures"):
         assert database.execute(f"pragma foreign_key_list({table})").fetchall(), table
     counted = {t: database.execute(f"select count(*) from {t}").fetchone()[0] for t in TABLES}  # noqa: S608
     assert [table for table, count in counted.items() if count == 0] == []
 
 
-def test_migrating_twice_changes_nothing(home: Path) -> None:
+def test_opening_a_home_twice_changes_nothing(home: Path) -> None:
     def schema() -> Any:
         with open_store(home) as found:
             return found.db.schema

@@ -210,7 +210,7 @@ def test_another_validation_of_the_same_answer_is_a_divergence_of_validation(ope
     """The second run was played when a claim off the board was not written down as refused."""
     a, b = (saying(opened, lambda _: '{"claim": [[99, 99]]}') for _ in range(2))
     record = replace(next(opened.turns(b.id)).record, drops=())
-    opened.db.table("packed_turns").update((b.id, 0), {"record": record.text})
+    opened.db.table("turns").update((b.id, 0), {"record": record.text})
     assert where(compare(opened, a, b)) == (0, "miner-01", "validation")
 
 

@@ -40,6 +40,12 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
                 "models": "{}",
                 "prompts": "",
                 "lang": "",
+                "agents": "[]",
+                "config": "{}",
+                "record_version": 1,
+                "rules_version": 1,
+                "hobbes": "",
+                "seal": "{}",
             }
             store.db.table("runs").insert(row | more)
             store.db.table("measures").insert({"run": name, "name": "output", "scope": "run", "value": value})

@@ -8,7 +8,6 @@ import pytest
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.store.copying import copy_run
 from hobbes.lab.store.database import Store, open_store
-from hobbes.lab.store.texts import Texts
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 
@@ -25,14 +24,6 @@ def test_verify_trace_export_and_results_are_the_same_of_a_copied_run(
 ) -> None:
     model = "policy:guided?noise=0.4"
     run = mining(opened, models=model, name="copied", seed=7, agents=4)
-    texts = Texts(other.db.conn)  # has the bases of the run's texts already, packed with another base
-    with other.db.conn:
-        texts.hash_of("another base" * 100)
-        for (text,) in opened.db.execute(
-            "select text from texts where hash in (select base from packed_texts)"
-        ).fetchall():
-            texts.hash_of(text)
-        texts.store()
     cli("fork", "copied", "--turn", "2", "--set", "immunity=3", "--name", "fork")
     for one in (run, opened.find("fork")):
         copy_run(opened, other, one.id)

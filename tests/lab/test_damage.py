@@ -21,14 +21,13 @@ from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.database import open_store
 from hobbes.lab.store.rows import JSON, REQUIRED
-from hobbes.lab.store.texts import prepare_connection
 from hobbes.nodes.state import TurnState
 from tests.conftest import Cli
 from tests.lab.play import played
 
 VIEWS = {"turns", *(table.name for table in TurnRecord.tables())}
 
-STORED = sorted({*REQUIRED, "packed_texts", "packed_turns"} - VIEWS)
+STORED = sorted({*REQUIRED, "texts", "turns"} - VIEWS)
 """The tables of runs. The others are views."""
 
 WHOLE, STOPPED = "whole", "stopped"
@@ -91,9 +90,7 @@ def spoil(small: Home, home: Path, table: str, column: str, value: object) -> bo
     home.mkdir()
     shutil.copyfile(small.path / "runs.db", home / "runs.db")
     rows = (
-        ""
-        if table in {"runs", "packed_texts"}
-        else f"where rowid in (select min(rowid) from {table} group by run)"  # noqa: S608  names are ours
+        "" if table in {"runs", "texts"} else f"where rowid in (select min(rowid) from {table} group by run)"  # noqa: S608  names are ours
     )
     with closing(sqlite3.connect(home / "runs.db")) as db:
         try:
@@ -188,7 +185,6 @@ def test_what_can_be_shown_is_shown_and_what_cannot_is_an_error(small: Home, hom
 
 def test_a_record_of_another_shape_hides_its_turn_alone(small: Home, home: Path, cli: Cli) -> None:
     with closing(sqlite3.connect(small.path / "runs.db")) as db:
-        prepare_connection(db)
         (text,) = db.execute("select record from turns where turn = 1").fetchone()
     record = json.loads(text)
     others: list[dict[str, Any]] = [
@@ -197,7 +193,7 @@ def test_a_record_of_another_shape_hides_its_turn_alone(small: Home, home: Path,
         {"state": {}},
     ]
     for other in others:
-        assert spoil(small, home, "packed_turns", "record", json.dumps(other))
+        assert spoil(small, home, "turns", "record", json.dumps(other))
         turns = cli("trace", WHOLE)
         assert turns.exit_code == 0
         assert [line.split()[1:] == ["damaged"] for line in turns.stdout.splitlines()] == [True, False, False]
@@ -218,11 +214,10 @@ def test_a_run_that_claims_more_turns_than_it_has_is_shown(small: Home, home: Pa
 
 def test_a_state_that_its_world_cannot_have_is_damage_and_no_bug(small: Home, home: Path, cli: Cli) -> None:
     with closing(sqlite3.connect(small.path / "runs.db")) as db:
-        prepare_connection(db)
         (text,) = db.execute("select record from turns where turn = 0").fetchone()
     record = json.loads(text)
     record["state"]["gold"] = {}
-    assert spoil(small, home, "packed_turns", "record", json.dumps(record))
+    assert spoil(small, home, "turns", "record", json.dumps(record))
     for command in (("trace", WHOLE, "0"), ("trace", WHOLE, "1", small.agent), ("export", WHOLE)):
         result = cli(*command)
         assert isinstance(result.exception, LabError | SystemExit | None), result.exception

@@ -234,7 +234,7 @@ def test_a_fork_is_written_whole_or_not_at_all(opened: Store, monkeypatch: pytes
     with pytest.raises(KeyboardInterrupt):
         forked(opened, run, 2, answers={"miner-02": PASSING})
     assert [one["id"] for one in opened.runs()] == [run.id]
-    assert opened.db.table("packed_turns").count == run.turns
+    assert opened.db.table("turns").count == run.turns
 
 
 # --- runs of every kind are forked
@@ -285,7 +285,7 @@ def test_a_fork_is_resumed_after_a_halt_without_its_parent(opened: Store, home: 
     with pytest.raises(HaltedRunError):
         go(opened, half)
     with sqlite3.connect(home / "runs.db") as connection:
-        for table in ("runs", "packed_turns", "calls"):
+        for table in ("runs", "turns", "calls"):
             column = "id" if table == "runs" else "run"
             connection.execute(f"delete from {table} where {column} = ?", [run.id])  # noqa: S608
     (home / "checkpoints.db").unlink()
@@ -315,7 +315,7 @@ def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
         ("update runs set parent = null where id = ?", "the column runs.parent was changed"),
         ("update runs set turn = 1 where id = ?", "the column runs.turn was changed"),
         ("update runs set earlier = null where id = ?", "the column runs.earlier was changed"),
-        ("update packed_turns set digest = 'x' where turn = 1 and run = ?", "the chain of digests is broken"),
+        ("update turns set digest = 'x' where turn = 1 and run = ?", "the chain of digests is broken"),
         ("update calls set model = 'x' where turn = 3 and run = ?", "was changed after it had been written"),
     ],
 )
@@ -327,7 +327,7 @@ def test_verify_finds_what_was_changed_of_a_fork(opened: Store, change: str, say
 
 def test_verify_finds_a_template_of_the_parents_turns_that_was_changed(opened: Store) -> None:
     run = ended(opened, mining(opened), 2, lang="zh")
-    opened.db.execute("update packed_texts set text = 'x' where hash = ?", [sha256(run.at(0).prompts.turn)])
+    opened.db.execute("update texts set text = 'x' where hash = ?", [sha256(run.at(0).prompts.turn)])
     with pytest.raises(
         DamagedError, match=r"the column runs\.turn_template is damaged: its text in the table"
     ):
@@ -337,7 +337,7 @@ def test_verify_finds_a_template_of_the_parents_turns_that_was_changed(opened: S
 def test_verify_finds_a_turn_that_is_not_the_parents(opened: Store) -> None:
     run = mining(opened)
     other = ended(opened, run, 2)
-    opened.db.execute("update packed_turns set digest = 'x' where turn = 0 and run = ?", [run.id])
+    opened.db.execute("update turns set digest = 'x' where turn = 0 and run = ?", [run.id])
     assert [fault.fault for fault in faults(opened, other)] == [
         f"the table turns differs from that of its parent, run {run.id}"
     ]

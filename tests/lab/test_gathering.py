@@ -274,11 +274,11 @@ def test_a_report_is_written_although_a_file_stands_where_it_is_gathered(
 
 def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store, tmp_path: Path) -> None:
     alone = played(opened, RunOptions("mining", 3, models="policy:guided", values={"rounds": 3}))
-    before = {row["hash"] for row in opened.db.query("select hash from packed_texts")}
+    before = {row["hash"] for row in opened.db.query("select hash from texts")}
     play_keeping(opened, written(tmp_path, ONE_SEED), Keep.summary)
     assert opened.db.execute("select count(distinct run) from calls").fetchone() == (1,)
     assert opened.db.execute("pragma foreign_key_check").fetchall() == []
-    after = {row["hash"] for row in opened.db.query("select hash from packed_texts")}
+    after = {row["hash"] for row in opened.db.query("select hash from texts")}
     templates = {
         row[column]
         for row in opened.db.query("select * from runs")
@@ -340,7 +340,7 @@ def test_damaged_figures_are_gathered_again_each_time(small: Store) -> None:
         file.unlink()
     (run,) = [cell.id for cell in played_cells(small, "small") if (cell.arm, cell.seed) == ("open", 1)]
     with small.db.conn:
-        small.db.conn.execute("update packed_turns set record = '{}' where run = ? and turn = 2", [run])
+        small.db.conn.execute("update turns set record = '{}' where run = ? and turn = 2", [run])
     assert not gathering.gather(small, run)
     assert f"run {run}, turn 2" in "".join(small.damage_lines())
     assert len(files(small)) < len(before)

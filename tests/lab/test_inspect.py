@@ -198,7 +198,7 @@ def test_a_run_that_is_being_played_has_the_status_started(opened: Store, cli: C
 
 def test_a_damaged_turn_has_its_calls_and_is_named(opened: Store, tmp_path: Path) -> None:
     run = mining(opened)
-    opened.db.execute("update packed_turns set record = '{' where turn = 1")
+    opened.db.execute("update turns set record = '{' where turn = 1")
     samples = samples_of(logged(opened, run, tmp_path))
     assert len(samples) == 12
     assert "view" not in samples["1/miner-01"].metadata

@@ -423,11 +423,11 @@ def test_wrong_input_is_refused_in_one_line(
     ("sql", "told"),
     [
         ("update runs set rules_version = 1", "was recorded by hobbes"),
-        ("update packed_turns set record = '{' where turn = 2", "turns.record was changed"),
+        ("update turns set record = '{' where turn = 2", "turns.record was changed"),
         ("update calls set answer = '{}' where turn = 1", "the row in the table calls was changed"),
         ("update runs set seed = 5", "its row in the table runs was changed"),
         ("delete from calls where turn = 1 and agent = 'miner-02'", "turn 1, miner-02: answer"),
-        ("delete from packed_turns where turn = 1", "turns.record was changed"),
+        ("delete from turns where turn = 1", "turns.record was changed"),
     ],
 )
 def test_a_run_that_is_damaged_or_of_older_rules_is_refused_in_one_line(

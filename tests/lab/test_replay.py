@@ -36,7 +36,7 @@ def change_record(store: Store, run: Run, turn: int, part: str, change: Any) -> 
     """Tamper with a part of a logged turn."""
     record = next(store.turns(run.id, turn)).record.to_json()
     change(record[part])
-    store.db.table("packed_turns").update((run.id, turn), {"record": json.dumps(record)})
+    store.db.table("turns").update((run.id, turn), {"record": json.dumps(record)})
 
 
 def change_call(store: Store, run: Run, turn: int, agent: str, **values: Any) -> None:
@@ -112,7 +112,7 @@ def test_another_intent_is_reported(opened: Store) -> None:
 
 def test_a_turn_that_was_not_recorded_is_reported(opened: Store) -> None:
     run = mining(opened)
-    opened.db.table("packed_turns").delete((run.id, 2))
+    opened.db.table("turns").delete((run.id, 2))
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (2, "", "engine")
@@ -121,12 +121,12 @@ def test_a_turn_that_was_not_recorded_is_reported(opened: Store) -> None:
 def test_a_changed_view_is_reported_with_turn_agent_and_diff(opened: Store) -> None:
     run = mining(opened)
     call = opened.calls(run.id, 1, "miner-02")[0]
-    other = opened.text_hash(call.prompt.turn.replace('"turn":1', '"turn":7'))
+    other = sha256(call.prompt.turn.replace('"turn":1', '"turn":7'))
     change_call(opened, run, 1, "miner-02", prompt=other)
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (1, "miner-02", "prompt")
-    assert '"turn":7' in found.diff
+    assert found.diff == "its view was another one, which is not stored\n"
     assert divergence(opened, run, reread=True) is None
 
 
@@ -158,9 +158,10 @@ def test_a_replay_of_policies_alone_needs_no_prompts(
 
 
 def test_a_replay_reads_the_text_of_a_prompt_only_if_its_hash_is_another(opened: Store) -> None:
-    run = mining(opened)
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = mining(opened, models="policy:random*1,openai:policy/guided")
     call = opened.calls(run.id, 1, "miner-02")[0]
-    spoil = "update packed_texts set text = 'something else' where hash = ?"
+    spoil = "update texts set text = 'something else' where hash = ?"
     opened.db.execute(spoil, [sha256(call.prompt.turn)])
     assert divergence(opened, run) is None
     other = opened.text_hash(call.prompt.turn.replace('"turn":1', '"turn":7'))

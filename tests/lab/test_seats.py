@@ -372,7 +372,7 @@ def test_a_damaged_record_is_told_where_the_pages_are_served_and_not_at_the_seat
 ) -> None:
     run = go(opened, begun(opened, "mining"), '{"claim": []}')
     with opened.db.conn as connection:
-        connection.execute("UPDATE packed_turns SET record = 'torn'")
+        connection.execute("UPDATE turns SET record = 'torn'")
     path = path_of(opened.home, run, "miner-01")
     address = {"address": the_question(run).address}
     for answer in (pages.get(path), post(pages, path, {**address, "text": "{}"})):

@@ -91,8 +91,8 @@ def test_a_text_that_stands_in_many_places_is_listed_once(
     assert hits(page) == [("memory", f"/{run.id}/0/AgentA")]
     assert "and in 1 other place" in page
     with open_index(opened) as index:
-        (texts,) = index.connection.execute("select count(*) from packed_texts").fetchone()
-        (different,) = index.connection.execute("select count(distinct hash) from packed_texts").fetchone()
+        (texts,) = index.connection.execute("select count(*) from texts").fetchone()
+        (different,) = index.connection.execute("select count(distinct hash) from texts").fetchone()
         (places,) = index.connection.execute("select count(*) from places").fetchone()
     assert texts == different
     assert texts < places

@@ -65,9 +65,9 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
 @pytest.mark.parametrize(
     "damage",
     [
-        "update packed_turns set record = substr(record, 9)",
-        "update packed_turns set digest = x'ff'",
-        "delete from packed_turns",
+        "update turns set record = substr(record, 9)",
+        "update turns set digest = x'ff'",
+        "delete from turns",
     ],
 )
 def test_a_turn_that_is_damaged_or_missing_has_a_mark(opened: Store, damage: str) -> None:

@@ -30,7 +30,6 @@ from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.database import TURN_COLUMNS, Run, Store, open_store
 from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
 from hobbes.lab.store.tables import table_of
-from hobbes.lab.store.texts import prepare_connection
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps
@@ -53,7 +52,6 @@ class Copy:
     def __init__(self, file: Path) -> None:
         self.connection = sqlite3.connect(file)
         self.connection.row_factory = sqlite3.Row
-        prepare_connection(self.connection)
 
     def __call__(self, sql: str, *values: object) -> None:
         """Change something; it must not be nothing that is changed."""
@@ -72,7 +70,7 @@ class Copy:
         """Change the record of a turn, and nothing else."""
         record = self.record(turn)
         change(record)
-        self("update packed_turns set record = ? where turn = ?", canonical(record), turn)
+        self("update turns set record = ? where turn = ?", canonical(record), turn)
 
     def tell_again(self) -> None:
         """Let the chain of digests follow from the records."""
@@ -82,7 +80,7 @@ class Copy:
             digest = first_digest(found.world, found.setting)
         for row in self.rows("select turn, record from turns order by turn"):
             digest = sha256(digest + row["record"])
-            self("update packed_turns set digest = ? where turn = ?", digest, row["turn"])
+            self("update turns set digest = ? where turn = ?", digest, row["turn"])
         self("update runs set digest = ?", digest)
 
     def seal_again(self) -> None:
@@ -96,7 +94,7 @@ class Copy:
     def text(self, text: str) -> str:
         """Keep a text under its hash."""
         name = sha256(text)
-        self.connection.execute("insert or ignore into packed_texts values (?, ?, null)", [name, text])
+        self.connection.execute("insert or ignore into texts values (?, ?)", [name, text])
         return name
 
     def close(self) -> None:
@@ -154,9 +152,9 @@ def richer(record: dict[str, Any]) -> None:
 
 
 def swap_turns(copy: Copy) -> None:
-    copy("update packed_turns set turn = -1 where turn = 1")
-    copy("update packed_turns set turn = 1 where turn = 2")
-    copy("update packed_turns set turn = 2 where turn = -1")
+    copy("update turns set turn = -1 where turn = 1")
+    copy("update turns set turn = 1 where turn = 2")
+    copy("update turns set turn = 2 where turn = -1")
 
 
 def another_code(copy: Copy) -> None:
@@ -165,7 +163,7 @@ def another_code(copy: Copy) -> None:
 
 def no_last_turn(copy: Copy) -> None:
     """Cut off the last turn, with all rows of it, as if the run had been shorter."""
-    for table in ("packed_turns", "calls"):
+    for table in ("turns", "calls"):
         copy.connection.execute(f"delete from {table} where turn = {LAST}")
     copy("update runs set turns = ?, digest = (select digest from turns where turn = ?)", LAST, LAST - 1)
 
@@ -260,7 +258,7 @@ def another_run(copy: Copy) -> None:
         values = json.loads(store.db.table("runs").get(row["id"])["config"])
         other = played(store, RunOptions("mining", 3, models="policy:random", values=values)).id
         assert store.find(other).digest != asked.digest
-    for table in ("packed_turns", "calls", "measures"):
+    for table in ("turns", "calls", "measures"):
         copy(f"delete from {table} where run = ?", row["id"])
         copy.connection.execute(f"update {table} set run = ? where run = ?", [row["id"], other])
     copy("delete from runs where id = ?", row["id"])
@@ -299,7 +297,7 @@ FOUND = (
     Tampering(
         "the column `turns.ledgers`",
         "turn 1: the column turns.ledgers differs from what the rules give",
-        "update packed_turns set ledgers = '{}' where turn = 1",
+        "update turns set ledgers = '{}' where turn = 1",
         world="nations",
     ),
     Tampering(
@@ -319,17 +317,16 @@ FOUND = (
         lambda copy: copy.change(1, lambda record: record["memories"]["miner-01"].update(notes="I was away")),
     ),
     Tampering(
-        "a record that cannot be unpacked, or that is not JSON",
+        "a record that is not JSON",
         "…, turn 1: the column turns.record is damaged: …",
-        "update packed_turns set record = '{' where turn = 1",
-        "update packed_turns set record = x'00' || substr(record, 2) where turn = 1",
-        "update packed_turns set record = substr(record, 1, length(record) - 4) where turn = 1",
-        "update packed_turns set size = size - 1 where turn = 1",
+        "update turns set record = '{' where turn = 1",
+        "update turns set record = x'00' || substr(record, 2) where turn = 1",
+        "update turns set record = substr(record, 1, length(record) - 4) where turn = 1",
     ),
     Tampering(
         "the digest of one turn",
         "turn 2: the chain of digests is broken",
-        "update packed_turns set digest = 'beef' where turn = 2",
+        "update turns set digest = 'beef' where turn = 2",
     ),
     Tampering(
         "the digest of the run",
@@ -344,8 +341,8 @@ FOUND = (
     Tampering(
         "a turn deleted, the last one or another",
         "turn …: the turn is missing",
-        "delete from packed_turns where turn = 2",
-        f"delete from packed_turns where turn = {LAST}",
+        "delete from turns where turn = 2",
+        f"delete from turns where turn = {LAST}",
     ),
     Tampering(
         "the last turn cut off with all its rows, while the run says that it is finished",
@@ -356,8 +353,7 @@ FOUND = (
         "rows of a turn after the last one, or before the first one",
         BEYOND,
         *(
-            f"insert into packed_turns (run, turn, {COPIED})"
-            f" select run, {turn}, {COPIED} from packed_turns where turn = 1"
+            f"insert into turns (run, turn, {COPIED}) select run, {turn}, {COPIED} from turns where turn = 1"
             for turn in (6, 77, -1)
         ),
         lambda copy: copied_call(copy, turn=TURNS),
@@ -462,20 +458,20 @@ FOUND = (
         "the text of a prompt",
         "turn 1: run …, turn 1, miner-03, attempt 1: the column calls.prompt is damaged: its text in the "
         "table texts is not the one with this hash; …",
-        f"update packed_texts set text = 'Be kind.' where hash = (select prompt from calls where {CALL})",
+        f"update texts set text = 'Be kind.' where hash = (select prompt from calls where {CALL})",
     ),
     Tampering(
         "a system text",
         "turn 0: run …, turn 0, miner-03, attempt 1: the column calls.system is damaged: its text in the "
         "table texts is not the one with this hash; …",
-        f"update packed_texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
+        f"update texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
     ),
     Tampering("the prompt of a call, replaced by another text", DAMAGED_CALL, other_prompt("prompt")),
     Tampering(
         "a template of the prompts",
         "run …: the column runs.system_template is damaged: its text in the table texts is not the one with "
         "this hash; …",
-        "update packed_texts set text = 'Be kind.' where hash = (select system_template from runs)",
+        "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
     ),
     Tampering(
         "the columns `model`, `player`, `tokens_in`, `tokens_out`, `reasoning`, `error`, `milliseconds`,"
@@ -590,7 +586,7 @@ FOUND = (
     Tampering(
         "a second value for a key in the JSON of a column",
         "…: the column … is damaged: it cannot be read: it has the key '…' twice; …",
-        """update packed_turns set ledgers = '{"accounts": {},' || substr(ledgers, 2) where turn = 1""",
+        """update turns set ledgers = '{"accounts": {},' || substr(ledgers, 2) where turn = 1""",
         sealed_again("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
         world="nations",
     ),
@@ -764,7 +760,7 @@ NOT_FOUND = (
         "the columns `name`, `caps`, `seconds`, `error`, `ended` of `runs`, and `turns.ended`",
         "They may change while a run is played, and nothing follows from them.",
         "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01'",
-        "update packed_turns set ended = '2001-01-01'",
+        "update turns set ended = '2001-01-01'",
     ),
     Tampering(
         "an experiment whose file was changed as well as `cells`",
@@ -957,7 +953,7 @@ def test_verify_says_that_a_record_is_damaged(opened: Store, part: str, change: 
     run = mining(opened)
     record = next(opened.turns(run.id, 1)).record.to_json()
     change(record[part])
-    opened.db.table("packed_turns").update((run.id, 1), {"record": json.dumps(record)})
+    opened.db.table("turns").update((run.id, 1), {"record": json.dumps(record)})
     found = list(faults(opened, run))
     assert found[0][0] == 1
     assert "damaged" in found[0][1] or "differs" in found[0][1]
