@@ -284,8 +284,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             raise halted(store, run.id) from error
         finally:
             store.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
-        store.end_run(run.id, ending(store, run, run.world.load(run.setting, last["world"])))
+        measures = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
+        store.end_run(run.id, ending(store, run, run.world.load(run.setting, last["world"])), measures)
 
 
 def halted(store: Store, run: str) -> HaltedRunError:

@@ -124,9 +124,6 @@ STATUSES = ("unfinished", "waiting", "halted", "finished")
 TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
 """The columns of a turn as it is stored; `state` is a part of the record."""
 
-HELD = "create temp table if not exists held (run text, name text, scope text, value real)"
-"""The SQL that creates the table in which measures wait for the end of their run."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -937,25 +934,8 @@ class Store:
         """Return the ids of the runs that wait for people."""
         return [run for (run,) in self.db.execute("select id from runs where status = 'waiting'")]
 
-    def hold(self, run: str, measures: Iterable[Measure]) -> None:
-        """Keep measures of a run until it ends.
-
-        They wait in a temporary table: not in memory, because there are many of a long run, and not in the
-        database, because other processes could not write while measures are worked out.
-        """
-        self.db.conn.execute(HELD)
-        self.db.conn.executemany(
-            "insert into temp.held values (?, ?, ?, ?)",
-            ((run, one.name, one.scope, one.value) for one in measures),
-        )
-
-    def drop_held(self, run: str) -> None:
-        """Forget the measures of a run that wait for its end."""
-        self.db.conn.execute(HELD)
-        self.db.conn.execute("delete from temp.held where run = ?", [run])
-
-    def end_run(self, run: str, ending: Ending) -> None:
-        """Store the results of a run that has finished, and the measures that wait for its end."""
+    def end_run(self, run: str, ending: Ending, measures: Iterable[Measure]) -> None:
+        """Store the results of a run that has finished, and its measures."""
         values: dict[str, str | float | None] = {
             "status": "finished",
             "ended": _now(),
@@ -963,19 +943,12 @@ class Store:
             "scores": json.dumps(ending.scores),
             "tainted": int(ending.tainted),
         }
-        counts = [(scope, *both) for scope, both in self.counts_of_scopes(run).items()]
+        counts = self.counts_of_scopes(run)
+        # Other processes can write while the measures are worked out.
+        found = sorted(measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
+        rows = [(run, one.name, one.scope, one.value, *counts.get(one.scope, (None, None))) for one in found]
         with self.db.conn as connection:
-            connection.execute("drop table if exists temp.counted")
-            connection.execute("create temp table counted (scope primary key, decisions, failures)")
-            connection.executemany("insert into temp.counted values (?, ?, ?)", counts)
-        with self.db.conn as connection:
-            connection.execute(
-                "insert or replace into measures (run, name, scope, value, decisions, failures)"
-                " select run, name, scope, value, decisions, failures from temp.held left join temp.counted"
-                " using (scope) where run = ? order by instr(scope, 'turn/'), scope != 'run', held.rowid",
-                [run],
-            )
-            self.drop_held(run)
+            connection.executemany("insert or replace into measures values (?, ?, ?, ?, ?, ?)", rows)
             update_run(connection, run, values)
 
     def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:

@@ -147,8 +147,8 @@ class RunJournal:
     def turn(self, turn: Logged) -> None:
         """Store a turn, and that the run has it, in one transaction."""
         number, record, digest, ledgers, played = turn
+        self.measuring.add(played)
         with self._store.db.conn as connection:
-            self.measuring.add(played)
             values = (self._run, number, record.text, digest, canonical(ledgers), _now())
             connection.execute(INSERT_TURN, values)
             connection.execute(

@@ -1,9 +1,10 @@
 """The measures of a run, worked out while it is played."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from hobbes.engine.measuring import measured
-from hobbes.engine.world import Played
+from hobbes.engine.world import Measure, Played
 from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import StoredHistory
 
@@ -21,34 +22,29 @@ class RunMeasuring:
 
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
-        self._run = run.id
         self._turns = run.setting.config.rounds
         early = run.world.may_end_early
         self._measuring = None if early else run.world.measures(self._turns)
         self._kept: list[Played[Any, Any]] | None = [] if early else None
         self._next = 0
-        store.drop_held(run.id)  # what is left of an attempt that did not reach the end
+        self._of_turns: list[Measure] = []
 
     def add(self, played: Played[Any, Any] | None) -> None:
-        """Add the next turn, in the transaction that stores it."""
+        """Add the next turn."""
         if played is None or played.before.turn != self._next:
             self._measuring = self._kept = None
             return
         self._next += 1
         if self._measuring is not None:
-            self._store.hold(self._run, self._measuring.add(played))
+            self._of_turns += self._measuring.add(played)
         if self._kept is not None:
             self._kept.append(played)
             if sum(len(one.intents) for one in self._kept) > MOST_KEPT:
                 self._kept = None
 
-    def end(self, run: Run) -> None:
-        """Work out what is left, so that all measures of the run wait to be stored. It has finished."""
-        with self._store.db.conn:
-            if self._measuring is not None and self._next == self._turns == run.turns:
-                self._store.hold(self._run, self._measuring.end())
-                return
-            kept = self._kept if self._next == run.turns else None
-            every = kept or StoredHistory(self._store, run)
-            self._store.drop_held(self._run)
-            self._store.hold(self._run, measured(run.world, every))
+    def end(self, run: Run) -> Iterable[Measure]:
+        """Return all measures of the run, which has finished."""
+        if self._measuring is not None and self._next == self._turns == run.turns:
+            return [*self._of_turns, *self._measuring.end()]
+        kept = self._kept if self._next == run.turns else None
+        return measured(run.world, kept or StoredHistory(self._store, run))

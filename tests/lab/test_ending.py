@@ -56,8 +56,7 @@ def test_others_can_write_while_the_measures_of_a_run_are_worked_out(opened: Sto
         other.close()
         yield Measure("second", "run", 2.0)
 
-    opened.hold(run.id, measures())
-    opened.end_run(run.id, Ending({}, {}, tainted=False))
+    opened.end_run(run.id, Ending({}, {}, tainted=False), measures())
     assert opened.find("renamed").id == run.id
     assert {"first", "second"} <= opened.measures(run.id).keys()
 
@@ -69,12 +68,6 @@ def test_the_measures_of_the_run_stand_before_those_of_its_halves_and_turns(open
         *("run", "first-half", "second-half"),
         *("turn/0", "turn/1", "turn/2"),
     ]
-
-
-def test_measures_that_waited_for_the_end_of_a_run_are_gone_after_it(opened: Store) -> None:
-    for _ in range(2):
-        mining(opened, values={"rounds": 3, **SMALL})
-    assert opened.db.execute("select count(*) from temp.held").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("kept", [0, 5, 400])
