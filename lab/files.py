@@ -10,6 +10,9 @@ from typing import Any
 
 from hobbes.lab.errors import UsageError
 
+CASSETTE = ".yaml"
+"""How the name of a cassette ends; the name of a run does not."""
+
 MAY_BE_MADE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
 """What the system says of paths that a command may still make, or reports with better words."""
 

@@ -1,18 +1,25 @@
 """Cassettes: recorded HTTP calls, without secrets, from which runs are played in tests."""
 
 import asyncio
-import gzip
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import vcr
+import yaml
 
 from hobbes.engine.answer import FOLLOW_UP_CODES, READING_CODES, FoundAs
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
-from hobbes.lab.wire.cassettes import CassetteMissError, playing
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.playing import begin, go_on
+from hobbes.lab.store.database import open_store
+from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, CassetteMissError, playing
 from hobbes.lab.wire.recording import (
     STAND_IN,
     cassette_of,
@@ -23,7 +30,7 @@ from hobbes.lab.wire.recording import (
     record,
 )
 from hobbes.lab.wire.serving import stand_in
-from hobbes.lab.wire.stored import meta_of
+from hobbes.lab.wire.stored import description_of, options_of
 from hobbes.nodes import prompting
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
@@ -33,7 +40,7 @@ from tests.conftest import Cli
 from tests.forking import Command
 
 ROOT = Path(__file__).parents[1]
-CASSETTES = sorted((ROOT / "cassettes").rglob("*.json.gz"))
+CASSETTES = sorted((ROOT / "cassettes").rglob("*.yaml"))
 SMALL = 'world = "mining"\nagents = 2\nrounds = 2\nmodel = "openai:policy/guided"\n'
 
 
@@ -53,9 +60,41 @@ def test_a_cassette_plays_to_the_recorded_result(path: Path) -> None:
     assert now == {name: then[name] for name in now}
 
 
+@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.name)
+def test_plain_vcrpy_plays_a_cassette_to_the_recorded_digest(path: Path, tmp_path: Path) -> None:
+    then = description_of(path)
+    with (
+        environment(OPENAI_BASE_URL=NEUTRAL_BASE_URL, OPENAI_API_KEY="none"),
+        vcr.use_cassette(str(path), record_mode="none", match_on=["method", "uri", "body"]) as cassette,
+        open_store(tmp_path) as store,
+    ):
+        run = begin(store, options_of(path, then))
+        play_out(go_on(store, run, lambda _: None))
+        assert store.find(run.id).digest == then["digest"]
+    assert cassette.all_played
+    assert cassette.play_count == then["calls"]
+
+
+def test_the_tests_in_the_docs_pass(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "cassettes.md").read_text()
+    (tmp_path / "cassettes").mkdir()
+    file = tmp_path / "cassettes" / "mine.toml"
+    file.write_text(*re.findall(r"```toml\n(.*?)```", page, re.DOTALL))
+    with in_thread(stand_in()) as base:
+        record(file, base, STAND_IN, None)
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for number, example in enumerate(examples):
+        (tmp_path / f"test_{number}.py").write_text(example)
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert f"{len(examples)} passed" in run.stdout, run.stdout
+    assert "@pytest.mark.vcr(" in page
+
+
 def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
     assert [cassette_of(file) for file in sorted((ROOT / "cassettes").rglob("*.toml"))] == CASSETTES
-    assert all(meta_of(path)["source"] for path in CASSETTES)
+    assert all(description_of(path)["source"] for path in CASSETTES)
 
 
 CODES = {*READING_CODES, *FOLLOW_UP_CODES, *(code for world in WORLDS.values() for code in world.codes)}
@@ -68,9 +107,9 @@ def test_the_cassettes_contain_every_drop_and_mend_and_every_way_of_reading() ->
     reached: set[str] = set()
     found_as: set[str] = set()
     for path in CASSETTES:
-        meta = meta_of(path)
-        reached |= {*meta["drops"], *meta["mends"]}
-        found_as |= {*meta["found_as"]}
+        description = description_of(path)
+        reached |= {*description["drops"], *description["mends"]}
+        found_as |= {*description["found_as"]}
     assert CODES ^ reached == NOT_RECORDED
     assert found_as == {*FoundAs}
 
@@ -91,13 +130,14 @@ def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
 
 def test_replay_of_a_cassette_reports_by_its_exit_code(tmp_path: Path, cli: Cli) -> None:
     path = recorded(tmp_path)
-    content = json.loads(gzip.decompress(path.read_bytes()))
-    content["meta"]["digests"][1] = content["meta"]["digest"] = "0" * 64
-    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    beside = path.with_suffix(".json")
+    description = json.loads(beside.read_text())
+    description["digests"][1] = description["digest"] = "0" * 64
+    beside.write_text(json.dumps(description))
     other = cli("replay", str(path))
     assert other.exit_code == 1
     assert "first divergence: turn 1" in other.stdout
-    path.write_bytes(b"no cassette")
+    path.write_text("no cassette")
     broken = cli("replay", str(path)).exception
     assert isinstance(broken, UsageError)
     assert "is not a valid cassette" in str(broken)
@@ -117,11 +157,11 @@ def test_a_cassette_contains_no_secret(tmp_path: Path) -> None:
     }
     with environment(**secrets):
         path = recorded(tmp_path)
-    text = gzip.decompress(path.read_bytes()).decode()
-    assert "canary" not in text
+    text = path.read_text()
+    assert "canary" not in text + path.with_suffix(".json").read_text()
     headers = {
         name
-        for call in json.loads(text)["interactions"]
+        for call in yaml.safe_load(text)["interactions"]
         for side in ("request", "response")
         for name in call[side]["headers"]
     }
@@ -131,7 +171,7 @@ def test_a_cassette_contains_no_secret(tmp_path: Path) -> None:
 
 def test_a_damaged_cassette_is_reported_in_one_line(tmp_path: Path) -> None:
     path = recorded(tmp_path)
-    path.write_bytes(path.read_bytes()[:100])
+    path.write_text(path.read_text()[:100])
     with pytest.raises(UsageError, match="is not a valid cassette"):
         play_cassette(path)
 

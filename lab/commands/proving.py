@@ -11,6 +11,7 @@ import typer
 from hobbes.lab.commands import completion
 from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.files import CASSETTE
 
 if TYPE_CHECKING:
     from hobbes.lab.store.database import Run, Store
@@ -24,7 +25,7 @@ MOST_DIFFS = 10
 @app.command(context_settings=ENV)
 def replay(
     run: Annotated[
-        str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.json.gz")
+        str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.yaml")
     ],
     reread: Annotated[
         bool, typer.Option(help="apply the current reading and rules to the recorded answers")
@@ -44,7 +45,7 @@ def replay(
 
     from hobbes.lab.show.terminal import OUT, plain, print_json
 
-    if run.endswith(".json.gz"):
+    if run.endswith(CASSETTE):
         if reread:
             raise UsageError("--reread needs a run; a cassette is always read by the current code")
         result = _replay_cassette(Path(run))
@@ -134,13 +135,13 @@ def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str
 def _replay_cassette(path: Path) -> dict[str, Any]:
     from hobbes.lab.wire.cassettes import CassetteMissError
     from hobbes.lab.wire.recording import first_difference, play_cassette
-    from hobbes.lab.wire.stored import meta_of
+    from hobbes.lab.wire.stored import description_of
 
     result: dict[str, Any] = {"run": str(path), "divergence": None}
     try:
         then, now = play_cassette(path)
     except CassetteMissError as miss:
-        result["recorded"] = meta_of(path)["digest"]
+        result["recorded"] = description_of(path)["digest"]
         at = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
         return {**result, "turns": 0, "same": False, "digest": "", "divergence": at}
     result["recorded"] = then["digest"]

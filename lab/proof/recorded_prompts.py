@@ -3,12 +3,14 @@
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.engine.worlds import WORLDS
+from hobbes.lab.files import CASSETTE
 from hobbes.lab.play.playing import settle_options
-from hobbes.lab.wire.stored import content_of, options_of
+from hobbes.lab.wire.stored import CheckedFile, description_file, description_of, options_of
 from hobbes.nodes.prompting import (
     ROOT,
     PromptError,
@@ -75,29 +77,29 @@ def _hash_now(world: str, variant: str, lang: str) -> str | None:
 
 def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
     """Yield the cassettes of this checkout that hold runs of these worlds."""
-    for path in sorted(CASSETTES.rglob("*.json.gz")):
-        content = content_of(path)
-        options = options_of(path, content["meta"])
+    for path in sorted(CASSETTES.rglob(f"*{CASSETTE}")):
+        if not description_file(path).exists():  # somebody else's cassette, which is no run of ours
+            continue
+        options = options_of(path, description_of(path))
         if options.world not in worlds:
             continue
         world, setting = settle_options(options)
         variant = options.prompts or world.prompts(setting.config)
-        name = path.relative_to(CASSETTES).as_posix().removesuffix(".json.gz")
+        name = path.relative_to(CASSETTES).as_posix().removesuffix(CASSETTE)
         told = {"cassette": name, "lang": options.lang}
-        changed = _has_changed(content, world, variant, options.lang, setting)
+        changed = _has_changed(path, world, variant, options.lang, setting)
         yield world.name, variant, "cassettes", {**told, "changed": changed}
 
 
-def _has_changed(
-    cassette: Mapping[str, Any], world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
-) -> bool:
+def _has_changed(cassette: Path, world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> bool:
     """Return whether a variant says something else now than what was sent when a cassette was recorded."""
     try:
         prompts = load_prompts(world, variant, lang, setting)
     except PromptError:
         return True
     system = system_text(prompts, setting)
-    asked = [one["request"]["body"]["json"]["messages"] for one in cassette["interactions"]]
+    requests, _ = CheckedFile.load_cassette(cassette)
+    asked = [json.loads(request.body)["messages"] for request in requests]
     sent = [(messages[0]["content"], messages[-1]["content"]) for messages in asked]
     if not {said for said, _ in sent} <= {system, prompts.observer}:
         return True

@@ -33,7 +33,7 @@ from hobbes.engine.world import AnyWorld, Measure, Setting, settle
 from hobbes.engine.worlds import world_named
 from hobbes.lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from hobbes.lab.errors import DamagedError, LabError, MissingError, UsageError
-from hobbes.lab.files import check_path
+from hobbes.lab.files import CASSETTE, check_path
 from hobbes.lab.store.prices import Prices, prices_of, usd
 from hobbes.lab.store.rows import Note, StoredRow, damaged, record_of
 from hobbes.lab.store.schema import TEMPLATES, check_schema, create, kinds_of
@@ -486,7 +486,7 @@ class Store:
             raise UsageError("--name is empty; choose a name, or leave the option out")
         if name in RESERVED:
             raise UsageError(f"--name {name!r} is reserved; choose another name")
-        if name.endswith(".json.gz"):
+        if name.endswith(CASSETTE):
             raise UsageError(f"--name {name!r} looks like a cassette file; choose another name")
         if any(self.db.table("runs").rows_where("name = ?1 or id = ?1", [name])):
             raise UsageError(f"--name {name!r}: the name is already in use; choose another")

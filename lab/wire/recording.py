@@ -1,4 +1,4 @@
-"""Recording and playing cassettes: a run file `cassettes/NAME.toml` is recorded into `NAME.json.gz`.
+"""Recording and playing cassettes: a run file `cassettes/NAME.toml` is recorded into `NAME.yaml`.
 
 `make record` records all of them again with the real client, from the stand-in server or, if OPENAI_BASE_URL
 and MODEL are set, from any chat-completions server. Cassettes in `cassettes/language-models/` are left alone:
@@ -21,14 +21,15 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.applications import Starlette
 
+from hobbes.lab.files import CASSETTE
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.play.runfile import read_run_file
 from hobbes.lab.store.database import Store, open_store
 from hobbes.lab.temporary import temporary
-from hobbes.lab.wire.cassettes import playing, recording
+from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, playing, recording
 from hobbes.lab.wire.serving import server, stand_in
-from hobbes.lab.wire.stored import options_of
+from hobbes.lab.wire.stored import describe, description_file, description_of, options_of
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
 
@@ -74,9 +75,12 @@ def record(file: Path, base_url: str, source: str, model: str | None) -> dict[st
     """Play a run file against a server, record the exchanges, and return the description of the run."""
     request = read_run_file(file)
     request = replace(request, models=model or request.models, name=None)
-    with environment(OPENAI_BASE_URL=base_url), recording(cassette_of(file)) as cassette, _fresh() as home:
-        cassette.meta.update({"source": source, "run": asdict(request), **_played(home, request)})
-        return cassette.meta
+    path = cassette_of(file)
+    description_file(path).unlink(missing_ok=True)
+    with environment(OPENAI_BASE_URL=base_url), recording(path), _fresh() as home:
+        description = {"source": source, "run": asdict(request), **_played(home, request)}
+    describe(path, description)
+    return description
 
 
 def source_of(base_url: str | None) -> str:
@@ -86,7 +90,7 @@ def source_of(base_url: str | None) -> str:
 
 def cassette_of(file: Path) -> Path:
     """Return the path of a run file's cassette."""
-    return file.with_name(f"{file.stem}.json.gz")
+    return file.with_suffix(CASSETTE)
 
 
 def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -94,12 +98,11 @@ def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
     Raise CassetteMissError, with turn and agent, at the first prompt that differs from the recorded one.
     """
+    then = description_of(path)
     # Nothing is sent, but the client needs a URL and a key.
-    no_server = environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none")
-    with no_server, playing(path) as cassette:
-        request = options_of(path, cassette.meta)
-        with _fresh() as home:
-            return cassette.meta, _played(home, request)
+    no_server = environment(OPENAI_BASE_URL=NEUTRAL_BASE_URL, OPENAI_API_KEY="none")
+    with no_server, playing(path), _fresh() as home:
+        return then, _played(home, options_of(path, then))
 
 
 def _played(home: Store, request: RunOptions) -> dict[str, Any]:
@@ -136,9 +139,9 @@ def main() -> None:
         for file in names:
             began = time.monotonic()
             source = os.environ.get("SOURCE") or source_of(base_url)
-            meta = record(file, str(url), source, os.environ.get("MODEL"))
-            took = f"{meta['calls']} calls in {time.monotonic() - began:.1f} s"
-            print(f"{cassette_of(file)}: {took}, digest {meta['digest'][:12]}")  # noqa: T201  progress
+            recorded = record(file, str(url), source, os.environ.get("MODEL"))
+            took = f"{recorded['calls']} calls in {time.monotonic() - began:.1f} s"
+            print(f"{cassette_of(file)}: {took}, digest {recorded['digest'][:12]}")  # noqa: T201  progress
 
 
 if __name__ == "__main__":

@@ -1,66 +1,85 @@
-"""The file of a cassette: gzipped JSON with the description of a run and its exchanges."""
+"""The files of a recorded run: its cassette, `NAME.yaml`, and its description, `NAME.json`.
 
-import gzip
-import io
+A cassette holds nothing but exchanges, in vcrpy's own format, so vcrpy and pytest-recording play it as it is.
+The description is no part of it, because pytest-recording cannot read a cassette with metadata.
+"""
+
 import json
-import zlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
+import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
+from vcr.cassette import Cassette
+from vcr.persisters.filesystem import CassetteNotFoundError, FilesystemPersister
+from vcr.request import Request
+from vcr.serializers import yamlserializer
 
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import UsageError
+from hobbes.lab.files import read_json
 from hobbes.lab.play.playing import RunOptions
 from hobbes.nodes import files
+from hobbes.nodes.chat import ADDRESS_HEADER
 
-FORMAT = 1
+MOST_BYTES = 256_000_000
+"""The longest cassette that is read; one of 1,000 calls has 10 MB."""
 
-LARGEST = 512_000_000
-"""The most bytes of an unpacked cassette: a small file may unpack to more than the memory holds."""
-
-
-class JsonBody(TypedDict):
-    """A body of JSON."""
-
-    json: Any
+DAMAGE = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What vcrpy and its YAML raise for a file that is not a cassette."""
 
 
-class TextBody(TypedDict):
-    """Any other body."""
+class Body(TypedDict):
+    """The body of a response."""
 
-    text: str
+    string: str | bytes
 
 
-class StoredRequest(TypedDict):
-    """A request as it is stored."""
+class Status(TypedDict):
+    """The status of a response."""
 
-    method: str
-    uri: str
-    headers: dict[str, Any]
-    body: JsonBody | TextBody
+    code: int
+    message: str | None
 
 
 class StoredResponse(TypedDict):
-    """A response as it is stored."""
+    """A response as vcrpy stores it."""
 
-    status: dict[str, Any]
-    headers: dict[str, Any]
-    body: JsonBody | TextBody
+    status: Status
+    headers: dict[str, list[str]]
+    body: Body
+
+
+class StoredRequest(TypedDict):
+    """A request as vcrpy stores it."""
+
+    method: str
+    uri: str
+    headers: dict[str, list[str]]
+    body: str | bytes | None
 
 
 class Exchange(TypedDict):
-    """A request and its response, as they are stored."""
+    """A request and its response."""
 
     request: StoredRequest
     response: StoredResponse
 
 
-class Meta(TypedDict):
-    """The description of the recorded run: where its answers came from, its options and its results."""
+class Content(TypedDict):
+    """The content of a cassette."""
+
+    interactions: list[Exchange]
+
+
+CONTENT = TypeAdapter(Content)
+
+
+class Description(TypedDict):
+    """The description of a recorded run: where its answers came from, its options and its results."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as pydantic asks for it
 
@@ -70,77 +89,94 @@ class Meta(TypedDict):
     digests: list[str]
 
 
-class File(TypedDict):
-    """The contents of a cassette file."""
+DESCRIPTION = TypeAdapter(Description)
 
-    format: int
-    meta: Meta
-    interactions: list[Exchange]
+Exchanges = tuple[list[Request], list[dict[str, Any]]]
+"""The requests of a cassette, and the response to each."""
 
 
-FILE = TypeAdapter(File)
+class CheckedYaml:
+    """vcrpy's YAML, of which vcrpy checks nothing."""
+
+    @staticmethod
+    def deserialize(text: str) -> dict[str, Any]:
+        """Return the content of a cassette; raise one of DAMAGE if it is not one."""
+        content: dict[str, Any] = yamlserializer.deserialize(text)
+        CONTENT.validate_python(content)
+        return content
 
 
-class NotFinite(float):
-    """NaN or infinity, which Python reads and writes as JSON and orjson does not: it would write `null`."""
+class CheckedFile(FilesystemPersister):  # type: ignore[misc]  # vcrpy has no types
+    """vcrpy's files, but a missing or damaged one is an error: vcrpy alone would treat it as empty."""
+
+    @classmethod
+    def load_cassette(cls, cassette_path: Path, serializer: object = None) -> Exchanges:
+        """Return the exchanges of a cassette; raise UsageError if the file is not one."""
+        del serializer  # vcrpy's argument; CheckedYaml reads what vcrpy's own serializer has written
+        try:
+            files.content_of(cassette_path, MOST_BYTES)
+            requests, responses, *_ = super().load_cassette(cassette_path, CheckedYaml)
+        except CassetteNotFoundError as error:
+            raise UsageError(f"{cassette_path} is empty, or no file; record it again") from error
+        except files.FileError as error:
+            raise UsageError(
+                f"cannot read the cassette {cassette_path}: {error}; name another file"
+            ) from error
+        except ValidationError as error:
+            raise _not_valid(cassette_path, in_one_line(error, depth=5)) from error
+        except DAMAGE as error:
+            raise _not_valid(cassette_path, " ".join(str(error).split())) from error
+        return requests, responses
 
 
-def loads(text: bytes) -> Any:  # noqa: ANN401  any JSON
-    """Return the value of a JSON text. orjson reads it if it can; numbers beyond 64 bits become fractions."""
+def _not_valid(path: Path, problem: str) -> UsageError:
+    return UsageError(f"{path} is not a valid cassette: {problem}; record it again")
+
+
+def save(path: Path, cassette: Cassette) -> None:
+    """Write a cassette, all of it or nothing, sorted by address, since concurrent calls end in any order."""
+    exchanges = sorted(cassette.data, key=lambda exchange: _in_order(exchange[0]))
+    content = {"requests": [one for one, _ in exchanges], "responses": [one for _, one in exchanges]}
+    partial = path.with_name(f"{path.name}.partial")
+    FilesystemPersister.save_cassette(partial, content, yamlserializer)
+    partial.replace(path)
+
+
+def _in_order(request: Request) -> list[str]:
+    """Return a key that sorts turn 10 after turn 9."""
+    return [part.zfill(9) for part in re.split(r"(\d+)", request.headers.get(ADDRESS_HEADER, ""))]
+
+
+def description_file(path: Path) -> Path:
+    """Return the path of the description of a cassette."""
+    return path.with_suffix(".json")
+
+
+def description_of(path: Path) -> dict[str, Any]:
+    """Return the description of the run in a cassette; raise UsageError if it is missing or damaged."""
+    file = description_file(path)
+    content: dict[str, Any] = read_json(file)
     try:
-        return orjson.loads(text)
-    except ValueError:  # no JSON, or NaN, or half characters
-        return json.loads(text, parse_constant=NotFinite)
-
-
-def dumps(value: object) -> bytes:
-    """Return a JSON text of what `loads` has returned."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return json.dumps(value).encode()
-
-
-def content_of(path: Path) -> dict[str, Any]:
-    """Return the contents of a cassette file; raise UsageError if it is not a cassette of this format."""
-    try:
-        content: dict[str, Any] = loads(_unpacked(files.content_of(path)))
-        FILE.validate_python(content)
-    except files.FileError as error:
-        raise UsageError(f"cannot read the cassette {path}: {error}; name another file") from error
+        DESCRIPTION.validate_python(content)
     except ValidationError as error:
-        raise UsageError(f"{path} is not a valid cassette: {in_one_line(error)}; record it again") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not a valid cassette: {error}; record it again") from error
-    if content["format"] != FORMAT:
         raise UsageError(
-            f"{path} has format {content['format']}; this version of hobbes reads format {FORMAT}: "
-            "record it again"
-        )
+            f"{file} does not describe a recorded run: {in_one_line(error)}; record it again"
+        ) from error
     return content
 
 
-def _unpacked(packed: bytes) -> bytes:
-    """Return unpacked bytes; raise ValueError if they are too many, and what gzip raises for damaged ones."""
-    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"unpacked, it is larger than {LARGEST:,} bytes")
-    return content
+def describe(path: Path, description: Mapping[str, Any]) -> None:
+    """Write the description of a cassette."""
+    text = json.dumps(description, indent=1, sort_keys=True) + "\n"
+    description_file(path).write_text(text, encoding="utf-8")
 
 
-def meta_of(path: Path) -> dict[str, Any]:
-    """Return the description of the run that a cassette holds."""
-    meta: dict[str, Any] = content_of(path)["meta"]
-    return meta
-
-
-def options_of(path: Path, meta: Mapping[str, Any]) -> RunOptions:
-    """Return the options of the run that a cassette holds, from its description."""
+def options_of(path: Path, description: Mapping[str, Any]) -> RunOptions:
+    """Return the options of the run in a cassette, from its description."""
     try:
-        return RunOptions(**meta["run"])
+        return RunOptions(**description["run"])
     except TypeError as error:
         raise UsageError(
-            f"{path} holds a run with options that this version of hobbes does not have: {error}; "
-            "record it again"
+            f"{description_file(path)} holds a run with options that this version of hobbes does not have: "
+            f"{error}; record it again"
         ) from error

@@ -1,12 +1,12 @@
 """What is written into a cassette's file, and what is said of a file that is none."""
 
-import gzip
 import json
-from collections.abc import Callable
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
@@ -20,9 +20,8 @@ from hobbes.lab.wire.cassettes import (
     ENDPOINT,
     NEUTRAL_URI,
     CassetteMissError,
-    JsonGzip,
-    body_to_store,
     playing,
+    recording,
 )
 from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import (
@@ -35,6 +34,7 @@ from hobbes.lab.wire.recording import (
     source_of,
 )
 from hobbes.lab.wire.serving import stand_in
+from hobbes.lab.wire.stored import MOST_BYTES, describe, description_of
 from hobbes.nodes.chat import ADDRESS_HEADER
 
 CANARIES = {
@@ -75,13 +75,13 @@ def test_no_secret_is_written_whatever_the_server_says(tmp_path: Path) -> None:
     assert heard[1]["openai-organization"] == "org-canary-0123"
     assert heard[1]["openai-project"] == "proj-canary-0123"
     assert heard[1]["cookie"] == "canary=1"
-    text = gzip.decompress(cassette_of(file).read_bytes()).decode()
+    text = cassette_of(file).read_text()
     assert "canary" not in text
     assert "Incorrect API key provided: Bearer (OPENAI_API_KEY)" in text
-    calls = json.loads(text)["interactions"]
+    calls = yaml.safe_load(text)["interactions"]
     assert {name for call in calls for name in call["request"]["headers"]} == {ADDRESS_HEADER, "content-type"}
     assert {name for call in calls for name in call["response"]["headers"]} == {"content-type", "retry-after"}
-    assert json.loads(text)["meta"]["source"] == "models.example"
+    assert description_of(cassette_of(file))["source"] == "models.example"
     # A failed call plays as the failure that it was.
     then, now = play_cassette(cassette_of(file))
     assert now["outcomes"] == then["outcomes"] == {"answered": 1, "provider-error": 1}
@@ -121,12 +121,12 @@ def call(address: str, said: str, answered: str) -> tuple[Request, dict[str, Any
     return request, response
 
 
-def written(path: Path, calls: list[tuple[Request, dict[str, Any]]], **meta: Any) -> Path:
+def written(path: Path, calls: list[tuple[Request, dict[str, Any]]]) -> Path:
     """Write a cassette of these calls."""
-    whole = {"source": "a test", "run": {"world": "mining"}, "digest": "", "digests": [], **meta}
-    requests, responses = zip(*calls, strict=True)
-    content = {"requests": requests, "responses": responses, "metadata": {"meta": whole}}
-    JsonGzip.save_cassette(path, content, None)
+    with recording(path) as cassette:
+        for request, response in calls:
+            cassette.append(request, response)
+    describe(path, {"source": "a test", "run": {"world": "mining"}, "digest": "", "digests": []})
     return path
 
 
@@ -134,7 +134,7 @@ def test_a_thousand_calls_play_by_index_each_to_its_own_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = [call(f"{turn}/miner-{k:02}/1", "go", f"{turn}-{k}") for turn in range(100) for k in range(10)]
-    path = written(tmp_path / "many.json.gz", calls)
+    path = written(tmp_path / "many.yaml", calls)
     with playing(path) as cassette:
         looked_at: list[Request] = []
         key_of = cassettes.key_of
@@ -151,82 +151,102 @@ def test_a_thousand_calls_play_by_index_each_to_its_own_answer(
 
 def test_calls_are_written_in_the_order_of_their_addresses(tmp_path: Path) -> None:
     calls = [call(f"{turn}/miner-01/1", "go", "{}") for turn in range(12)]
-    one = written(tmp_path / "one.json.gz", calls).read_bytes()
-    assert written(tmp_path / "other.json.gz", calls[::-1]).read_bytes() == one
-    content = json.loads(gzip.decompress(one))
-    addresses = [call["request"]["headers"][ADDRESS_HEADER] for call in content["interactions"]]
-    assert addresses == [f"{turn}/miner-01/1" for turn in range(12)]
+    one = written(tmp_path / "one.yaml", calls).read_bytes()
+    assert written(tmp_path / "other.yaml", calls[::-1]).read_bytes() == one
+    addresses = [call["request"]["headers"][ADDRESS_HEADER] for call in yaml.safe_load(one)["interactions"]]
+    assert addresses == [[f"{turn}/miner-01/1"] for turn in range(12)]
 
 
 @pytest.mark.parametrize("said", ['{"tokens": NaN}', '{"text": "\\ud83d"}', '{"text": "é"}', "no JSON"])
 def test_a_response_is_played_as_it_was_recorded(tmp_path: Path, said: str) -> None:
     asked = call("0/A/1", "go", said)
-    with playing(written(tmp_path / "odd.json.gz", [asked, call("0/B/1", "go", "{}")])) as cassette:
+    with playing(written(tmp_path / "odd.yaml", [asked, call("0/B/1", "go", "{}")])) as cassette:
         played = cassette.play_response(asked[0])["body"]["string"]
-    assert json.dumps(body_to_store(played)) == json.dumps(body_to_store(said.encode()))
+    assert played == said.encode()
 
 
 def test_a_recorded_response_is_used_once(tmp_path: Path) -> None:
     first, second = call("0/A/1", "go", "first"), call("0/A/1", "go", "second")
-    with playing(written(tmp_path / "twice.json.gz", [first, second])) as cassette:
+    with playing(written(tmp_path / "twice.yaml", [first, second])) as cassette:
         answers = [cassette.play_response(first[0])["body"]["string"] for _ in range(2)]
         assert answers == [b"first", b"second"]
         with pytest.raises(CassetteMissError, match="turn 0, A\nits recorded response was already used"):
             cassette.play_response(first[0])
 
 
-Damage = Callable[[bytes], bytes]
-
-
-def content_with(**changed: Any) -> Damage:
-    """Change the content of a file."""
-    return lambda packed: gzip.compress(
-        json.dumps({**json.loads(gzip.decompress(packed)), **changed}).encode()
-    )
-
-
 CALL: dict[str, Any] = {
-    "request": {"method": "POST", "uri": NEUTRAL_URI, "headers": {}, "body": {"json": {}}},
-    "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"text": ""}},
+    "request": {"method": "POST", "uri": NEUTRAL_URI, "headers": {}, "body": "{}"},
+    "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": ""}},
 }
 
-DAMAGES: dict[str, tuple[Damage, str]] = {
-    "no gzip": (lambda _: b"format: 1", "is not a valid cassette: Not a gzipped file"),
-    "nothing": (lambda _: b"", "is not a valid cassette"),
-    "its end lost": (lambda packed: packed[:-20], "is not a valid cassette"),
-    "its middle changed": (lambda packed: packed[:40] + b"\xff" * 8 + packed[48:], "is not a valid cassette"),
-    "no JSON": (lambda _: gzip.compress(b"interactions: []"), "is not a valid cassette: Expecting value"),
-    "no object": (lambda _: gzip.compress(b"[]"), "is not a valid cassette"),
-    "of tomorrow": (
-        content_with(format=2),
-        "has format 2; this version of hobbes reads format 1: record it again",
-    ),
-    "no calls": (content_with(interactions={}), "is not a valid cassette: interactions: "),
-    "half a call": (
-        content_with(interactions=[{"request": {}}]),
-        "is not a valid cassette: interactions: Field required",
+
+def calls_of(**changed: Any) -> str:
+    """The text of a cassette of one call, of which something is changed."""
+    return str(yaml.safe_dump({"version": 1, "interactions": [CALL | changed]}))
+
+
+DAMAGES: dict[str, tuple[str | bytes, str]] = {
+    "of bytes": (b"\xff\xfe\xfd", "is not a valid cassette: "),
+    "nothing": ("", "is empty, or no file"),
+    "no YAML": ("interactions: [", "is not a valid cassette: while parsing"),
+    "no object": ("[]", "is not a valid cassette: Input should be a valid dictionary"),
+    "a tag of Python": ("!!python/name:os.system", "is not a valid cassette: .*could not determine"),
+    "an empty number": ("interactions: !!int ''", "is not a valid cassette: "),
+    "nested too deep": ("[" * 2_000, "is not a valid cassette: "),
+    "no calls": ("{}", "is not a valid cassette: interactions: Field required"),
+    "half a call": (calls_of(request={}), r"is not a valid cassette: interactions\.0\.request\.method: "),
+    "no status": (
+        calls_of(response={"headers": {}, "body": {"string": ""}}),
+        r"is not a valid cassette: interactions\.0\.response\.status: Field required",
     ),
     "a body that is none": (
-        content_with(interactions=[{**CALL, "request": {**CALL["request"], "body": {}}}]),
-        "is not a valid cassette: interactions: Field required",
-    ),
-    "of a run that broke off": (content_with(meta={}), "is not a valid cassette: meta: Field required"),
-    "of another hobbes": (
-        content_with(meta={"source": "", "run": {"planet": "mars"}, "digest": "", "digests": []}),
-        "holds a run with options that this version of hobbes does not have: .*planet",
+        calls_of(response={**CALL["response"], "body": {"string": 3}}),
+        r"is not a valid cassette: interactions\.0\.response\.body\.string: ",
     ),
 }
 
 
-@pytest.mark.parametrize(("damage", "told"), DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_cassette_is_reported_in_one_line(tmp_path: Path, damage: Damage, told: str) -> None:
-    path = written(tmp_path / "damaged.json.gz", [call("0/A/1", "go", "{}")])
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(UsageError, match=f"^{path} {told}") as error:
+@pytest.mark.parametrize(("content", "told"), DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_cassette_is_reported_in_one_line(tmp_path: Path, content: str | bytes, told: str) -> None:
+    path = written(tmp_path / "damaged.yaml", [])
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UsageError, match=f"^{path} {told}.*; record it again$") as error:
         play_cassette(path)
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_cassette_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot read the cassette .*missing\.json\.gz: No such file"):
-        play_cassette(tmp_path / "missing.json.gz")
+def test_a_cassette_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "long.yaml", [])
+    os.truncate(path, MOST_BYTES + 1)
+    with pytest.raises(UsageError, match=r"long\.yaml: it is larger than 256,000,000 bytes"):
+        play_cassette(path)
+
+
+@pytest.mark.parametrize(
+    ("description", "told"),
+    [
+        ("[]", "does not describe a recorded run"),
+        ("{}", "does not describe a recorded run: source: Field required"),
+        (
+            '{"source": "", "run": {"planet": "mars"}, "digest": "", "digests": []}',
+            "holds a run with options that this version of hobbes does not have: .*planet",
+        ),
+    ],
+)
+def test_a_damaged_description_is_reported_in_one_line(tmp_path: Path, description: str, told: str) -> None:
+    path = written(tmp_path / "damaged.yaml", [])
+    beside = path.with_suffix(".json")
+    beside.write_text(description)
+    with pytest.raises(UsageError, match=f"^{beside} {told}.*; record it again$") as error:
+        play_cassette(path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
+    path = written(tmp_path / "missing.yaml", [])
+    path.unlink()
+    with pytest.raises(UsageError, match=r"cannot read the cassette .*missing\.yaml: No such file"):
+        play_cassette(path)
+    path.with_suffix(".json").unlink()
+    with pytest.raises(UsageError, match=r"cannot read .*missing\.json: No such file"):
+        play_cassette(path)

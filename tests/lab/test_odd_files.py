@@ -1,7 +1,6 @@
 """What people name may be no file at all, have no end, or be no text: one line says so, and nothing waits."""
 
 import asyncio
-import gzip
 import json
 import os
 import shutil
@@ -55,6 +54,10 @@ def pipe(tmp_path: Path) -> Path:
 # --- files
 
 
+DESCRIPTION = ROOT.parent / "cassettes" / "mining-zh.json"
+"""The description of a cassette."""
+
+
 def test_a_file_is_read_up_to_a_size_as_text_with_newlines_and_without_its_mark(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"\xef\xbb\xbfone\r\ntwo")
@@ -71,7 +74,7 @@ def test_a_file_is_read_up_to_a_size_as_text_with_newlines_and_without_its_mark(
         ("run", "mining", "--set", "rows=@{}"),
         ("experiment", "{}"),
         ("fork", "last", "--turn", "1", "--answer", "miner-01=@{}"),
-        ("replay", "{}.json.gz"),
+        ("replay", "{}.yaml"),
     ],
 )
 def test_a_pipe_or_a_device_is_no_file(
@@ -80,7 +83,8 @@ def test_a_pipe_or_a_device_is_no_file(
     mining(opened)
     device = tmp_path / "zero"
     for file in (pipe, device):
-        (tmp_path / f"{file.name}.json.gz").symlink_to("/dev/zero" if file == device else pipe)
+        (tmp_path / f"{file.name}.yaml").symlink_to("/dev/zero" if file == device else pipe)
+        shutil.copy(DESCRIPTION, tmp_path / f"{file.name}.json")
     device.symlink_to("/dev/zero")
     for file in (pipe, device):
         assert "a pipe or a device" in refused(cli, *(word.format(file) for word in words))
@@ -92,13 +96,14 @@ def test_the_answer_of_a_person_is_in_no_pipe(option: str, cli: Cli, pipe: Path)
     assert "a pipe or a device" in refused(cli, "answer", "last", option, f"@{pipe}")
 
 
-def test_a_small_cassette_that_unpacks_to_a_large_one_is_refused(
+def test_a_cassette_that_is_too_large_is_refused(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "bomb.json.gz"
-    file.write_bytes(gzip.compress(bytes(1_000_000)))
-    monkeypatch.setattr(stored, "LARGEST", 100_000)
-    assert "larger than 100,000 bytes" in refused(cli, "replay", str(file))
+    shutil.copy(DESCRIPTION, tmp_path / "large.json")
+    file = tmp_path / "large.yaml"
+    file.write_bytes(bytes(1_000))
+    monkeypatch.setattr(stored, "MOST_BYTES", 100)
+    assert "larger than 100 bytes" in refused(cli, "replay", str(file))
 
 
 # --- prompts

@@ -17,7 +17,7 @@ FILES: list[tuple[str, ...]] = [
     ("doctor", "--models", "PATH"),
     (*RUN, "--set", "alpha=@PATH"),
     ("run", "PATH.toml"),
-    ("replay", "PATH.json.gz"),
+    ("replay", "PATH.yaml"),
 ]
 """Commands that read a file."""
 
@@ -66,7 +66,7 @@ def test_a_name_that_no_file_can_have_is_refused_in_one_line(path: str) -> None:
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused_in_one_line(tmp_path: Path) -> None:
-    for suffix in ("", ".toml", ".json.gz"):
+    for suffix in ("", ".toml", ".yaml"):
         (tmp_path / f"folder{suffix}").mkdir()
     assert [command for command in FILES if not refused(command, "folder")] == []
 

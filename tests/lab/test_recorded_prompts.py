@@ -121,7 +121,7 @@ def test_the_shipped_cassettes_are_of_the_shipped_prompts(cli: Cli) -> None:
     cassettes = [
         one for of_world in found.values() for variant in of_world.values() for one in variant["cassettes"]
     ]
-    assert len(cassettes) == len([*recorded_prompts.CASSETTES.rglob("*.json.gz")])
+    assert len(cassettes) == len([*recorded_prompts.CASSETTES.rglob("*.yaml")])
     assert [one["cassette"] for one in cassettes if one["changed"]] == []
 
 

@@ -264,7 +264,7 @@ def test_reread_says_in_one_line_what_it_cannot_do(opened: Store, cli: Cli) -> N
     opened.db.table("calls").delete((run.id, 2, "miner-03", 1))
     for words, wrong in (
         ((run.id, "--reread"), "turn 2 cannot be read by the current code"),
-        (("cassettes/mining-zh.json.gz", "--reread"), "--reread needs a run"),
+        (("cassettes/mining-zh.yaml", "--reread"), "--reread needs a run"),
     ):
         error = cli("replay", *words).exception
         assert isinstance(error, LabError)

@@ -131,7 +131,7 @@ def test_no_key_is_in_any_file_or_output(
     with environment_of(**environment), pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "argv", ["recording", str(cassette)])
         recording.main()
-    replayed = CliRunner().invoke(app, ["replay", str(cassette.with_suffix(".json.gz"))])
+    replayed = CliRunner().invoke(app, ["replay", str(cassette.with_suffix(".yaml"))])
     assert replayed.exit_code == 0, replayed.output
     outputs += [*capsys.readouterr(), replayed.output]
     files = list(searched(tmp_path))
