@@ -7,12 +7,10 @@ changed. All records stay bounded and plain, whatever an agent said.
 import hashlib
 import json
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
-import ormsgpack
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -162,11 +160,8 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-_FLOAT = b"\xcb"
-"""The byte with which ormsgpack begins each float. Other values may have it, too."""
-
-_NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
-"""How NaN and infinity begin in MessagePack. JSON of orjson has `null` for them."""
+_WRITTEN_OTHERWISE = (b"e-", b"0.0000", b"null")
+"""What may be in a text that Python writes in another way: small numbers, and `null` for NaN and infinity."""
 
 
 def canonical(value: Json) -> str:
@@ -188,10 +183,7 @@ def _written(value: Json, option: int, as_python: Callable[[Json], str]) -> str:
         quick = orjson.dumps(value, option=option)
     except orjson.JSONEncodeError:  # numbers of more than 64 bits, half characters, keys that are not text
         return as_python(value)
-    packed = ormsgpack.packb(value)  # most values have no floats, which takes longer to see in a text
-    if _FLOAT in packed and (b"e-" in quick or b"0.0000" in quick or _NOT_FINITE.search(packed)):
-        return as_python(value)  # small numbers, which Python writes in another way; NaN and infinity
-    return quick.decode()
+    return as_python(value) if any(one in quick for one in _WRITTEN_OTHERWISE) else quick.decode()
 
 
 def sha256(text: str) -> str:
