@@ -8,12 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.lab.garbage import seldom
-
 
 def main() -> None:
     """Run the benchmarks and print the table."""
-    seldom()  # as the command does: what people wait for is measured
     here = Path(__file__).parent
     names = sys.argv[1:] or sorted(file.stem for file in here.glob("*.py") if not file.stem.startswith("_"))
     table = Table("what", "figure", "target", box=None, header_style="bold", pad_edge=False)

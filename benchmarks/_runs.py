@@ -1,6 +1,5 @@
 """Runs to be measured, and processes of their own to measure them in."""
 
-import gc
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -16,12 +15,8 @@ T = TypeVar("T")
 
 
 def apart(measured: Callable[..., T], *arguments: object) -> T:
-    """Return what a function returns in a process of its own, whose memory nothing else has used.
-
-    It collects garbage as rarely as this process does.
-    """
-    spawn = get_context("spawn")
-    with ProcessPoolExecutor(1, spawn, initializer=gc.set_threshold, initargs=gc.get_threshold()) as process:
+    """Return what a function returns in a process of its own, whose memory nothing else has used."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(measured, *arguments).result()
 
 

@@ -2,12 +2,9 @@
 
 import sys
 
-from hobbes.lab.garbage import seldom
-
 
 def main() -> None:
     """Run a command. Ctrl-C ends it with exit code 130, also while its modules are still being imported."""
-    seldom()
     try:
         from hobbes.lab.cli import main as command  # noqa: PLC0415  most of the first second
 

@@ -20,7 +20,6 @@ from hobbes.lab.experiment.forks import CONTEXT, get_ready
 from hobbes.lab.experiment.gate import SharedGate
 from hobbes.lab.experiment.keep import Keep
 from hobbes.lab.experiment.settling import settle
-from hobbes.lab.garbage import more_often
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import Shared, go_on
 from hobbes.lab.store.database import Run, Store, open_store
@@ -185,7 +184,6 @@ def _prepare(lifeline: Connection, variables: dict[str, str]) -> None:
 
     Its environment is that of its parent now, and not when the process was started that it is a fork of.
     """
-    more_often()
     os.environ.clear()
     os.environ.update(variables)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()

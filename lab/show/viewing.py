@@ -30,7 +30,6 @@ from starlette.routing import Route
 
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.garbage import more_often
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.answering import as_posted, form_for, the_question
 from hobbes.lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
@@ -347,7 +346,6 @@ def _play_by_id(home: Path, run: str) -> None:
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
     """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
-    more_often()
     return configured(site(home, host, token), headers=list(HEADERS.items()))
 
 
