@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
+from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
 from hobbes.engine.measuring import parts, ratio
@@ -38,7 +39,6 @@ from hobbes.lab.store.prices import Prices, prices_of, usd
 from hobbes.lab.store.rows import Note, StoredRow, damaged, record_of
 from hobbes.lab.store.schema import TEMPLATES, check_schema, create, kinds_of
 from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, WAY, seal_of, sealed_by_column
-from hobbes.lab.store.sqlite import Database
 from hobbes.lab.temporary import temporary
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent
 from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, Address, Call, Prompt, Reply, is_policy

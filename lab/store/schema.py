@@ -7,9 +7,10 @@ in `engine.turn`.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sqlite_utils import Database
+
 from hobbes.engine.turn import EACH, Column, Kind, Table, TurnRecord
 from hobbes.lab.errors import LabError
-from hobbes.lab.store.sqlite import Database
 
 RECORD = "iif(json_valid(record), record, '{}')"
 """SQL for the record of a turn; a damaged one is empty."""

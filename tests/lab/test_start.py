@@ -106,5 +106,5 @@ def test_a_run_of_policies_imports_no_client_of_models_and_no_other_world(tmp_pa
         "langchain_openai",
         "openai",
     }
-    needless |= {"aiohttp", "matplotlib", "hobbes.nodes.chat", "numpy", "pandas", "starlette", "vcr"}
+    needless |= {"aiohttp", "matplotlib", "hobbes.nodes.chat", "starlette", "vcr"}
     assert not modules & needless
