@@ -1,4 +1,4 @@
-"""Make the pictures of README.md again: the page of one run per world in `hobbes view`, and its board.
+"""Make the pictures of README.md and docs/start.md again: one run per world, its page and its board.
 
 Run `.venv/bin/python -m tests.pictures` in the checkout. It needs Chromium. Scripted policies play the runs,
 so they are the same everywhere.
