@@ -10,18 +10,21 @@ from typing import Annotated, TextIO
 import typer
 
 from hobbes.lab.commands import editing, experimenting, looking, playing, prompts, proving, tools
+from hobbes.lab.commands.groups import CHANGE, InGroups
 from hobbes.lab.commands.options import ENVIRONMENT
 from hobbes.lab.errors import LabError, UsageError
 
 app = typer.Typer(
+    cls=InGroups,
     name="hobbes",
     help="Let language models play small societies without a state, and see what happens and why.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, experimenting, proving, looking, tools, prompts, editing):
+for group in (playing, experimenting, proving, looking, tools, editing):
     app.add_typer(group.app)
+app.add_typer(prompts.app, rich_help_panel=CHANGE)
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001  typer's

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from hobbes.lab.commands.groups import CHANGE
 from hobbes.lab.commands.options import (
     ENV,
     HOME,
@@ -26,7 +27,7 @@ from hobbes.lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, questi
 app = typer.Typer()
 
 
-@app.command(context_settings=ENV, cls=NamesWorlds)
+@app.command(context_settings=ENV, cls=NamesWorlds, rich_help_panel=CHANGE)
 def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     world: WorldName,
     turn: AtTurn = 0,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hobbes.lab.commands.groups import CHANGE
 from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
 from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from hobbes.lab.errors import LabError, UsageError
@@ -28,7 +29,7 @@ class ReportForm(StrEnum):
     md = "md"
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=CHANGE)
 def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     file: Annotated[Path, typer.Argument(help="a TOML file (docs/experiments.md)")],
     dry_run: Annotated[
@@ -173,7 +174,7 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         OUT.print(table("by the runs played so far, that is", ("measure", "difference"), known))
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=CHANGE)
 def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
     """List the experiments, the newest first.
 
@@ -199,7 +200,7 @@ def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
         OUT.print(Text("no experiments yet; docs/experiments.md shows one"))
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=CHANGE)
 def report(  # noqa: PLR0913, PLR0917  a parameter per option
     experiment: Annotated[str, typer.Argument(help="the name of an experiment")],
     form: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hobbes.lab.commands.groups import CHANGE, DATA, LOOK
 from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from hobbes.lab.errors import UsageError
 
@@ -22,7 +23,7 @@ class Form(StrEnum):
     inspect = "inspect"
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=LOOK)
 def runs(home: Home = HOME, as_json: AsJson = False) -> None:
     """List all runs, the newest first.
 
@@ -39,7 +40,7 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
     OUT.print(show(rows) if rows else plain(f"no runs yet; try: {hint}"), soft_wrap=not rows)
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=LOOK)
 def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     run: RunName,
     turn: Annotated[int | None, typer.Argument(help="a turn, counted from 0")] = None,
@@ -113,7 +114,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         cards.show_card(shown, looks)
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=CHANGE)
 def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     """Show two runs of one world side by side.
 
@@ -136,7 +137,7 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
         OUT.print(show(found, looks_of([*one.setting.agents, *other.setting.agents])))
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=DATA)
 def export(
     run: RunName,
     form: Annotated[
@@ -175,7 +176,7 @@ def export(
         OUT.print(table(f"{folder}", ("file", size), list(files.items())))
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=LOOK)
 def view(
     host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8766,
@@ -193,7 +194,7 @@ def view(
     viewed(home, host, port)
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=DATA)
 def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
     """Print the command that shows all runs in Datasette.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hobbes.lab.commands import completion
+from hobbes.lab.commands.groups import CHANGE, PLAY
 from hobbes.lab.commands.options import (
     A_WORLD,
     ENV,
@@ -69,7 +70,7 @@ MaxSeconds = Annotated[
 ]
 
 
-@app.command(context_settings=ENV, cls=NamesWorlds)
+@app.command(context_settings=ENV, cls=NamesWorlds, rich_help_panel=PLAY)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: Annotated[
         str, typer.Argument(autocompletion=completion.worlds, help=f"{A_WORLD}, or a FILE.toml")
@@ -113,7 +114,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         _exit(tainted=_play_and_ask(store, begun, as_json=as_json))
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=PLAY)
 def resume(  # noqa: PLR0913, PLR0917  a cap each
     run: RunName,
     max_calls: MaxCalls = None,
@@ -138,7 +139,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         _exit(tainted=_play_and_ask(store, found, as_json=as_json))
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=CHANGE)
 def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     run: RunName,
     turn: Annotated[int, typer.Option(min=0, help="the first turn that is played anew")],
@@ -233,7 +234,9 @@ def _answers_asked(answers: Iterable[str]) -> dict[str, str]:
     return asked
 
 
-@app.command(context_settings={**ENV, "allow_extra_args": True, "ignore_unknown_options": True})
+@app.command(
+    context_settings={**ENV, "allow_extra_args": True, "ignore_unknown_options": True}, rich_help_panel=PLAY
+)
 def answer(  # noqa: PLR0913, PLR0917  an option each
     run: RunName,
     context: typer.Context,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hobbes.lab.commands import completion
+from hobbes.lab.commands.groups import PROVE
 from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import CASSETTE
@@ -22,7 +23,7 @@ MOST_DIFFS = 10
 """How many decisions that --reread changes are shown with their diffs."""
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=PROVE)
 def replay(
     run: Annotated[
         str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.yaml")
@@ -158,7 +159,7 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
     return {**result, "turns": now["turns"], "same": same, "digest": now["digest"]}
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=PROVE)
 def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     """Recompute a run from its recorded answers, and compare.
 
@@ -198,7 +199,7 @@ def _turns(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=PROVE)
 def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     run: RunName,
     turns: Annotated[str, typer.Option(metavar="A-B", help="the turns to pin, such as 40-42")],

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hobbes.lab.commands.groups import DATA, HELP, PLAY
 from hobbes.lab.commands.options import (
     ENV,
     HOME,
@@ -24,7 +25,7 @@ from hobbes.lab.commands.options import (
 app = typer.Typer()
 
 
-@app.command(context_settings=ENV, cls=NamesWorlds)
+@app.command(context_settings=ENV, cls=NamesWorlds, rich_help_panel=HELP)
 def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
 
@@ -58,7 +59,7 @@ class StepCommand(NamesWorlds):
         super().format_help_text(ctx, formatter)
 
 
-@app.command(context_settings=ENV, cls=StepCommand)
+@app.command(context_settings=ENV, cls=StepCommand, rich_help_panel=DATA)
 def step(world: WorldName) -> None:
     """Run the engine alone, with JSON Lines in and out.
 
@@ -73,7 +74,7 @@ def step(world: WorldName) -> None:
         print(line, flush=True)  # noqa: T201  JSON Lines
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=PLAY)
 def tournament(
     games: Annotated[int, typer.Option(min=1, help="the number of games of each pair")] = 200,
     seed: Annotated[int, typer.Option(help="the seed of all random draws")] = 1,
@@ -98,7 +99,7 @@ def tournament(
         show(standing, seconds)
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=PLAY)
 def serve(
     host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8765,
@@ -123,7 +124,7 @@ def serve(
     listen(host, port, delay, parse_faults(faults))
 
 
-@app.command(context_settings=ENV)
+@app.command(context_settings=ENV, rich_help_panel=HELP)
 def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
     """Check the installation, the environment and the server.
 
@@ -146,7 +147,7 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
         sys.exit(1)
 
 
-@app.command("models", context_settings=ENV)
+@app.command("models", context_settings=ENV, rich_help_panel=HELP)
 def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
     """List the models of the models file: server, key variable, parameters, limits and price.
 

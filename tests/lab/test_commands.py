@@ -56,6 +56,15 @@ def test_every_command_has_help_with_an_example(cli: Cli, command: list[str]) ->
     assert "Example:" in cli(*command, "--help").output
 
 
+def test_help_lists_each_command_in_one_group(cli: Cli) -> None:
+    program: Any = get_command(app)
+    options, *groups = re.split(r"^(\w[\w ]*):$", cli("--help").output, flags=re.MULTILINE)[2:]
+    assert "--version" in options
+    assert groups[::2] == ["Play", "Look", "Change and compare", "Prove", "Data", "Help"]
+    listed = re.findall(r"^  ([\w-]+)", "".join(groups[1::2]), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(program.commands)
+
+
 def test_run_ends_with_one_document_on_stdout_and_nothing_else(cli: Cli) -> None:
     done = cli(*SMALL, "--json")
     assert json.loads(done.stdout).keys() == {
@@ -486,16 +495,16 @@ def test_wrong_arguments_are_reported_in_one_line(
     assert capsys.readouterr() == ("", f"hobbes: {said}\n")
 
 
-@pytest.mark.parametrize("line", ["", "prompts"])
+@pytest.mark.parametrize(("line", "heading"), [("", "Play:\n"), ("prompts", "Commands:\n")])
 def test_a_command_group_alone_prints_its_commands(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, heading: str
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["hobbes", *line.split()])
     with pytest.raises(SystemExit, match="2"):
         main()
     out, err = capsys.readouterr()
     assert not out
-    assert "Commands:\n" in err
+    assert heading in err
 
 
 def test_a_question_that_is_not_answered_ends_the_command(
