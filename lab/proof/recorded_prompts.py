@@ -12,7 +12,6 @@ from hobbes.lab.files import CASSETTE
 from hobbes.lab.play.playing import settle_options
 from hobbes.lab.wire.stored import CheckedFile, description_file, description_of, options_of
 from hobbes.nodes.prompting import (
-    ROOT,
     PromptError,
     about,
     languages,
@@ -22,8 +21,8 @@ from hobbes.nodes.prompting import (
     variants,
 )
 
-CASSETTES = ROOT.parent / "cassettes"
-"""The cassettes of this checkout."""
+CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
+"""The cassettes of this checkout. A wheel has none."""
 
 Listed = dict[str, dict[str, dict[str, Any]]]
 """World to variant to what is known of it."""

@@ -17,6 +17,7 @@ FILE = "datasette.json"
 """The name of the metadata file in the home."""
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "data.md"
+"""The page of this checkout, or its copy in the wheel."""
 
 DATABASE = "runs"
 """What Datasette calls the file runs.db."""
@@ -60,7 +61,7 @@ def prepare(home: Path) -> str:
 
 def metadata() -> dict[str, Any]:
     """Return the metadata of a run database: descriptions, facets, orders and canned queries."""
-    tables = _described() if PAGE.exists() else {}
+    tables = _described()
     return {
         "title": "hobbes",
         "description": "Language models play small societies without a state. Each table is described on its "

@@ -1,11 +1,7 @@
 """`hobbes make-test`: recorded turns as a test that plays them again, and what it says if they differ."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +29,6 @@ from tests.lab.test_observer import game, granting_all, to_the_end
 from tests.lab.test_second_question import BROKEN, FIRST, SECOND, answering, by_attempt
 
 pytest_plugins = ["pytester"]
-
-ROOT = Path(__file__).parents[2]
 
 LONGEST_TEST = 25
 """Lines of a test file."""
@@ -135,43 +129,6 @@ def test_pinned_turns_of_each_world_pass(
     assert [turn["digest"] for turn in pin.content["expected"]] == [
         turn.digest for turn in opened.turns(run.id, 2)
     ]
-
-
-def test_it_passes_where_only_the_package_is_installed(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    """The packages of the wheel are copied with their entry points; nothing else of the checkout is there."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    site, empty = tmp_path / "site", tmp_path / "empty"
-    (package,) = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    shutil.copytree(ROOT / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
-    about = site / "hobbes-0.2.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: hobbes\nVersion: 0.2.0\n")
-    (plugin,) = project["project"]["entry-points"]["pytest11"].items()
-    (about / "entry_points.txt").write_text(f"[pytest11]\n{plugin[0]} = {plugin[1]}\n")
-    run = mining(opened)
-    made = cli("make-test", run.id, "--turns", "1-2", "--name", "story", "--to", str(empty))
-    assert made.exit_code == 0, made.exception
-    (empty / "test_before.py").write_text(
-        "import sys\n\n\ndef test_nothing_heavy_was_imported():\n"
-        "    assert 'hobbes.pytest_plugin' in sys.modules\n"
-        "    heavy = {'hobbes.lab', 'hobbes.engine', 'hobbes.nodes', 'hobbes.graphs', 'langgraph'}\n"
-        "    assert not heavy.intersection(sys.modules)\n"
-    )
-    (empty / "test_which.py").write_text(
-        "def test_it_is_that_package():\n    import hobbes.engine\n\n"
-        f"    assert hobbes.engine.__file__.startswith({str(site)!r})\n"
-    )
-    files = [empty / name for name in ("test_before.py", "test_story.py", "test_which.py")]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(str, files)],
-        cwd=empty,
-        env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert "3 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_recorded_answers_are_pinned_whoever_gave_them(opened: Store, pin: Pinned) -> None:

@@ -18,6 +18,8 @@ from hobbes.nodes.prompting import load_prompts
 from tests.conftest import Cli
 from tests.lab.play import mining
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture
 def prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -121,7 +123,7 @@ def test_the_shipped_cassettes_are_of_the_shipped_prompts(cli: Cli) -> None:
     cassettes = [
         one for of_world in found.values() for variant in of_world.values() for one in variant["cassettes"]
     ]
-    assert len(cassettes) == len([*recorded_prompts.CASSETTES.rglob("*.yaml")])
+    assert len(cassettes) == len([*(ROOT / "cassettes").rglob("*.yaml")])
     assert [one["cassette"] for one in cassettes if one["changed"]] == []
 
 

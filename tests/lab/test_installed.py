@@ -1,0 +1,158 @@
+"""The wheel, installed beside a project whose own packages have the names of the folders of hobbes."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+OWN = ("engine", "nodes", "graphs", "prompts", "lab")
+"""The packages of the project. Each notes in a file that it was imported."""
+
+OWN_PACKAGE = """\
+from pathlib import Path
+
+(Path(__file__).parents[1] / "imported").write_text(__name__)
+"""
+
+EXPERIMENT = """\
+name = "two"
+world = "mining"
+model = "policy:random"
+rounds = 2
+seeds = 1
+
+[arms]
+small = { agents = 3 }
+"""
+
+OWN_TESTS = f"""\
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+
+def test_the_plugin_has_imported_nothing_heavy():
+    assert "hobbes.pytest_plugin" in sys.modules
+    heavy = {{"hobbes.lab", "hobbes.engine", "hobbes.nodes", "hobbes.graphs", "langgraph"}}
+    assert not heavy.intersection(sys.modules)
+
+
+@pytest.mark.parametrize("name", {OWN!r})
+def test_both_packages_of_one_name_are_imported(name):
+    own, of_hobbes = import_module(name), import_module(f"hobbes.{{name}}")
+    assert Path(own.__file__).parents[1] == Path(__file__).parent
+    assert Path(next(iter(of_hobbes.__path__))).is_relative_to(sys.prefix)
+"""
+
+
+def call(*words: object, **options: Any) -> str:
+    """Run a program, which must succeed, and return what it prints."""
+    done = subprocess.run(
+        [str(word) for word in words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    printed: str = done.stdout
+    return printed
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment with the wheel, and with what hobbes needs from this one."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    call(*pip, "wheel", ROOT, "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder)
+    call(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
+    new = folder / "venv" / "bin" / "python"
+    (wheel,) = folder.glob("*.whl")
+    call(*pip, "--python", new, "install", "--no-deps", "--no-index", wheel)
+    site = Path(call(new, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    # Python reads no .pth files of a folder that a .pth file names: this checkout is not importable there.
+    (site / "here.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return new
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with packages of its own."""
+    folder = tmp_path / "project"
+    for name in OWN:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(OWN_PACKAGE)
+    return folder
+
+
+class Installed:
+    """Programs of the new environment, run in the folder of the project, whose packages come first."""
+
+    def __init__(self, python: Path, project: Path, home: Path) -> None:
+        self._programs = python.parent
+        self._project = project
+        self._environment = {**os.environ, "PYTHONPATH": str(project), "HOBBES_HOME": str(home)}
+
+    def hobbes(self, *words: object) -> str:
+        """Return what the command prints. It imports none of the project's packages."""
+        said = call(self._programs / "hobbes", *words, cwd=self._project, env=self._environment)
+        assert not (self._project / "imported").exists()
+        return said
+
+    def pytest(self, *words: object) -> str:
+        """Return what a session of pytest prints."""
+        return call(
+            self._programs / "python",
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            *words,
+            cwd=self._project,
+            env=self._environment,
+        )
+
+
+@pytest.fixture
+def installed(python: Path, project: Path, home: Path) -> Installed:
+    return Installed(python, project, home)
+
+
+def test_only_hobbes_is_installed(python: Path) -> None:
+    (site,) = python.parents[1].glob("lib/python*/site-packages")
+    assert {path.name for path in site.iterdir()} == {"hobbes", "hobbes-0.2.0.dist-info", "here.pth"}
+
+
+def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installed, project: Path) -> None:
+    installed.hobbes("run", "mining", "--agents", 3, "--rounds", 3, "--seed", 1, "--model", "policy:guided")
+    installed.hobbes("make-test", "last", "--turns", "1-2", "--name", "story", "--to", project)
+    installed.hobbes("export", "last", "--format", "html", "--to", project / "pages")
+    (project / "test_own.py").write_text(OWN_TESTS)
+    assert f"{len(OWN) + 2} passed" in installed.pytest("test_own.py", "test_story.py")
+
+
+def test_two_processes_play_an_experiment_in_such_a_project(installed: Installed, project: Path) -> None:
+    (project / "two.toml").write_text(EXPERIMENT)
+    installed.hobbes("experiment", "two.toml", "--jobs", 2)
+    runs = json.loads(installed.hobbes("runs", "--json"))
+    assert [run["status"] for run in runs] == ["finished", "finished"]
+
+
+def test_commands_work_without_the_checkout(installed: Installed, home: Path) -> None:
+    variants = json.loads(installed.hobbes("prompts", "list", "trust", "--json"))["trust"]
+    assert variants["plain"]["languages"] == ["en"]
+    assert variants["plain"]["cassettes"] == [], "the cassettes are not installed"
+    installed.hobbes("run", "trust", "--rounds", 1, "--model", "policy:random")
+    installed.hobbes("datasette")
+    tables = json.loads((home / "datasette.json").read_text())["databases"]["runs"]["tables"]
+    assert tables["runs"]["columns"]["seed"], "docs/data.md is installed"
