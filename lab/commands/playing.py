@@ -269,6 +269,7 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
     from hobbes.lab.play import answering
     from hobbes.lab.play.playing import keep_answer
     from hobbes.lab.show.terminal import ERR, OUT, print_json
+    from hobbes.lab.show.terminal_form import answer_from_terminal
 
     run, told = answering.told_options([run, *context.args])  # an option may stand before the run
     if bool(told) + (whole is not None) + (text is not None) > 1:
@@ -286,7 +287,7 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
         elif told := _with_environment(told, answering.options_in_environment(form)):
             said = answering.as_told(form, told)
         else:
-            said = answering.asked_in_terminal(question, form)
+            said = answer_from_terminal(question, form)
         present = keep_answer(store, found, question, said)
         if not present.questions:
             _exit(tainted=_play(store, present, as_json=as_json))
@@ -372,14 +373,15 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
     if not alone:
         return tainted
 
-    from hobbes.lab.play import answering
+    from hobbes.lab.play.answering import form_for
     from hobbes.lab.play.playing import keep_answer
     from hobbes.lab.show.terminal import ERR, plain
+    from hobbes.lab.show.terminal_form import answer_from_terminal
 
     while (found := store.find(run.id)).questions:
         question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
-            said = answering.asked_in_terminal(question, answering.form_for(found, question))
+            said = answer_from_terminal(question, form_for(found, question))
             keep_answer(store, found, question, said)
         except typer.Abort:
             hint = store.command("answer", run.id)

@@ -1,4 +1,4 @@
-"""A person answers what a waiting run asks: by options, as text, in the terminal or on the page.
+"""A person answers what a waiting run asks: by options, as text or on the page.
 
 A person can play an agent, or be the observer. What may be answered is the world's: the form (forms.py) is
 made from its model of an agent's answer, or of a ruling on these requests. Every answer is checked against
@@ -12,15 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import typer
-
 from hobbes.engine.record import Json
 from hobbes.engine.reflection import REPORTS, TEXTS
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play import forms
 from hobbes.lab.play.forms import Field, Form, Group, Kind
-from hobbes.lab.show.terminal import ERR, plain, table
 from hobbes.lab.store.database import Question, Run
 from hobbes.nodes.files import FileError, text_of
 
@@ -275,45 +272,3 @@ def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
         return forms.filled_in(form, {**unticked, **said})
     except ValueError as error:
         raise UsageError(str(error)) from error
-
-
-def asked_in_terminal(question: Question, form: Form) -> str:
-    """Show what is asked and ask for each field, again if what is written does not fit."""
-    if question.agent == OBSERVER:
-        ERR.print(table("", *columns_and_rows(requests(question))))
-    else:
-        ERR.print(plain("\n".join(in_lines(json.loads(question.asked)))), soft_wrap=True)
-    while True:
-        said: dict[forms.Path, Json] = {}
-        for group in form.groups:
-            if told := ": ".join(filter(None, (group.title, group.description))):
-                ERR.print(plain(told), soft_wrap=True)
-            for field in group.fields:
-                said |= _asked(field)
-        try:
-            return forms.filled_in(form, said)
-        except ValueError as error:
-            ERR.print(plain(f"{error}; once more"), soft_wrap=True)
-
-
-def _asked(field: Field) -> dict[forms.Path, Json]:
-    """Ask for one field until what is written fits; nothing if it is left out."""
-
-    def read(text: str) -> dict[forms.Path, Json]:
-        if not text and field.left_out:
-            return {}
-        try:
-            return {field.path: forms.read(field, text)}
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
-
-    about = f" ({field.description})" if field.description else ""
-    default = forms.spelled(field, field.default)
-    found: dict[forms.Path, Json] = typer.prompt(
-        plain(f"{field.title}{about}, {forms.hint(field)}").plain,
-        default=None if field.required and not field.nullable else default,
-        show_default=bool(default),
-        value_proc=read,
-        err=True,
-    )
-    return found

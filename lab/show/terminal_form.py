@@ -1,0 +1,55 @@
+"""A person answers what a waiting run asks in the terminal, field by field."""
+
+import json
+
+import typer
+
+from hobbes.engine.record import Json
+from hobbes.engine.world import OBSERVER
+from hobbes.lab.play import forms
+from hobbes.lab.play.answering import columns_and_rows, in_lines, requests
+from hobbes.lab.play.forms import Field, Form
+from hobbes.lab.show.terminal import ERR, plain, table
+from hobbes.lab.store.database import Question
+
+
+def answer_from_terminal(question: Question, form: Form) -> str:
+    """Show what is asked, ask for each field until the whole fits, and return the answer."""
+    if question.agent == OBSERVER:
+        ERR.print(table("", *columns_and_rows(requests(question))))
+    else:
+        ERR.print(plain("\n".join(in_lines(json.loads(question.asked)))), soft_wrap=True)
+    while True:
+        said: dict[forms.Path, Json] = {}
+        for group in form.groups:
+            if told := ": ".join(filter(None, (group.title, group.description))):
+                ERR.print(plain(told), soft_wrap=True)
+            for field in group.fields:
+                said |= _ask(field)
+        try:
+            return forms.filled_in(form, said)
+        except ValueError as error:
+            ERR.print(plain(f"{error}; once more"), soft_wrap=True)
+
+
+def _ask(field: Field) -> dict[forms.Path, Json]:
+    """Ask for one field until what is written fits; nothing if it is left out."""
+
+    def read(text: str) -> dict[forms.Path, Json]:
+        if not text and field.left_out:
+            return {}
+        try:
+            return {field.path: forms.read(field, text)}
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    about = f" ({field.description})" if field.description else ""
+    default = forms.spelled(field, field.default)
+    found: dict[forms.Path, Json] = typer.prompt(
+        plain(f"{field.title}{about}, {forms.hint(field)}").plain,
+        default=None if field.required and not field.nullable else default,
+        show_default=bool(default),
+        value_proc=read,
+        err=True,
+    )
+    return found
