@@ -19,7 +19,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.experiment.crew import DiedError
+from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.remote import Played, Remote, Task, play_task
 from hobbes.lab.play.playing import Shared
 from hobbes.lab.store.database import HOBBES
@@ -117,7 +117,7 @@ class RemoteBooks:
 
 @contextmanager
 def cluster(on: str, jobs: int | None) -> Iterator[Remote]:
-    """Yield a crew of the processors of a cluster; `jobs` is the most runs that are played at a time.
+    """Yield an executor on the processors of a cluster; `jobs` is the most runs that are played at a time.
 
     `on` is `ray` for a cluster that is started here and ended with this process, `auto` for the one that this
     machine belongs to, or `ray://HOST:PORT`. Raise LabError if there is none.

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from filelock import FileLock, Timeout
 
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
-from hobbes.lab.experiment.crew import Crew, DiedError, Ledger
+from hobbes.lab.experiment.executor import DiedError, Executor, Ledger
 from hobbes.lab.experiment.gathering import add_runs, spent_by
 from hobbes.lab.experiment.keep import Keep
 from hobbes.lab.experiment.plan import Cell, Plan
@@ -113,11 +113,11 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
                     with _told_of_caps(ledger):
                         _play_here(ledger, store, cells, _Settling(store, keep, progress))
             elif cells:
-                with elsewhere or processes(count, keep) as crew:
+                with elsewhere or processes(count, keep) as executor:
                     told = _Settling(store, keep, progress) if elsewhere else progress
-                    ledger = crew.ledger(caps, spent)
+                    ledger = executor.ledger(caps, spent)
                     with _told_of_caps(ledger):
-                        _play_in(crew, ledger, store, _longest_first(cells), told)
+                        _play_in(executor, ledger, store, _longest_first(cells), told)
         except LabError:
             add_runs(store, made.file.name, made.world)
             raise
@@ -141,8 +141,8 @@ def _locked(store: Store, name: str) -> Iterator[None]:
         lock.release()
 
 
-def _cluster(on: str, jobs: int | None) -> AbstractContextManager[Crew]:
-    """Return a crew of a Ray cluster. Raise UsageError if there is no such thing, or no Ray."""
+def _cluster(on: str, jobs: int | None) -> AbstractContextManager[Executor]:
+    """Return an executor of a Ray cluster. Raise UsageError if there is no such thing, or no Ray."""
     if on not in CLUSTERS and not on.startswith(CLIENT):
         raise UsageError(f"--on {on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
     try:
@@ -227,8 +227,10 @@ def _longest_first(cells: Sequence[Cell]) -> list[Cell]:
     return sorted(cells, key=place)
 
 
-def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress) -> None:
-    """Let a crew play cells.
+def _play_in(
+    executor: Executor, ledger: Ledger, store: Store, cells: Sequence[Cell], progress: Progress
+) -> None:
+    """Play cells with an executor.
 
     After an error that another try cannot repair, no further cell begins, and those under way are played on:
     their answers may have been paid for.
@@ -238,18 +240,18 @@ def _play_in(crew: Crew, ledger: Ledger, store: Store, cells: Sequence[Cell], pr
     over: list[str] = []
     stopped: LabError | None = None
     while waiting or played or over:
-        while waiting and crew.room() > 0:
+        while waiting and executor.room() > 0:
             cell = waiting.popleft()
             run = _run_of(store, cell)
             progress.on_cell(run)
-            played[crew.play(store, run, ledger.of(run.id))] = cell, run.id
+            played[executor.play(store, run, ledger.of(run.id))] = cell, run.id
         while over:  # only now, since this may take a while and nobody should wait for it
             progress.on_ended(over.pop())
         ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)
         _tell_turns(store, [run_id for _, run_id in played.values()], progress)
         for future in ended:
             cell, run_id = played.pop(future)
-            error = _error_of(crew, store, cell, run_id, future)
+            error = _error_of(executor, store, cell, run_id, future)
             if isinstance(error, DiedError):
                 ledger.leave(run_id)
                 failures[cell.name] += 1
@@ -277,10 +279,12 @@ def _tell_turns(store: Store, runs: Sequence[str], progress: Progress) -> None:
         progress.on_turn(run, turns)
 
 
-def _error_of(crew: Crew, store: Store, cell: Cell, run: str, future: "Future[Any]") -> LabError | None:
+def _error_of(
+    executor: Executor, store: Store, cell: Cell, run: str, future: "Future[Any]"
+) -> LabError | None:
     """Take in a run that is not played any more. Return the error with which it ended, if it did."""
     try:
-        crew.ended(store, run, future)
+        executor.ended(store, run, future)
     except HaltedRunError as error:
         return _halted(cell, error)
     except LabError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
-from hobbes.lab.experiment.crew import DiedError, Ledger
+from hobbes.lab.experiment.executor import DiedError, Ledger
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import Shared, chats_of, go_on, halted
 from hobbes.lab.store.copying import copy_run
@@ -111,7 +111,7 @@ def _play(home: Path, task: Task) -> HaltedRunError | None:
 
 
 class Remote:
-    """A crew that plays each run somewhere else.
+    """An executor that plays each run somewhere else.
 
     `submit` hands a task over, and `result` returns what came of it, or raises DiedError. `processors`
     returns how many tasks can be carried out at a time.

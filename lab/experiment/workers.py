@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hobbes.lab.experiment.budget import SharedBudget
-from hobbes.lab.experiment.crew import DiedError
+from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.forks import CONTEXT, get_ready
 from hobbes.lab.experiment.gate import SharedGate
 from hobbes.lab.experiment.keep import Keep
@@ -117,7 +117,7 @@ class Worker:
 
 
 class Processes:
-    """A crew of processes on this machine."""
+    """Plays runs in processes of this machine."""
 
     def __init__(self, folder: Path, workers: list[Worker]) -> None:
         self._folder = folder
@@ -147,7 +147,7 @@ class Processes:
 
 @contextmanager
 def processes(count: int, keep: Keep) -> Iterator[Processes]:
-    """Yield a crew of processes, which settle what they play.
+    """Yield an executor with so many processes, which settle what they play.
 
     They end with this process, whatever they do, also if it is killed.
     """

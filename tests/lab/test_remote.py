@@ -14,7 +14,7 @@ import pytest
 
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment import playing
-from hobbes.lab.experiment.crew import DiedError
+from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.playing import play
 from hobbes.lab.experiment.remote import Played, Remote, Task, play_task
@@ -54,14 +54,14 @@ def submit(task: Task) -> "Future[Played]":
 
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path, hand_over: Submit = submit) -> None:
-    """Let `--on ray` play with a crew that has this way to hand over tasks."""
-    crew = Remote(
+    """Let `--on ray` play with an executor that has this way to hand over tasks."""
+    executor = Remote(
         hand_over,
         lambda future: future.result(),
         lambda: 2,
         lambda caps, spent: ledger_in(folder, caps, spent),
     )
-    monkeypatch.setattr(playing, "_cluster", lambda *_: nullcontext(crew))
+    monkeypatch.setattr(playing, "_cluster", lambda *_: nullcontext(executor))
 
 
 def test_an_experiment_ends_with_the_bytes_of_one_that_is_played_here_also_after_a_cap(
@@ -160,8 +160,8 @@ def task_of(store: Store, options: RunOptions, shared: Shared = ALONE) -> Task:
         tasks.append(task)
         return Future()
 
-    crew = Remote(keep, lambda future: future.result(), lambda: 1, lambda *_: ledger_in(store.home, *_))
-    crew.play(store, begin(store, options), shared)
+    executor = Remote(keep, lambda future: future.result(), lambda: 1, lambda *_: ledger_in(store.home, *_))
+    executor.play(store, begin(store, options), shared)
     return tasks[0]
 
 

@@ -26,7 +26,7 @@ class Ledger(Protocol):
         """Return which cap is reached or cannot be enforced; empty if all allow another call."""
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """What plays runs of a home, several at a time."""
 
     def ledger(self, caps: Caps, spent: Spent) -> Ledger:
