@@ -20,9 +20,9 @@ from benchmarks._runs import bytes_of
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.experiment import gathering
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.keep import Keep
 from hobbes.lab.experiment.plan import plan
 from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.database import Run, Store, open_store
 from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells
@@ -128,7 +128,7 @@ def _played(home: Path, file: Path) -> dict[str, float]:
         made = plan(store, file, asked)
         play(store, made, content, _Silent(), jobs=os.cpu_count() or 1)
         sizes["all"] = _used(store) / len(made.cells)
-        play(store, made, content, _Silent(), keep=Keep.summary)
+        play(store, made, content, _Silent(), keep=Retention.summary)
         sizes["summary"] = _used(store) / len(made.cells)
     return sizes
 

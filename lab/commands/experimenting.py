@@ -12,7 +12,7 @@ from hobbes.lab.commands.groups import CHANGE
 from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
 from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.retention import Retention
 
 if TYPE_CHECKING:
     from hobbes.lab.experiment.estimate import Estimate
@@ -44,12 +44,12 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         typer.Option(help="where: `ray` starts Ray here, `auto` and ray://HOST:PORT join a cluster"),
     ] = None,
     keep: Annotated[
-        Keep,
+        Retention,
         typer.Option(
             help="which finished runs keep their turns and calls: `all`, `failures` (the tainted ones), or "
             "`summary` (none; the figures of the report are kept)"
         ),
-    ] = Keep.all,
+    ] = Retention.all,
     models: ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,

@@ -14,8 +14,8 @@ from filelock import FileLock, Timeout
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.executor import DiedError, Executor, Ledger
 from hobbes.lab.experiment.gathering import add_runs, spent_by
-from hobbes.lab.experiment.keep import Keep
 from hobbes.lab.experiment.plan import Cell, Plan
+from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.experiment.settling import settle, settle_again
 from hobbes.lab.experiment.workers import ledger_in, most_processes, processes
 from hobbes.lab.loop import play_out
@@ -81,7 +81,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     progress: Progress,
     jobs: int | None = 1,
     caps: Caps = NO_CAPS,
-    keep: Keep = Keep.all,
+    keep: Retention = Retention.all,
     on: str | None = None,
 ) -> None:
     """Play the cells that are missing, each from where it stands, as many at a time as `jobs` says.
@@ -102,7 +102,7 @@ def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is play
     with _locked(store, made.file.name):
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)
-        if keep is not Keep.all:
+        if keep is not Retention.all:
             settle_again(store, made, keep)
         spent = Spent() if caps == NO_CAPS else _spent(store, made)
         count = min(jobs or os.cpu_count() or 1, len(cells), most_processes())
@@ -171,7 +171,7 @@ def _spent(store: Store, made: Plan) -> Spent:
 class _Settling:
     """Settles each run that has finished, and tells it on."""
 
-    def __init__(self, store: Store, keep: Keep, progress: Progress) -> None:
+    def __init__(self, store: Store, keep: Retention, progress: Progress) -> None:
         self._store, self._keep, self._progress = store, keep, progress
         self.on_cell = progress.on_cell
         self.on_turn = progress.on_turn

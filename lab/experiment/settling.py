@@ -1,20 +1,20 @@
 """What is done with the runs of an experiment that have finished."""
 
 from hobbes.lab.experiment.gathering import gather, gathered_runs
-from hobbes.lab.experiment.keep import Keep
 from hobbes.lab.experiment.plan import Plan
+from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.store.database import Store
 from hobbes.lab.store.experiments import played_cells
 from hobbes.lab.store.traces import drop_traces, with_traces
 
 
-def settle(store: Store, run: str, keep: Keep) -> None:
+def settle(store: Store, run: str, keep: Retention) -> None:
     """Gather what reports need of a run that has finished, and drop its traces unless they are kept."""
     if gather(store, run):
         _drop(store, run, keep)
 
 
-def settle_again(store: Store, made: Plan, keep: Keep) -> None:
+def settle_again(store: Store, made: Plan, keep: Retention) -> None:
     """Drop the traces of runs that have finished before, in a call that kept them or was stopped."""
     cells = list(played_cells(store, made.file.name))
     left = with_traces(store, [cell.id for cell in cells])
@@ -24,6 +24,6 @@ def settle_again(store: Store, made: Plan, keep: Keep) -> None:
             _drop(store, run, keep)
 
 
-def _drop(store: Store, run: str, keep: Keep) -> None:
+def _drop(store: Store, run: str, keep: Retention) -> None:
     if not keep.keeps_traces(tainted=bool(store.about(run)["tainted"])):
         drop_traces(store, run)

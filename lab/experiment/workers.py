@@ -18,7 +18,7 @@ from hobbes.lab.experiment.budget import SharedBudget
 from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.forks import CONTEXT, get_ready
 from hobbes.lab.experiment.gate import SharedGate
-from hobbes.lab.experiment.keep import Keep
+from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.experiment.settling import settle
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import Shared, go_on
@@ -78,7 +78,7 @@ class Worker:
     a pipe by itself.
     """
 
-    def __init__(self, lifeline: Connection, keep: Keep) -> None:
+    def __init__(self, lifeline: Connection, keep: Retention) -> None:
         self._lifeline = lifeline
         self._keep = keep
         self._waiting = ThreadPoolExecutor(1)
@@ -146,7 +146,7 @@ class Processes:
 
 
 @contextmanager
-def processes(count: int, keep: Keep) -> Iterator[Processes]:
+def processes(count: int, keep: Retention) -> Iterator[Processes]:
     """Yield an executor with so many processes, which settle what they play.
 
     They end with this process, whatever they do, also if it is killed.
@@ -195,7 +195,7 @@ def _end_with_parent(lifeline: Connection) -> None:
     os._exit(1)
 
 
-def play_run(home: Path, run: str, shared: Shared, keep: Keep) -> None:
+def play_run(home: Path, run: str, shared: Shared, keep: Retention) -> None:
     """Play a run of a home to its end, gather what reports need of it, and keep what `keep` says."""
     with open_store(home) as store:
         store.expect_many_runs()

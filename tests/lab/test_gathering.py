@@ -14,9 +14,9 @@ from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.experiment import gathering
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.keep import Keep
 from hobbes.lab.experiment.playing import play
 from hobbes.lab.experiment.report import report
+from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.database import Store, open_store
@@ -33,7 +33,7 @@ TABLES = ("runs", "measures", "turns", "scores", "spells", "ratings")
 ONE_SEED, TWO_SEEDS, FOUR_SEEDS = (FILE.replace("seeds = 3", f"seeds = {n}") for n in (1, 2, 4))
 
 
-def play_keeping(store: Store, path: Path, keep: Keep) -> None:
+def play_keeping(store: Store, path: Path, keep: Retention) -> None:
     """Play an experiment, and keep the traces of some runs."""
     _, content = read_experiment_file(path)
     play(store, planned(store, path), content, Quiet(), keep=keep)
@@ -101,7 +101,7 @@ def stopped(opened: Store, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
         expected = report(whole, "small").to_json()
     _, content = read_experiment_file(path)
     with pytest.raises(KeyboardInterrupt):
-        play(opened, planned(opened, path), content, Killed(), keep=Keep.failures)
+        play(opened, planned(opened, path), content, Killed(), keep=Retention.failures)
     assert len(files(opened)) == 5
     return path, expected
 
@@ -213,7 +213,7 @@ def test_a_summary_is_enough_for_the_report_and_for_going_on(
     path = written(tmp_path)
     with open_store(small_experiment) as whole:
         expected = report(whole, "small").to_json()
-    play_keeping(opened, path, Keep.summary)
+    play_keeping(opened, path, Retention.summary)
     ids = [cell.id for cell in played_cells(opened, "small")]
     assert with_traces(opened, ids) == set()
     assert told(cli, "report", "small") == json.loads(json.dumps(expected))
@@ -230,9 +230,9 @@ def test_a_summary_is_enough_for_the_report_and_for_going_on(
     assert "has no turns any more" in page.text
 
 
-@pytest.mark.parametrize("keep", [Keep.summary, Keep.failures])
+@pytest.mark.parametrize("keep", [Retention.summary, Retention.failures])
 def test_a_report_in_words_and_pages_needs_no_traces(
-    opened: Store, tmp_path: Path, cli: Cli, keep: Keep
+    opened: Store, tmp_path: Path, cli: Cli, keep: Retention
 ) -> None:
     """The pairs to look at are those that can still be looked at."""
     one_measure = TWO_SEEDS.replace('baseline = "open"', 'baseline = "open"\nmeasures = ["output"]')
@@ -257,7 +257,7 @@ def test_a_report_needs_no_room_on_the_disk_and_traces_stay_where_nothing_can_be
 
     with monkeypatch.context() as patched:
         patched.setattr("hobbes.lab.experiment.gathering.os.fsync", full)
-        play_keeping(opened, written(tmp_path, ONE_SEED), Keep.summary)
+        play_keeping(opened, written(tmp_path, ONE_SEED), Retention.summary)
         document = told(cli, "report", "small")
     ids = {cell.id for cell in played_cells(opened, "small")}
     assert with_traces(opened, ids) == ids
@@ -275,7 +275,7 @@ def test_a_report_is_written_although_a_file_stands_where_it_is_gathered(
 def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store, tmp_path: Path) -> None:
     alone = played(opened, RunOptions("mining", 3, models="policy:guided", values={"rounds": 3}))
     before = {row["hash"] for row in opened.db.query("select hash from texts")}
-    play_keeping(opened, written(tmp_path, ONE_SEED), Keep.summary)
+    play_keeping(opened, written(tmp_path, ONE_SEED), Retention.summary)
     assert opened.db.execute("select count(distinct run) from calls").fetchone() == (1,)
     assert opened.db.execute("pragma foreign_key_check").fetchall() == []
     after = {row["hash"] for row in opened.db.query("select hash from texts")}
@@ -292,7 +292,7 @@ def test_with_failures_tainted_runs_keep_their_traces(opened: Store, tmp_path: P
     text = TWO_SEEDS.replace("noise=0.3", "noise=0.5").replace(
         "set = { rows", "set = { taint_share = 0, rows"
     )
-    play_keeping(opened, written(tmp_path, text), Keep.failures)
+    play_keeping(opened, written(tmp_path, text), Retention.failures)
     cells = list(played_cells(opened, "small"))
     tainted = {cell.id for cell in cells if cell.tainted}
     assert 0 < len(tainted) < len(cells)
@@ -300,7 +300,7 @@ def test_with_failures_tainted_runs_keep_their_traces(opened: Store, tmp_path: P
 
 
 def test_traces_that_a_killed_call_left_are_dropped_by_the_next_one(small: Store, tmp_path: Path) -> None:
-    play_keeping(small, written(tmp_path), Keep.summary)
+    play_keeping(small, written(tmp_path), Retention.summary)
     assert small.db.execute("select count(*) from turns").fetchone() == (0,)
 
 
@@ -323,7 +323,7 @@ def test_caps_count_what_runs_without_traces_have_cost(opened: Store, tmp_path: 
 def test_a_lost_summary_of_a_run_without_traces_is_named_and_its_measures_stay(
     small: Store, tmp_path: Path, cli: Cli
 ) -> None:
-    play_keeping(small, written(tmp_path), Keep.summary)
+    play_keeping(small, written(tmp_path), Retention.summary)
     before = told(cli, "report", "small")
     (small.home / "gathered/small/turns/arm=open/part.parquet").unlink()
     for _ in range(2):  # it is named each time

@@ -15,8 +15,8 @@ from hobbes.lab.errors import HaltedRunError, LabError
 from hobbes.lab.experiment import workers
 from hobbes.lab.experiment.budget import SharedBudget
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.keep import Keep
 from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.play.playing import Shared
 from hobbes.lab.store.database import Run, Store, open_store
 from hobbes.nodes.caps import Caps, Spent
@@ -92,7 +92,7 @@ def test_what_calls_cost_counts_for_all_who_share_a_budget(tmp_path: Path) -> No
     assert one.reached().startswith("--max-tokens 100 cannot be enforced")
 
 
-def dies(home: Path, run: str, shared: Shared, keep: Keep) -> None:
+def dies(home: Path, run: str, shared: Shared, keep: Retention) -> None:
     """Play a run; but the process dies in that of one arm each time, and in that of the other one once."""
     with open_store(home) as store:
         name = store.find(run).name

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Keep(StrEnum):
+class Retention(StrEnum):
     """Which finished runs keep their turns and calls."""
 
     all = "all"
@@ -12,4 +12,4 @@ class Keep(StrEnum):
 
     def keeps_traces(self, *, tainted: bool) -> bool:
         """Return whether a finished run keeps its turns and calls."""
-        return self is Keep.all or (self is Keep.failures and tainted)
+        return self is Retention.all or (self is Retention.failures and tainted)
