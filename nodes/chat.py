@@ -33,7 +33,7 @@ from hobbes.nodes.calling import (
 )
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
-from hobbes.nodes.limits import Gate, OwnGate
+from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.models import ModelSettings, url_of
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
@@ -317,7 +317,7 @@ class ChatPlayer:
 
     If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
     `name` is what error messages call the model. `answered` says whether the model has answered before in
-    this run. `gate` counts its requests; without one, they are counted alone. Raise ValueError if the key,
+    this run. `limiter` counts its requests; without one, they are counted alone. Raise ValueError if the key,
     the base URL, a proxy or a CA file cannot be used.
     """
 
@@ -331,7 +331,7 @@ class ChatPlayer:
         *,
         name: str = "",
         answered: bool = False,
-        gate: Gate | None = None,
+        limiter: RateLimiter | None = None,
     ) -> None:
         self._model = settings.model
         self._timeout = settings.timeout
@@ -342,7 +342,7 @@ class ChatPlayer:
         self._refused: set[str] = set()
         name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
-        self._pace = Pace(gate or OwnGate(), name, settings)
+        self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt

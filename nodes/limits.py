@@ -1,6 +1,6 @@
-"""The limits of models on calls at once, and on calls and tokens per minute, and gates that count requests.
+"""The limits of models on calls at once, and on calls and tokens per minute, and what keeps to them.
 
-A gate says when one more request may begin. It may be shared by runs in several processes.
+A rate limiter says when one more request may begin. It may be shared by runs in several processes.
 """
 
 import time
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     seconds: float
 
 
-class Gate(Protocol):
+class RateLimiter(Protocol):
     """Counts the requests to models, by the names of the models."""
 
     def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
@@ -50,7 +50,7 @@ class Sent:
     run: str
     tokens: int
     begins: float
-    """When it is sent, in seconds of the gate's clock."""
+    """When it is sent, in seconds of the rate limiter's clock."""
     seen: float
     """The latest moment at which the server may have got it."""
     under_way: bool = True
@@ -111,8 +111,8 @@ class Window:
         return not recent or (few and (limits.tokens is None or sum(recent) + tokens <= limits.tokens))
 
 
-class OwnGate:
-    """A gate for the requests of one run."""
+class OwnRateLimiter:
+    """A rate limiter for the requests of one run."""
 
     def __init__(self) -> None:
         self._windows = defaultdict[str, Window](Window)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from hobbes.nodes.calling import wait
-from hobbes.nodes.limits import Gate, Limits
+from hobbes.nodes.limits import Limits, RateLimiter
 from hobbes.nodes.models import ModelSettings
 
 LOOK_AGAIN = 0.02
@@ -21,10 +21,10 @@ class Request:
 
 
 class Pace:
-    """Lets requests to one model begin when its gate allows it."""
+    """Lets requests to one model begin when its rate limiter allows it."""
 
-    def __init__(self, gate: Gate, model: str, settings: ModelSettings) -> None:
-        self._gate = gate
+    def __init__(self, limiter: RateLimiter, model: str, settings: ModelSettings) -> None:
+        self._limiter = limiter
         self._model = model
         self._limits = Limits(settings.parallel, settings.calls_per_minute, settings.tokens_per_minute)
         self._slots = asyncio.Semaphore(settings.parallel)
@@ -36,7 +36,7 @@ class Pace:
         async with self._slots:
             async with self._next:  # only the first one in the queue looks
                 # What ends a request may be another process, so there is no event to wait for.
-                while (place := self._gate.begin(self._model, self._limits, tokens)) is None:  # noqa: ASYNC110
+                while (place := self._limiter.begin(self._model, self._limits, tokens)) is None:  # noqa: ASYNC110
                     await asyncio.sleep(LOOK_AGAIN)
             request = Request(tokens)
             try:
@@ -44,4 +44,4 @@ class Pace:
                     await wait.get()(place.seconds)
                 yield request
             finally:
-                self._gate.end(self._model, place.number, request.tokens)
+                self._limiter.end(self._model, place.number, request.tokens)

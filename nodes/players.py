@@ -18,7 +18,7 @@ from hobbes.engine.world import AnyWorld, Setting
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import NONE_LATE, HumanPlayer
 from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
-from hobbes.nodes.limits import Gate, OwnGate
+from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.luck import without_luck
 from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.present import Made
@@ -249,7 +249,7 @@ class RunPlayers:
     `models` has the settings of the models that the run took from a models file. With a meter, calls are
     counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
     was resumed; the providers of these are given up later (nodes/calling.py). `late` are the calls that
-    people did not answer in time (nodes/human.py). `gate` counts the requests for the limits of the models;
+    people did not answer in time (nodes/human.py). `limiter` counts the requests for the models' limits;
     without one, those of this run are counted alone.
     """
 
@@ -263,7 +263,7 @@ class RunPlayers:
         models: Models = NO_MODELS,
         answered: Collection[str] = (),
         late: Mapping[str, str] = NONE_LATE,
-        gate: Gate | None = None,
+        limiter: RateLimiter | None = None,
     ) -> None:
         self._world = world
         self._setting = setting
@@ -272,7 +272,7 @@ class RunPlayers:
         self._settings = models
         self._answered = answered
         self._late = late
-        self._gate = gate or OwnGate()
+        self._limiter = limiter or OwnRateLimiter()
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
 
@@ -321,7 +321,7 @@ class RunPlayers:
         name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
         answered = spec in self._answered
         self._models.append(
-            ChatPlayer(settings, system, prompts, name=name, answered=answered, gate=self._gate)
+            ChatPlayer(settings, system, prompts, name=name, answered=answered, limiter=self._limiter)
         )
         return self._models[-1]
 

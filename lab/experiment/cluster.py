@@ -68,7 +68,7 @@ class Books:
 
 @dataclass(frozen=True, slots=True)
 class RemoteBooks:
-    """The budget and the gate of a run, and the ledger of an experiment: each asks the one process."""
+    """The budget and the rate limiter of a run, and the ledger of an experiment: one process answers all."""
 
     books: Any
     capped: bool

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from hobbes.lab.experiment.budget import SharedBudget
 from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.forks import CONTEXT, get_ready
-from hobbes.lab.experiment.gate import SharedGate
+from hobbes.lab.experiment.rate_limiter import SharedRateLimiter
 from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.experiment.settling import settle
 from hobbes.lab.loop import play_out
@@ -38,15 +38,15 @@ class FileLedger:
     """What the runs of an experiment share, in files of this machine."""
 
     budget: SharedBudget | None
-    gate: SharedGate
+    limiter: SharedRateLimiter
 
     def of(self, run: str) -> Shared:
         """Return what a run shares."""
-        return Shared(self.budget, self.gate.of(run))
+        return Shared(self.budget, self.limiter.of(run))
 
     def leave(self, run: str) -> None:
         """Note that what played a run has died, so that no request of the run is under way."""
-        self.gate.leave(run)
+        self.limiter.leave(run)
 
     def reached(self) -> str:
         """Return which cap is reached or cannot be enforced; empty if all allow another call."""
@@ -68,7 +68,7 @@ def ledger_in(folder: Path, caps: Caps, spent: Spent) -> FileLedger:
     if caps != NO_CAPS:
         budget = SharedBudget(folder / "spent", caps)
         budget.begin(spent)
-    return FileLedger(budget, SharedGate(folder))
+    return FileLedger(budget, SharedRateLimiter(folder))
 
 
 class Worker:

@@ -31,7 +31,7 @@ from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.human import persons_reply
 from hobbes.nodes.journal import TURN_QUESTION, Address, Prompt, Reply
-from hobbes.nodes.limits import Gate
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.players import RunPlayers, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
@@ -106,7 +106,7 @@ class Shared:
 
     budget: Budget | None = None
     """What the runs together may cost."""
-    gate: Gate | None = None
+    limiter: RateLimiter | None = None
     """Counts the requests of all runs for the limits of the models."""
 
 
@@ -270,7 +270,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             on_meter(meter)
             journal = RunJournal(store, run)
             store.expect_agents(len(run.setting.agents))
-            last = await _play_to_the_end(store, run, journal, meter, shared.gate, on_turn, late)
+            last = await _play_to_the_end(store, run, journal, meter, shared.limiter, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
@@ -390,7 +390,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
     run: Run,
     journal: RunJournal,
     meter: Meter,
-    gate: Gate | None,
+    limiter: RateLimiter | None,
     on_turn: OnTurn,
     late: Mapping[str, str],
 ) -> TurnState:
@@ -403,7 +403,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         models=run.model_settings,
         answered=store.answered(run.id),
         late=late,
-        gate=gate,
+        limiter=limiter,
     )
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:

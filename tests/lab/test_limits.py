@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hobbes.lab.experiment.gate import SharedGate
+from hobbes.lab.experiment.rate_limiter import SharedRateLimiter
 from hobbes.lab.experiment.workers import ledger_in
 from hobbes.lab.play.playing import RunOptions, Shared, begin, go_on
 from hobbes.lab.store.database import Store, open_store
@@ -28,19 +28,19 @@ RUNS, AGENTS, AT_ONCE, ROUNDS = 4, 20, 20, 2
 
 @dataclass
 class Counted:
-    """A gate that tells which runs had to wait because too many requests were under way."""
+    """A rate limiter that tells which runs had to wait because too many requests were under way."""
 
-    gate: SharedGate
+    limiter: SharedRateLimiter
     waited: set[str]
 
     def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
-        place = self.gate.begin(model, limits, tokens)
+        place = self.limiter.begin(model, limits, tokens)
         if place is None:
-            self.waited.add(self.gate.run)
+            self.waited.add(self.limiter.run)
         return place
 
     def end(self, model: str, number: int, tokens: int) -> None:
-        self.gate.end(model, number, tokens)
+        self.limiter.end(model, number, tokens)
 
 
 @dataclass
@@ -108,7 +108,7 @@ def test_a_server_never_sees_more_calls_at_once_than_the_limit_from_four_workers
                     play_run_of,
                     opened.home,
                     run,
-                    Shared(gate=Counted(ledger.gate.of(run), counting.waited)),
+                    Shared(limiter=Counted(ledger.limiter.of(run), counting.waited)),
                 )
                 for run in runs
             ]:
@@ -123,19 +123,19 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
 ) -> None:
     """Four runs make calls at all times: 60 that reach the server late, then 60 that do not, and so on."""
     clock = 0.0
-    monkeypatch.setattr("hobbes.lab.experiment.gate.time.monotonic", lambda: clock)
-    gates = [SharedGate(tmp_path, f"run-{number}") for number in range(4)]
-    limits, seen, under_way = Limits(20, 60), list[float](), list[tuple[float, SharedGate, int]]()
+    monkeypatch.setattr("hobbes.lab.experiment.rate_limiter.time.monotonic", lambda: clock)
+    limiters = [SharedRateLimiter(tmp_path, f"run-{number}") for number in range(4)]
+    limits, seen, under_way = Limits(20, 60), list[float](), list[tuple[float, SharedRateLimiter, int]]()
     for number in range(400):
-        gate = gates[number % 4]
-        while (place := gate.begin("alice", limits, 0)) is None:
+        limiter = limiters[number % 4]
+        while (place := limiter.begin("alice", limits, 0)) is None:
             first = min(under_way, key=itemgetter(0))
             under_way.remove(first)
             ended, other, its = first
             clock = max(clock, ended)
             other.end("alice", its, 0)
         seen.append(clock + place.seconds + (ON_THE_WAY if number // 60 % 2 == 0 else 0))
-        under_way.append((seen[-1] + (0.0, 0.1, 30.0)[number % 7 % 3], gate, place.number))
+        under_way.append((seen[-1] + (0.0, 0.1, 30.0)[number % 7 % 3], limiter, place.number))
     seen.sort()
     assert min(later - earlier for earlier, later in zip(seen, seen[60:], strict=False)) > 59.999
     assert seen[-1] < 400 / 60 * 60 * 1.5, "the limit is not used"
@@ -144,11 +144,11 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
 def test_calls_that_a_dead_worker_had_under_way_make_room_and_still_count_in_their_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hobbes.lab.experiment.gate.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("hobbes.lab.experiment.rate_limiter.time.monotonic", lambda: 0.0)
     ledger = ledger_in(tmp_path, NO_CAPS, Spent())
-    dead, other = (ledger.gate.of(run) for run in ("dead", "other"))
+    dead, other = (ledger.limiter.of(run) for run in ("dead", "other"))
     limits = Limits(2, 3)
-    assert [gate.begin("alice", limits, 0) for gate in (dead, dead, other)] == [(1, 0), (2, 0), None]
+    assert [limiter.begin("alice", limits, 0) for limiter in (dead, dead, other)] == [(1, 0), (2, 0), None]
     ledger.leave("dead")
     assert [other.begin("alice", limits, 0) for _ in range(3)] == [(3, 0), (4, 60 + ON_THE_WAY), None]
     assert other.begin("bob", limits, 0) == (1, 0), "each model has limits of its own"

@@ -27,7 +27,7 @@ from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.limits import OwnGate
+from hobbes.nodes.limits import OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import schema_of
@@ -228,7 +228,7 @@ def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
-        pace = Pace(OwnGate(), "m", limits)
+        pace = Pace(OwnRateLimiter(), "m", limits)
         for count in tokens:
             async with pace.slot(count):
                 pass

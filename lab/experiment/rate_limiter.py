@@ -17,8 +17,8 @@ WINDOW = TypeAdapter(Window)
 
 
 @dataclass(frozen=True, slots=True)
-class SharedGate:
-    """A gate that counts the requests of an experiment in a folder that all its processes share.
+class SharedRateLimiter:
+    """A rate limiter that counts the requests of an experiment in a folder that all its processes share.
 
     The system releases the lock of a process that dies. The requests that it had under way are ended by
     `leave`. Which process looks at the clock does not matter: it is the same one for the whole machine.
@@ -28,8 +28,8 @@ class SharedGate:
     run: str = ""
     """The run whose requests this process makes."""
 
-    def of(self, run: str) -> "SharedGate":
-        """Return the gate for a run."""
+    def of(self, run: str) -> "SharedRateLimiter":
+        """Return the rate limiter for a run."""
         return replace(self, run=run)
 
     def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
