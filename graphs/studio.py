@@ -14,9 +14,9 @@ from hobbes.graphs.turn import build, ring
 from hobbes.nodes.journal import NoJournal
 from hobbes.nodes.observe import observe
 from hobbes.nodes.players import Players, RunPlayers, deal
-from hobbes.nodes.present import Present
 from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.state import TurnState, Update, first_state, setting_of
+from hobbes.nodes.turn_cache import TurnCache
 
 ROUNDS = 3
 """How many rounds are played if the context does not say. It is small: a thread keeps every step."""
@@ -41,12 +41,12 @@ class StudioContext(TypedDict, total=False):
 
 def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnState, TurnState]":
     """Return the compiled graph of a world. The input `{}` plays a few rounds with its default policy."""
-    present = Present(world)
+    cache = TurnCache(world)
 
     async def observing(state: TurnState) -> Update:
         # The first node of a thread sees the empty input, and begins the run.
         begun = state if "run" in state else _begin(world, _context())
-        return {**begun, **observe(present, begun)}
+        return {**begun, **observe(cache, begun)}
 
     @asynccontextmanager
     async def open_players(state: TurnState) -> AsyncIterator[Players]:

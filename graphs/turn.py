@@ -20,9 +20,9 @@ from hobbes.nodes.log import log
 from hobbes.nodes.observe import observe
 from hobbes.nodes.observer import observer
 from hobbes.nodes.players import Players
-from hobbes.nodes.present import Present
 from hobbes.nodes.resolve import resolve
 from hobbes.nodes.state import CHANNELS, TurnState, Update
+from hobbes.nodes.turn_cache import TurnCache
 from hobbes.nodes.validate import validate
 
 Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
@@ -39,27 +39,27 @@ def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[s
     """Return the nodes of a world's turn, by name and in order."""
     # All nodes are coroutines, because LangGraph runs plain functions in threads of its own. A journal may
     # hold a database connection, which belongs to one thread.
-    present = Present(world)
+    cache = TurnCache(world)
 
     async def observing(state: TurnState) -> Update:
-        return observe(present, state)
+        return observe(cache, state)
 
     async def reasoning(state: TurnState) -> Update:
         async with open_players(state) as players:
-            return await agent_reason(Asking(present, players, journal, state))
+            return await agent_reason(Asking(cache, players, journal, state))
 
     async def validating(state: TurnState) -> Update:
-        return validate(present, state)
+        return validate(cache, state)
 
     async def ruling(state: TurnState) -> Update:
         async with open_players(state) as players:
-            return await observer(Asking(present, players, journal, state))
+            return await observer(Asking(cache, players, journal, state))
 
     async def resolving(state: TurnState) -> Update:
-        return resolve(present, state)
+        return resolve(cache, state)
 
     async def logging(state: TurnState) -> Update:
-        return log(present, journal, state)
+        return log(cache, journal, state)
 
     return {
         "observe": observing,

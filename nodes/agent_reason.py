@@ -26,9 +26,9 @@ from hobbes.nodes.journal import (
     Reply,
 )
 from hobbes.nodes.players import Player, Players
-from hobbes.nodes.present import Present
 from hobbes.nodes.reading import read
 from hobbes.nodes.state import TurnState, Update
+from hobbes.nodes.turn_cache import TurnCache
 
 
 async def agent_reason(asking: "Asking") -> Update:
@@ -60,7 +60,7 @@ async def agent_reason(asking: "Asking") -> Update:
     if people:
         raise GraphInterrupt([question for one in people for question in one.args[0]])
     parsed = {agent: answer.parsed for agent, answer in answers.items()}
-    return {"answers": asking.present.leave_answers(parsed), "calls": _shown(answers)}
+    return {"answers": asking.cache.put_answers(parsed), "calls": _shown(answers)}
 
 
 def _shown(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
@@ -80,7 +80,7 @@ def _shown(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
 class Asking:
     """What it takes to ask the agents of one turn: their views, their players, and the journal."""
 
-    present: Present
+    cache: TurnCache
     players: Players
     journal: Journal
     state: TurnState
@@ -156,12 +156,12 @@ class Asking:
 
     def _fields(self, agent: str) -> Collection[str]:
         """Return the names of the fields that an answer of an agent or of the observer may have."""
-        return answer_fields(self.present.world, self.present.setting(self.state), agent)
+        return answer_fields(self.cache.world, self.cache.setting(self.state), agent)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
         """Return what reading and the world's rules reject of an answer."""
         # A trial: the validate node validates again, since the follow-up answer may replace this one.
-        judged = self.present.world.validate(self.present.state(self.state), agent, parsed.said)
+        judged = self.cache.world.validate(self.cache.state(self.state), agent, parsed.said)
         return [*parsed.drops, *judged.drops]
 
 

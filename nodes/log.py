@@ -2,15 +2,15 @@
 
 from hobbes.engine.turn import link
 from hobbes.nodes.journal import Journal, Logged
-from hobbes.nodes.present import Present
 from hobbes.nodes.state import PASSING, TurnState, Update
+from hobbes.nodes.turn_cache import TurnCache
 
 
-def log(present: Present, journal: Journal, state: TurnState) -> Update:
+def log(cache: TurnCache, journal: Journal, state: TurnState) -> Update:
     """Close the turn: write its record, move on to the next state, and empty the channels of the turn."""
-    resolved, record = state["resolved"], present.record(state)
+    resolved, record = state["resolved"], cache.record(state)
     digest = link(state["digest"], record)
-    journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"], present.played(state)))
+    journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"], cache.played(state)))
     return {
         **PASSING,
         "turn": state["turn"] + 1,

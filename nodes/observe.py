@@ -1,14 +1,14 @@
 """observe: what each agent that acts this turn sees, together with its own memory."""
 
 from hobbes.engine.turn import views
-from hobbes.nodes.present import Present
 from hobbes.nodes.state import TurnState, Update
+from hobbes.nodes.turn_cache import TurnCache
 
 
-def observe(present: Present, state: TurnState) -> Update:
+def observe(cache: TurnCache, state: TurnState) -> Update:
     """Return the view of every acting agent, and a player for each agent that is new this turn."""
-    here, models = present.state(state), state["models"]
-    seen = views(present.world, here, present.memories(state))
+    here, models = cache.state(state), state["models"]
+    seen = views(cache.world, here, cache.memories(state))
     # In some worlds new agents appear during a run; the player of the agent that owns one answers for it.
-    new = {agent: models[present.world.owner(here, agent)] for agent in seen if agent not in models}
+    new = {agent: models[cache.world.owner(here, agent)] for agent in seen if agent not in models}
     return {"views": seen, **({"models": models | new} if new else {})}

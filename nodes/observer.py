@@ -19,15 +19,15 @@ async def observer(asking: Asking) -> Update:
 
     A failed call of the observer is written down like any other; the world's own rule then decides.
     """
-    present, state = asking.present, asking.state
-    world, here, judged = present.world, present.state(state), present.judged(state)
+    cache, state = asking.cache, asking.state
+    world, here, judged = cache.world, cache.state(state), cache.judged(state)
     question = state["question"]
     if world.observer is None or question is None:
         return {}
     spec = world.observer.asks(here)
     # Without a spec the world's own rule decides, and no call is made.
     ruling = await _ruling(asking, spec, question) if spec else None
-    return {"judged": present.leave_judged(rule(world, here, judged, ruling))}
+    return {"judged": cache.put_judged(rule(world, here, judged, ruling))}
 
 
 async def _ruling(asking: Asking, spec: str, question: JsonObject) -> ParsedAnswer:

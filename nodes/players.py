@@ -21,8 +21,8 @@ from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Repl
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.luck import without_luck
 from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
-from hobbes.nodes.present import Made
 from hobbes.nodes.prompting import PromptSet, system_text
+from hobbes.nodes.turn_cache import Made
 
 if TYPE_CHECKING:
     from hobbes.nodes.chat import ChatPlayer
@@ -210,7 +210,7 @@ class PolicyPlayer:
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the view as JSON; a policy reads no system text."""
         text = canonical(view)
-        self._views.leave(text, view)
+        self._views.put(text, view)
         return Prompt("", text)
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:

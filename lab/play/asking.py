@@ -13,9 +13,9 @@ from hobbes.nodes.agent_reason import Asking, made_call
 from hobbes.nodes.caps import Caps, Meter, Spent
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, NoJournal
 from hobbes.nodes.players import RunPlayers, parse_spec
-from hobbes.nodes.present import Present
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.state import state_at
+from hobbes.nodes.turn_cache import TurnCache
 
 
 class Asked(NamedTuple):
@@ -63,7 +63,7 @@ class Asker:
         # A player that has seen its server fail asks no more, so each wording has a new one.
         players = RunPlayers(world, question.setting, prompts, self._meter, models=self._named)
         asking = Asking(
-            Present(world), players, NoJournal(), {**start, "views": {agent: dict(question.view)}}
+            TurnCache(world), players, NoJournal(), {**start, "views": {agent: dict(question.view)}}
         )
         try:
             if agent == OBSERVER:

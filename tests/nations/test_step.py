@@ -13,9 +13,9 @@ from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.record import Mend
 from hobbes.engine.turn import play, views
 from hobbes.lab.play.stepping import step, step_lines
-from hobbes.nodes.present import Present
 from hobbes.nodes.resolve import resolve
 from hobbes.nodes.state import first_state
+from hobbes.nodes.turn_cache import TurnCache
 from hobbes.nodes.validate import validate
 from tests.nations.stage import A, B, C, setting
 
@@ -61,9 +61,9 @@ def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
     state = first_state(NATIONS, setting(2), {})
     repaired = Mend(A, "read", "read/repaired", "{", {})
     said = ParsedAnswer(Outcome.REPAIRED, FoundAs.REPAIRED, {"purchase_mils": 9}, mends=(repaired,))
-    present = Present(NATIONS)
-    judged = validate(present, {**state, "answers": {A: said.to_json()}})["judged"]
-    mends = resolve(present, {**state, "judged": judged})["resolved"]["record"]["mends"]
+    cache = TurnCache(NATIONS)
+    judged = validate(cache, {**state, "answers": {A: said.to_json()}})["judged"]
+    mends = resolve(cache, {**state, "judged": judged})["resolved"]["record"]["mends"]
     assert [mend["code"] for mend in mends] == ["read/repaired", "nations/purchase-cut"]
 
 

@@ -29,7 +29,7 @@ class Made(Generic[T]):
             self._last = (data, self._make(data))
         return self._last[1]
 
-    def leave(self, data: object, value: T) -> None:
+    def put(self, data: object, value: T) -> None:
         """Cache a value together with its JSON."""
         self._last = (data, value)
 
@@ -39,7 +39,7 @@ def answers_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswe
     return {agent: ParsedAnswer.from_json(data) for agent, data in told.items()}
 
 
-class Present:
+class TurnCache:
     """The current turn as values of its world, each built from the graph state when it is needed."""
 
     def __init__(self, world: AnyWorld) -> None:
@@ -63,7 +63,7 @@ class Present:
     def _loaded(self, state: TurnState) -> Any:  # noqa: ANN401  a world's own state
         """Load the world's state from its JSON, which needs the setting."""
         loaded = self.world.load(self.setting(state), state["world"])
-        self._state.leave(state["world"], loaded)
+        self._state.put(state["world"], loaded)
         return loaded
 
     def memories(self, state: TurnState) -> Mapping[str, Memory]:
@@ -86,24 +86,24 @@ class Present:
         """Return the resolved turn in the form that measures read; None if only its JSON is at hand."""
         return self._played.of(state["resolved"]["record"])
 
-    def leave_answers(self, answers: Mapping[str, ParsedAnswer]) -> dict[str, Any]:
+    def put_answers(self, answers: Mapping[str, ParsedAnswer]) -> dict[str, Any]:
         """Return the JSON of parsed answers, and cache the values."""
         data = {agent: answer.to_json() for agent, answer in answers.items()}
-        self._answers.leave(data, answers)
+        self._answers.put(data, answers)
         return data
 
-    def leave_judged(self, judged: Judged[Any]) -> dict[str, Any]:
+    def put_judged(self, judged: Judged[Any]) -> dict[str, Any]:
         """Return the JSON of judged answers, and cache the value."""
         data = judged.to_json()
-        self._judged.leave(data, judged)
+        self._judged.put(data, judged)
         return data
 
-    def leave_turn(self, turn: Turn[Any, Any]) -> dict[str, Any]:
+    def put_turn(self, turn: Turn[Any, Any]) -> dict[str, Any]:
         """Return the JSON of the record of a resolved turn, with which the next one begins."""
         record = turn.record
         data = record.to_json()
-        self._record.leave(data, record)
-        self._played.leave(data, turn.played)
-        self._state.leave(data["state"], turn.resolved.state)
-        self._memories.leave(data["memories"], turn.memories)
+        self._record.put(data, record)
+        self._played.put(data, turn.played)
+        self._state.put(data["state"], turn.resolved.state)
+        self._memories.put(data["memories"], turn.memories)
         return data
