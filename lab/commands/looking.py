@@ -73,7 +73,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     Example: hobbes trace last 3 miner-01
     """
     from hobbes.lab.show import boards, cards, searching, tracing
-    from hobbes.lab.show.looks import looks_in, words_of
+    from hobbes.lab.show.palette import looks_in, words_of
     from hobbes.lab.show.terminal import OUT, picture, plain, print_json
     from hobbes.lab.store.history import state_before
 
@@ -125,7 +125,7 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
     """
     from hobbes.lab.proof.comparing import compare
     from hobbes.lab.show.comparison_table import show
-    from hobbes.lab.show.looks import looks_of
+    from hobbes.lab.show.palette import looks_of
     from hobbes.lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():

@@ -353,7 +353,7 @@ def _play(
     if as_json:
         tell(result)
     else:
-        from hobbes.lab.show.looks import looks_in, words_of
+        from hobbes.lab.show.palette import looks_in, words_of
         from hobbes.lab.store.history import state_before
 
         rows = run.world.picture(state_before(store, ended, ended.turns))

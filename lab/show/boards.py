@@ -2,7 +2,7 @@
 
 The SVG has its own style sheet, no script and no attribute `style`, so that it can stand in a page, alone, or
 in a README. It is dark or light as its reader prefers, and made to be read at a width of 400 pixels. An agent
-has its colour and its mark (`lab.show.looks`). What does not fit is cut, or left out and counted.
+has its colour and its mark (`lab.show.palette`). What does not fit is cut, or left out and counted.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import TypeAlias
 
 from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, Sign
-from hobbes.lab.show.looks import PALETTE, Look, looks_of
+from hobbes.lab.show.palette import PALETTE, Look, looks_of
 from hobbes.lab.show.strokes import (
     LETTER,
     MARGIN,

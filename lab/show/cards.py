@@ -14,7 +14,7 @@ from rich.text import Text
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Event
 from hobbes.engine.turn import TurnRecord
-from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
 from hobbes.lab.show.tracing import all_calls, changed_in_memory, deeds, reasoning_of
 from hobbes.lab.store.database import Decision, LoggedTurn

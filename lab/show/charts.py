@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
-from hobbes.lab.show.looks import PALETTE
+from hobbes.lab.show.palette import PALETTE
 from hobbes.lab.show.panels import Line, Panel
 
 INK = "#010203"

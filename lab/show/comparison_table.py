@@ -9,7 +9,7 @@ from rich.text import Text
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
-from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import matrix, named, percent, plain, spelled_out, table, tokens_text
 
 MOST_LINES = 40

@@ -8,7 +8,7 @@ from typing import Any
 from hobbes.engine.record import MESSAGE
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.judgements import shade
-from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.exchanges import Happened, events_until

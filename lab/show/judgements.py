@@ -9,7 +9,7 @@ from typing import Any
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.show.looks import Looks
+from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.timelines import sampled
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.database import Run, Store

@@ -36,8 +36,8 @@ from hobbes.lab.show.doing import (
 )
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
-from hobbes.lab.show.looks import Looks, looks_in, looks_now, looks_of, words_of
 from hobbes.lab.show.marking import marked
+from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, words_of
 from hobbes.lab.show.side_by_side import locked
 from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import Rows, painted

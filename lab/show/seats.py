@@ -29,7 +29,7 @@ from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import svg
-from hobbes.lab.show.looks import looks_of
+from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import STATIC, environment
 from hobbes.lab.show.terminal import ERR, plain
 from hobbes.lab.store.database import Question, Run, Store, open_store

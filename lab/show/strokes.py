@@ -13,7 +13,7 @@ from typing import TypeAlias
 from unicodedata import east_asian_width
 
 from hobbes.engine.board import Sign
-from hobbes.lab.show.looks import PALETTE
+from hobbes.lab.show.palette import PALETTE
 from hobbes.lab.show.terminal import spelled_out
 
 WIDTH = 400

@@ -21,7 +21,7 @@ from hobbes.lab.play.forms import Field, Kind, hint, spelled
 from hobbes.lab.proof.comparing import beside, moves
 from hobbes.lab.show.cards import counts, details
 from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
-from hobbes.lab.show.looks import PALETTE
+from hobbes.lab.show.palette import PALETTE
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from hobbes.lab.show.terminal import json_lines, percent, ratees_of, spelled_out, tokens_text
 

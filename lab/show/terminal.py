@@ -21,7 +21,7 @@ from rich.text import Text
 
 from hobbes.engine.reflection import HIGHEST
 from hobbes.engine.said import UNSAFE
-from hobbes.lab.show.looks import PALETTE, Look, Looks, looks_of
+from hobbes.lab.show.palette import PALETTE, Look, Looks, looks_of
 
 NARROWEST = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""

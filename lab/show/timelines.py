@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
-from hobbes.lab.show.looks import PALETTE, Looks
+from hobbes.lab.show.palette import PALETTE, Looks
 from hobbes.lab.store.database import Decision, Run, Store
 from hobbes.lab.store.history import scores
 from hobbes.lab.store.timelines import Place, damaged_turns, landmarks, measures_by_turn, ratings, rejections

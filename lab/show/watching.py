@@ -23,7 +23,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from hobbes.lab.show.looks import looks_now, words_of
+from hobbes.lab.show.palette import looks_now, words_of
 from hobbes.lab.show.terminal import ERR, picture, plain
 from hobbes.lab.store.database import Run
 from hobbes.nodes.caps import Meter

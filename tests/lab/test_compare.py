@@ -14,7 +14,7 @@ from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.comparing import Comparison, compare, word_diff
 from hobbes.lab.show.comparison_table import LONGEST_LINE, MOST_LINES
-from hobbes.lab.show.looks import MARKS
+from hobbes.lab.show.palette import MARKS
 from hobbes.lab.store.database import Run, Store
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER

@@ -9,8 +9,8 @@ import pytest
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.looks import looks_in
 from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.palette import looks_in
 from hobbes.lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
 from hobbes.lab.store.database import Run, Store
 from tests.lab.play import mining, played

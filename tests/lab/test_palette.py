@@ -13,8 +13,8 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.charts import differences
 from hobbes.lab.show.exporting import export
-from hobbes.lab.show.looks import MARKS, PALETTE, looks_in, looks_of
 from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of
 from hobbes.lab.show.templating import STYLE
 from hobbes.lab.show.terminal import named
 from hobbes.lab.show.timelines import Timeline, timeline
