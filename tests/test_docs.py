@@ -1,4 +1,4 @@
-"""The pages for people say what is true: docs/data.md above all, and the links and commands of every page."""
+"""The pages for people say what is true: those about data, and the links and commands of every page."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ from tests.lab.play import played
 
 ROOT = Path(__file__).parents[1]
 
-PAGE = ROOT / "docs" / "data.md"
+DATA, DOCUMENTS = ROOT / "docs" / "data.md", ROOT / "docs" / "json.md"
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
@@ -45,8 +45,9 @@ RECORD = {table.name: table for table in TurnRecord.tables()}
 
 @cache
 def sections() -> Mapping[str, str]:
-    """Return the page's sections by their headings, without backticks."""
-    parts = re.split(r"^#{2,3} (.*)\n", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    """Return the sections of the pages about data by their headings, without backticks."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (DATA, DOCUMENTS))
+    parts = re.split(r"^#{1,3} (.*)\n", text, flags=re.MULTILINE)
     headings = [heading.replace("`", "") for heading in parts[1::2]]
     assert len(set(headings)) == len(headings)
     return dict(zip(headings, parts[2::2], strict=True))
@@ -287,7 +288,7 @@ def test_the_readme_lists_the_folders_that_there_are() -> None:
     assert packages - set(named) == set()
 
 
-@pytest.mark.parametrize(("page", "words"), [("README.md", 1000)])
+@pytest.mark.parametrize(("page", "words"), [("README.md", 1000), ("docs/data.md", 6000)])
 def test_a_page_stays_short_enough_to_be_read(page: str, words: int) -> None:
     assert len((ROOT / page).read_text(encoding="utf-8").split()) <= words
 

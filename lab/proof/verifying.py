@@ -2,8 +2,8 @@
 
 Nothing that is derived is trusted: records, tables, ledgers, outcomes, scores, taint and measures are worked
 out again from the answers and compared. The prompts of models are compared with the templates of the run.
-What cannot be derived (what a provider said of itself) is covered by the seals of its rows. docs/data.md says
-what nobody can find out.
+What cannot be derived (what a provider said of itself) is covered by the seals of its rows. docs/verify.md
+says what nobody can find out.
 """
 
 import json
