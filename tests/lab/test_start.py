@@ -1,6 +1,7 @@
 """How the command starts: Ctrl-C at any moment, and what it imports."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -68,6 +69,30 @@ def test_the_commands_that_are_printed_can_be_typed_where_hobbes_is_not_on_the_p
     played = typed("bin/hobbes", "run", "mining", "--rounds", "1", "--agents", "2", "--home", "home").stdout
     trace, replay = played.splitlines()[-1].removeprefix("next: ").split("   ")
     assert [typed(*shlex.split(command)).returncode for command in (trace, replay)] == [0, 0]
+
+
+def test_the_demo_ends_with_commands_that_can_be_typed(tmp_path: Path) -> None:
+    """`view` would serve pages until it is stopped, so `runs` opens the same homes in its place."""
+    ready, called = tmp_path / "ready", tmp_path / "bin" / "hobbes"
+    called.parent.mkdir()
+    called.write_text(f"#!{sys.executable}\nfrom hobbes.__main__ import main\nmain()\n")
+    called.chmod(0o755)
+    for folder in ("cassettes", "experiments"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    ready.touch()
+
+    def typed(*words: str, cwd: Path) -> str:
+        env = {**os.environ, "HOBBES_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            words, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=True
+        ).stdout
+
+    printed = typed("make", "demo", f"BIN={called.parent}", f"READY={ready}", cwd=ROOT)
+    commands = re.findall(r"^  (\S.*)$", printed.partition("What to look at next:\n")[2], flags=re.MULTILINE)
+    assert sum(" view" in command for command in commands) == 2
+    assert any("language-models" in command for command in commands)
+    for command in commands:
+        typed("sh", "-c", command.replace(" view", " runs"), cwd=tmp_path)
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:
