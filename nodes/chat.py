@@ -82,31 +82,6 @@ OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completi
 """The name under which a server may accept a parameter that it refuses."""
 
 
-class PreparedClient(openai.AsyncOpenAI):
-    """openai's client, which builds its first request in full and the others from that one.
-
-    The requests of a run differ only in their body, their address and the cookies. Building one in full takes
-    a third of a call's processor time.
-    """
-
-    _first: httpx2.Request | None = None
-
-    def _build_request(self, options: Any, *, retries_taken: int = 0) -> httpx2.Request:  # noqa: ANN401  openai's
-        if self._first is None:
-            self._first = super()._build_request(options, retries_taken=retries_taken)
-            del self._first.headers["content-length"]
-        headers = self._first.headers.copy()
-        headers.update(options.headers)
-        return httpx2.Request(
-            self._first.method,
-            self._first.url,
-            headers=headers,
-            cookies=self._client.cookies,
-            content=options.content,
-            extensions=self._first.extensions,
-        )
-
-
 class LeanChat(ChatOpenAI):
     """ChatOpenAI with a faster way to send a request, which also keeps the model's reasoning and refusals.
 
@@ -358,7 +333,6 @@ class ChatPlayer:
             openai_proxy="",  # the HTTP client has it
             http_async_client=self._http,
         )
-        self._chat.root_async_client.__class__ = PreparedClient
 
     @property
     def gone(self) -> str:
