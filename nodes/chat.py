@@ -212,13 +212,21 @@ async def _stay(response: httpx2.Response) -> None:
     """Raise RedirectedError if a response is a redirect to another host, which would be sent the prompt.
 
     It would also be sent the organization, the project and custom headers, and nobody chose its answers.
-    A change from http to https on the same host is allowed.
+    A change from http to https on the same host is allowed. An address with a scheme and no host is refused:
+    the client would take the host of the request, but not its port.
     """
     if not response.has_redirect_location:
         return
     here = response.request.url
-    there = here.join(response.headers["location"])
-    if there.origin not in {here.origin, here.copy_with(scheme="https").origin}:
+    try:
+        named = httpx2.URL(response.headers["location"])
+        there = here.join(named)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise RedirectedError("redirects to an address that is not valid") from error
+    if (named.scheme and not named.host) or there.origin not in {
+        here.origin,
+        here.copy_with(scheme="https").origin,
+    }:
         raise RedirectedError(f"redirects to another host, which is not asked: {there.host}")
 
 

@@ -51,7 +51,7 @@ def safe_line(text: str) -> str:
     if len(text) > LONGEST_SEARCHED:
         safe = safe[: -2 * LONGEST_LINE]  # it may end with a part of a secret
     shown = "".join(character if character.isprintable() else " " for character in safe)
-    line = " ".join(shown.split())
+    line = without_secrets(" ".join(shown.split()))  # a blank may stand where something else hid a secret
     return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
 
 

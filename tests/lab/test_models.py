@@ -384,6 +384,19 @@ def test_a_redirect_to_another_host_is_an_error_of_the_provider_and_the_other_ho
         assert "redirects to another host, which is not asked: 127.0.0.1" in call.reply.error
 
 
+@pytest.mark.parametrize("location", ["http:///v2", "http://127.0.0.1:abc/", "http://[::1"])
+def test_a_redirect_to_an_address_without_a_host_or_to_none_is_an_error_of_the_provider(
+    location: str, opened: Store
+) -> None:
+    with server(redirecting(location)) as (base, _), environment(**KEYS):
+        write(opened.home, alice=table(base, "ALICE_KEY"))
+        options: dict[str, Json] = {"rounds": 1, "taint_share": 1}
+        run = played(opened, RunOptions("mining", 1, models="alice", values=options))
+    (call,) = opened.calls(run.id, 0)
+    assert call.reply.failure == "provider-error"
+    assert "redirects to" in call.reply.error
+
+
 def test_a_redirect_to_the_same_host_is_followed(opened: Store) -> None:
     app = redirecting("/v2/chat/completions")
     app.mount("/v2", answering("{}", path="/chat/completions"))

@@ -75,6 +75,8 @@ def test_an_error_line_contains_no_secret_and_no_part_of_one(monkeypatch: pytest
     monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-42")  # too short to count as a secret
     assert safe_line("wrong key 'canary-0123456789' of org-42") == "wrong key '(OPENAI_API_KEY)' of org-42"
+    for shapeless in "\ue000\u0378\u0600":  # in the line, a blank stands for each
+        assert safe_line(f"bad key canary-01{shapeless}23456789") == "bad key (OPENAI_API_KEY)"
     assert safe_line("wrong key sk-proj-abcd****wxyz!") == "wrong key (a key)!"
     for padding in range(LONGEST_SEARCHED - 20, LONGEST_SEARCHED + 2):  # around where a long text is cut
         for blank in " \x00\u200b":
