@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 
 DATA, DOCUMENTS = ROOT / "docs" / "data.md", ROOT / "docs" / "json.md"
 
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [ROOT / name for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 TYPES = {"text": str, "JSON": str, "integer": int, "real": float}
@@ -289,10 +290,24 @@ def test_the_readme_lists_the_folders_that_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "words"), [("README.md", 1000), ("docs/data.md", 6000), ("docs/performance.md", 1500)]
+    ("page", "words"),
+    [
+        ("README.md", 1000),
+        ("AGENTS.md", 600),
+        ("CHANGELOG.md", 400),
+        ("docs/data.md", 6000),
+        ("docs/performance.md", 1500),
+    ],
 )
 def test_a_page_stays_short_enough_to_be_read(page: str, words: int) -> None:
     assert len((ROOT / page).read_text(encoding="utf-8").split()) <= words
+
+
+def test_the_citation_names_the_version_that_is_installed() -> None:
+    (cited,) = re.findall(
+        r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert cited == version("hobbes")
 
 
 # Links and commands, on every page.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement, product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -72,6 +72,10 @@ def _text(given: object) -> object:
         raise ValueError("is empty; give it a value, or leave it out")
     return given
 
+
+_SeedsAsWritten: TypeAlias = (
+    Annotated[int, Field(ge=1, le=MOST_SEEDS)] | Annotated[list[int], Field(min_length=1)]
+)
 
 Name = Annotated[str, BeforeValidator(_name)]
 Text = Annotated[str, BeforeValidator(_text)]
@@ -175,7 +179,7 @@ class ExperimentFile(Options):
     name: Name
     world: str
     rounds: int | None = Field(None, ge=1)
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)]
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]
     """`seeds = 20` stands for the seeds 1 to 20."""
     arms: dict[Name, Options] = {}
     """Those of the factors if the file has factors."""
