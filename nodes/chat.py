@@ -339,6 +339,7 @@ class ChatPlayer:
             use_responses_api=False,
             cache=False,
             openai_proxy="",  # the HTTP client has it
+            timeout=self._http.timeout,  # None would switch it off for each request
             http_async_client=self._http,
         )
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from hobbes.engine.answer import Outcome
-from hobbes.nodes.chat import ChatPlayer
+from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
@@ -199,6 +200,21 @@ def length_of(turn: str) -> int:
     messages = [{"content": "be", "role": "system"}, {"content": turn, "role": "user"}]
     body = {"model": "any", "stream": False, "messages": messages, "response_format": {"type": "json_object"}}
     return len(json.dumps(body, separators=(",", ":")))
+
+
+def test_a_request_may_take_ten_seconds_to_connect_and_the_timeout_of_its_model_for_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allowed: list[dict[str, float]] = []
+
+    async def send(_: PlainClient, request: httpx2.Request, **_options: object) -> httpx2.Response:
+        allowed.append(request.extensions["timeout"])
+        return httpx2.Response(200, content=COMPLETION, request=request)
+
+    monkeypatch.setattr(PlainClient, "send", send)
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    asyncio.run(reply())
+    assert allowed == [{"connect": 10.0, "read": 120.0, "write": 120.0, "pool": 120.0}]
 
 
 @pytest.mark.parametrize(
