@@ -56,27 +56,22 @@ class TurnSaver(AsyncSqliteSaver):
         if metadata["source"] == "input" or checkpoint["channel_values"].get("views"):
             self._inside = (config, checkpoint, metadata, new_versions)
             return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
-        return await self._keep(config, checkpoint, metadata, new_versions)
+        return await super().aput(self._after_last(config, checkpoint), checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep the checkpoint at which a person is asked, with the question."""
         if any(channel == INTERRUPT for channel, _ in writes):
-            await self._keep(*self._inside)
+            inside, checkpoint, metadata, new_versions = self._inside
+            await super().aput(self._after_last(inside, checkpoint), checkpoint, metadata, new_versions)
             await super().aput_writes(config, writes, task_id, task_path)
 
-    async def _keep(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
+    def _after_last(self, config: RunnableConfig, checkpoint: Checkpoint) -> RunnableConfig:
+        """Return the config with which a checkpoint is kept: its parent is the one that was kept last."""
         parent = self._parent or config["configurable"].get("checkpoint_id")
         self._parent = checkpoint["id"]
-        there: RunnableConfig = {"configurable": {**config["configurable"], "checkpoint_id": parent}}
-        return await super().aput(there, checkpoint, metadata, new_versions)
+        return {"configurable": {**config["configurable"], "checkpoint_id": parent}}
 
 
 @asynccontextmanager
@@ -154,7 +149,7 @@ def _telling_damage() -> Iterator[None]:
 
 
 async def copy_history(saver: AsyncSqliteSaver, parent: str, turns: int, fork: str) -> None:
-    """Give a fork that has no checkpoints those of its parent up to a turn.
+    """Copy the checkpoints of a parent, up to a turn, to a fork that has no checkpoints yet.
 
     Raise sqlite3.DatabaseError if they are damaged.
     """

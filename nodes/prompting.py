@@ -389,7 +389,7 @@ def _shared(world: AnyWorld, folder: Path, name: str) -> Path:
 
 
 def _exists(file: Path) -> bool:
-    """Return whether there is a file. There is none with a name that no file can have."""
+    """Return whether there is a file; a name that the system does not allow is not a file."""
     return os.path.exists(file)  # noqa: PTH110  Path.exists raises OSError for such a name
 
 

@@ -50,7 +50,7 @@ class UnreadableError(ValueError):
 
 
 def read(agent: str, reply: Reply, fields: Collection[str]) -> ParsedAnswer:
-    """Return the parsed answer of a reply, without an object if there is none. This never raises.
+    """Return the parsed answer of a reply; it has no object if the text has none. This never raises.
 
     `fields` are the names that an answer may have; they decide which of several objects counts.
     """

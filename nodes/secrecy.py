@@ -201,7 +201,7 @@ def _literally(found: re.Match[str]) -> str:
 
 
 _READINGS = ((_escapes(r"\\"), _in_json), (_escapes(r"\\++"), _literally))
-"""JSON's own reading, in which two backslashes are one, and one in which any number of them is none."""
+"""Two readings: JSON's own, where two backslashes stand for one, and one that drops all backslashes."""
 
 
 def _lower(text: str) -> str:

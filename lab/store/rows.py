@@ -142,7 +142,7 @@ class StoredRow:
     """A row whose values are checked when they are read. JSON is read as the value that it holds.
 
     A damaged value raises DamagedError. With `note`, the damage is noted instead, and the value is empty;
-    only a value that is none of the few that its column may hold still raises.
+    only a value that its column may not hold still raises.
     """
 
     def __init__(
