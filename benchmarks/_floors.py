@@ -47,16 +47,16 @@ def board(agents: int) -> Board:
     return {"turn": 0, "owner": [-1] * SIZE**2, "gold": [0] * agents}
 
 
-def random_moves(here: Board, luck: random.Random) -> dict[int, list[tuple[str, int]]]:
+def random_moves(here: Board, rng: random.Random) -> dict[int, list[tuple[str, int]]]:
     """Return random moves for each agent."""
     plots = range(SIZE**2)
     return {
-        agent: [(luck.choice(KINDS), luck.choice(plots)) for _ in range(STAMINA)]
+        agent: [(rng.choice(KINDS), rng.choice(plots)) for _ in range(STAMINA)]
         for agent in range(len(here["gold"]))
     }
 
 
-def played(here: Board, moves: Moves, luck: random.Random) -> Board:
+def played(here: Board, moves: Moves, rng: random.Random) -> Board:
     """Return the board after a round: claims, raids against defences, mining."""
     owner, gold = list(here["owner"]), list(here["gold"])
     claims: dict[int, list[int]] = {}
@@ -74,14 +74,14 @@ def played(here: Board, moves: Moves, luck: random.Random) -> Board:
             elif kind == "mine" and holder == agent:
                 gold[agent] += 1
     for plot, by in claims.items():
-        owner[plot] = luck.choice(by)
+        owner[plot] = rng.choice(by)
     for plot, by in raids.items():
         if len(by) > defence.get(plot, 0):
-            owner[plot] = luck.choice(by)
+            owner[plot] = rng.choice(by)
     return {"turn": here["turn"] + 1, "owner": owner, "gold": gold}
 
 
-def checked(owner: Mapping[Plot, str | None], answers: Answers, luck: random.Random) -> Outcome:
+def checked(owner: Mapping[Plot, str | None], answers: Answers, rng: random.Random) -> Outcome:
     """Return owners, gold, events and refusals of a round: the answers of hobbes, checked in plain Python."""
     orders: dict[str, dict[Plot, list[tuple[str, int]]]] = {kind: {} for kind in KINDS}
     refused: list[dict[str, Any]] = []
@@ -108,7 +108,7 @@ def checked(owner: Mapping[Plot, str | None], answers: Answers, luck: random.Ran
     for kind in ("claim", "raid"):
         for plot, by in sorted(orders[kind].items()):
             defended = kind == "raid" and plot in orders["defend"]
-            winner = None if defended else luck.choice(by)[0]
+            winner = None if defended else rng.choice(by)[0]
             after[plot] = winner or after[plot]
             events += [
                 {"type": kind, "agent": agent, "plot": list(plot), "won": agent == winner} for agent, _ in by
@@ -133,9 +133,9 @@ def spoken(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def checked_rounds(rounds: Iterable[tuple[Mapping[Plot, str | None], Answers]]) -> Iterator[Outcome]:
     """Yield what each round comes to, from the owners of the plots at its start and the answers."""
-    luck = random.Random(1)  # noqa: S311  no secrets
+    rng = random.Random(1)  # noqa: S311  no secrets
     for owner, answers in rounds:
-        yield checked(owner, answers, luck)
+        yield checked(owner, answers, rng)
 
 
 def linked(digest: str, here: Board, moves: Moves) -> str:
@@ -146,12 +146,12 @@ def linked(digest: str, here: Board, moves: Moves) -> str:
 
 def plain_rounds(agents: int, rounds: int, *, choosing: bool) -> Iterator[Board]:
     """Yield the boards of a plain game; where moves are chosen as it is played, with a chain of digests."""
-    luck, here, digest = random.Random(1), board(agents), ""  # noqa: S311  no secrets
-    moves = [random_moves(here, luck) for _ in range(rounds)]
+    rng, here, digest = random.Random(1), board(agents), ""  # noqa: S311  no secrets
+    moves = [random_moves(here, rng) for _ in range(rounds)]
     yield here
     for given in moves:
-        made = random_moves(here, luck) if choosing else given
-        here = played(here, made, luck)
+        made = random_moves(here, rng) if choosing else given
+        here = played(here, made, rng)
         digest = linked(digest, here, made) if choosing else digest
         yield here
 
@@ -194,10 +194,10 @@ def langgraph_decisions_per_second(agents: int, rounds: int, folder: Path) -> fl
 
     The checkpoints are written with durability "sync" and SQLite's synchronous=NORMAL, as in hobbes.
     """
-    luck = random.Random(1)  # noqa: S311  no secrets
+    rng = random.Random(1)  # noqa: S311  no secrets
 
     async def turn(here: Board) -> Board:
-        return played(here, random_moves(here, luck), luck)
+        return played(here, random_moves(here, rng), rng)
 
     graph: Any = StateGraph(Board)
     graph.add_node("turn", turn)

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 
 from benchmarks._floors import axelrod_turns_per_second, checked_rounds, plain_rounds, rounds_per_second
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.world import MINING
@@ -26,8 +26,8 @@ from hobbes.engine.policy import Policy
 from hobbes.engine.record import JsonObject
 from hobbes.engine.trust import tournament
 from hobbes.engine.trust.state import TrustConfig
-from hobbes.engine.turn import first_digest, link, play, views
-from hobbes.engine.world import settle
+from hobbes.engine.turn import first_digest, link, play_turn, views
+from hobbes.engine.world import make_setting
 
 AGENTS = 20
 ROUNDS = 100
@@ -125,20 +125,20 @@ def main() -> None:
 
 def played(policy: Policy) -> Iterator[tuple[State, Answers]]:
     """Play a run, with the record of each round and the chain. Yield the state and answers of each round."""
-    setting = settle(MINING, MINING.names(AGENTS), 1, {"rounds": ROUNDS})
+    setting = make_setting(MINING, MINING.names(AGENTS), 1, {"rounds": ROUNDS})
     state: State = MINING.setup(setting.config, setting.agents, setting.seed)
     memories: Mapping[str, Memory] = {}
     digest = first_digest(MINING, setting)
     while not MINING.over(state):
         answers = {
-            agent: policy(view, Luck(setting.seed, state.turn, agent))
+            agent: policy(view, RngStream(setting.seed, state.turn, agent))
             for agent, view in views(MINING, state, memories).items()
         }
         parsed = {
             agent: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, dict(answer))
             for agent, answer in answers.items()
         }
-        turn = play(MINING, state, memories, parsed)
+        turn = play_turn(MINING, state, memories, parsed)
         digest = link(digest, turn.record)
         yield state, answers
         state, memories = turn.resolved.state, turn.memories

@@ -21,7 +21,7 @@ from hobbes.engine.mining.world import MINING
 from hobbes.lab.experiment import gathering
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.plan import plan
-from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.database import Run, Store, open_store
@@ -126,9 +126,9 @@ def _played(home: Path, file: Path) -> dict[str, float]:
     with open_store(home) as store:
         asked, content = read_experiment_file(file)
         made = plan(store, file, asked)
-        play(store, made, content, _Silent(), jobs=os.cpu_count() or 1)
+        play_experiment(store, made, content, _Silent(), jobs=os.cpu_count() or 1)
         sizes["all"] = _used(store) / len(made.cells)
-        play(store, made, content, _Silent(), keep=Retention.summary)
+        play_experiment(store, made, content, _Silent(), keep=Retention.summary)
         sizes["summary"] = _used(store) / len(made.cells)
     return sizes
 
@@ -151,7 +151,7 @@ def _copied(store: Store, file: Path) -> None:
     keep_experiment(store, "many", "mining", content)
     cells = [cell for cell in played_cells(store, "many") if cell.arm == arms[0]]
     tables = gathering.gathered(store, "many", MINING, arms[0], cells)
-    luck = random.Random(1)  # noqa: S311  no secret
+    rng = random.Random(1)  # noqa: S311  no secret
     for immunity, arm in enumerate(arms[2:], start=3):
         for cell in cells:
             row = dict(store.db.table("runs").get(cell.id))
@@ -161,11 +161,11 @@ def _copied(store: Store, file: Path) -> None:
             with store.db.conn:
                 add_cell(store, "many", arm, cell.seed, new["id"])
         gathering._write(  # noqa: SLF001  as if it had been gathered
-            store.home / gathering.FOLDER / "many", arm, _altered(tables, arm, immunity, luck)
+            store.home / gathering.FOLDER / "many", arm, _altered(tables, arm, immunity, rng)
         )
 
 
-def _altered(tables: gathering.Tables, arm: str, immunity: int, luck: random.Random) -> dict[str, Any]:
+def _altered(tables: gathering.Tables, arm: str, immunity: int, rng: random.Random) -> dict[str, Any]:
     """Return the tables of an arm as those of another one, with other figures."""
     altered = dict(tables)
     runs = tables["runs"].to_pylist()
@@ -176,7 +176,7 @@ def _altered(tables: gathering.Tables, arm: str, immunity: int, luck: random.Ran
         rows = tables[name].to_pylist()
         for row in rows:
             if row[column] is not None:
-                row[column] = type(row[column])(row[column] * luck.uniform(0.9, 1.1))
+                row[column] = type(row[column])(row[column] * rng.uniform(0.9, 1.1))
         altered[name] = pa.Table.from_pylist(rows, tables[name].schema)
     return altered
 

@@ -61,7 +61,7 @@ def _end_of_key(event: str) -> bytes:
     return _text(event) + b"]"
 
 
-class Luck:
+class RngStream:
     """The draws of one agent in one turn: the subject is the agent, and each has its own event.
 
     Scripted policies draw with it. Their draws are not recorded, since only the engine's draws decide a turn.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from hobbes.engine.world import AnyWorld, History, Measure, Played
+from hobbes.engine.world import AnyWorld, History, Measure, PlayedTurn
 
-P = TypeVar("P", bound=Played[Any, Any])
+P = TypeVar("P", bound=PlayedTurn[Any, Any])
 T = TypeVar("T")
 V = TypeVar("V")
 Seen_contra = TypeVar("Seen_contra", contravariant=True)

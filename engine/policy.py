@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import TypeAlias
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.record import JsonObject
 
 Policy: TypeAlias = Callable[..., JsonObject]
@@ -19,10 +19,10 @@ Policy: TypeAlias = Callable[..., JsonObject]
 A policy may have parameters of its own: keyword-only arguments with a default, each a share from 0 to 1.
 """
 
-Spoil: TypeAlias = Callable[[JsonObject, JsonObject, Luck, float], JsonObject]
+Spoil: TypeAlias = Callable[[JsonObject, JsonObject, RngStream, float], JsonObject]
 """From a view, an answer, random draws and the noise (0 to 1) to the answer with some items spoiled."""
 
-Tremble: TypeAlias = Callable[[JsonObject, JsonObject, Luck, float], JsonObject]
+Tremble: TypeAlias = Callable[[JsonObject, JsonObject, RngStream, float], JsonObject]
 """From a view, an answer, random draws and a probability (0 to 1) to the answer with some actions replaced.
 
 Each action is replaced with this probability by a random one that is legal as far as the view tells.
@@ -68,7 +68,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     name: str,
     noise: float,
     view: JsonObject,
-    luck: Luck,
+    rng: RngStream,
     *,
     tremble: float = 0.0,
     parameters: Mapping[str, float] = NONE_GIVEN,
@@ -79,17 +79,17 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     After that, with probability `noise` each, every item of the answer is spoiled in the world's way, a field
     of its reflection is spoiled, and the text is damaged (docs/rules/mining.md#noise).
     """
-    answer = policies.named(name)(view, luck, **parameters)
+    answer = policies.named(name)(view, rng, **parameters)
     if tremble > 0:
-        answer = policies.tremble(view, answer, luck, tremble)
+        answer = policies.tremble(view, answer, rng, tremble)
     if noise == 0:
         return _as_text(answer)
-    answer = policies.spoil(view, answer, luck, noise)
-    if luck.happens(noise, "noise/reflection"):
-        answer = {**answer, **luck.pick(spoiled_reflections(luck.agent), "noise/reflection-kind")}
+    answer = policies.spoil(view, answer, rng, noise)
+    if rng.happens(noise, "noise/reflection"):
+        answer = {**answer, **rng.pick(spoiled_reflections(rng.agent), "noise/reflection-kind")}
     text = _as_text(answer)
-    if luck.happens(noise, "noise/text"):
-        return luck.pick(SPOILED_TEXTS, "noise/text-kind")(text)
+    if rng.happens(noise, "noise/text"):
+        return rng.pick(SPOILED_TEXTS, "noise/text-kind")(text)
     return text
 
 

@@ -21,7 +21,7 @@ from hobbes.engine.world import (
     OBSERVER,
     AnyWorld,
     I,
-    Played,
+    PlayedTurn,
     Resolved,
     S,
     Setting,
@@ -341,10 +341,10 @@ class Turn(NamedTuple, Generic[S, I]):
     memories: Mapping[str, Memory]
 
     @property
-    def played(self) -> Played[S, I]:
+    def played(self) -> PlayedTurn[S, I]:
         """The turn in the form that measures read."""
         resolved = self.resolved
-        return Played(self.before, self.judged.intents, resolved.state, resolved.events, resolved.draws)
+        return PlayedTurn(self.before, self.judged.intents, resolved.state, resolved.events, resolved.draws)
 
     @property
     def record(self) -> TurnRecord:
@@ -478,7 +478,7 @@ def resolve(
     return Turn(world, state, judged, resolved, remember(world, state, memories, judged, resolved))
 
 
-def play(
+def play_turn(
     world: AnyWorld,
     state: Any,  # noqa: ANN401  a world's own state
     memories: Mapping[str, Memory],

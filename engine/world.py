@@ -154,7 +154,7 @@ class Resolved(NamedTuple, Generic[S]):
     mends: tuple[Mend, ...] = ()
 
 
-class Played(NamedTuple, Generic[S, I]):
+class PlayedTurn(NamedTuple, Generic[S, I]):
     """One turn of a run's history, in the form that measures read."""
 
     before: S
@@ -290,7 +290,7 @@ CHOSEN_RUN = ":chosen"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RunQuery:
     """A question about a run that its records answer, as a query of the run database (docs/data.md)."""
 
     name: str
@@ -374,10 +374,10 @@ class World(Generic[C, S, I]):
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
-    measures: Callable[[int], Measuring[Played[S, I]]]
+    measures: Callable[[int], Measuring[PlayedTurn[S, I]]]
     formulas: Mapping[str, Callable[..., object]]
     headline: tuple[str, ...]
-    arithmetic: Callable[[Played[S, I]], Mapping[str, Mapping[str, str]]]
+    arithmetic: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str]]]
     load: Callable[[Setting[C], JsonObject], S]
     state: Codec[S]
     intent: Codec[I]
@@ -390,16 +390,16 @@ class World(Generic[C, S, I]):
     codes: Mapping[str, str]
     viewer_key: str = "you"
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
-    board: Callable[[Played[S, I]], Board] | None = None
+    board: Callable[[PlayedTurn[S, I]], Board] | None = None
     seat: Callable[[JsonObject, tuple[str, ...]], Board] | None = None
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
-    queries: tuple[Question, ...] = ()
+    queries: tuple[RunQuery, ...] = ()
     causes: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
-    spells: Callable[[History[Played[S, I]]], Mapping[Spell, int]] | None = None
-    ratings: Callable[[History[Played[S, I]]], Iterator[Rated]] | None = None
+    spells: Callable[[History[PlayedTurn[S, I]]], Mapping[Spell, int]] | None = None
+    ratings: Callable[[History[PlayedTurn[S, I]]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
     may_end_early: bool = False
 
@@ -407,7 +407,7 @@ class World(Generic[C, S, I]):
 AnyWorld: TypeAlias = World[Any, Any, Any]
 
 
-def board_of(world: AnyWorld, played: Played[Any, Any]) -> Board:
+def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
     """Return the board of a turn: the world's own, or else one that is made from its picture."""
     if world.board is not None:
         return world.board(played)
@@ -436,7 +436,9 @@ def in_one_line(error: ValidationError, depth: int = 1) -> str:
     return "; ".join(f"{field}{', or: '.join(messages)}" for field, messages in problems.items())
 
 
-def settle(world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[str, Json]) -> Setting[Any]:
+def make_setting(
+    world: AnyWorld, agents: Sequence[str], seed: int, values: Mapping[str, Json]
+) -> Setting[Any]:
     """Return the setting of a run from settings by name.
 
     Agents are sorted by name, because every rule that needs an order uses that one. Raise ValueError, with a

@@ -102,7 +102,7 @@ class WaitingError(Exception):
         self.questions = questions
 
 
-async def play(
+async def play_run(
     nodes: dict[str, Node], saver: AsyncSqliteSaver, run: str, begin: TurnState
 ) -> AsyncIterator[TurnState]:
     """Play a run; yield `begin`, then the lasting channels after each turn, once it is checkpointed.

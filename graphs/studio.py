@@ -9,7 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from typing_extensions import TypedDict
 
-from hobbes.engine.world import AnyWorld, settle
+from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.graphs.turn import build, ring
 from hobbes.nodes.journal import NoJournal
 from hobbes.nodes.observe import observe
@@ -75,6 +75,6 @@ def _begin(world: AnyWorld, context: StudioContext) -> TurnState:
     values = {"rounds": ROUNDS, **context.get("config", {})}
     if "observer" in context:
         values["observer"] = context["observer"]
-    setting = settle(world, agents, context.get("seed", 1), values)
+    setting = make_setting(world, agents, context.get("seed", 1), values)
     models = deal(world, context.get("models", f"policy:{world.policies.default}"), setting.agents)
     return first_state(world, setting, models)

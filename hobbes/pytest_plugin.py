@@ -41,14 +41,14 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None) -> s
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.lab.errors import LabError
     from hobbes.lab.proof.pin_file import read_pin, save
-    from hobbes.lab.proof.pinning import accepted, failure, play
+    from hobbes.lab.proof.pinning import accepted, failure, play_pin
     from hobbes.lab.show.pinned import failure_text
 
     try:
         pin = read_pin(path)
         if agent is not None:
             pin.check_agent(agent)
-        played = play(pin, path.parent)
+        played = play_pin(pin, path.parent)
         if not request.config.getoption("hobbes_update"):
             found = failure(pin, played, agent)
             return found and failure_text(found, path, shlex.quote(_shown(request.path)))

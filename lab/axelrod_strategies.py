@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import LIBRARIES, Policy
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import AnyWorld, Setting
@@ -36,13 +36,13 @@ def strategy(name: str) -> Policy:
     Source: docs/rules/trust.md#axelrod.
     """
 
-    def policy(view: JsonObject, luck: Luck) -> JsonObject:
+    def policy(view: JsonObject, rng: RngStream) -> JsonObject:
         from hobbes.engine.trust.policies import Sight, attack, high_five  # noqa: PLC0415  a run imports its own world
 
         sight = Sight(view)
         if sight.view["may_replicate"]:
             return {"action": "replicate", "reasoning": "I can replicate, so I do."}
-        seed, mine, theirs = _recalled(sight, luck)
+        seed, mine, theirs = _recalled(sight, rng)
         if _cooperates(kind_of(name), seed, mine, theirs):
             move = high_five(sight, f"{name} cooperates.")
         else:
@@ -91,7 +91,7 @@ def _library() -> Any:  # noqa: ANN401
     return axelrod
 
 
-def _recalled(sight: "Sight", luck: Luck) -> tuple[int, str, str]:
+def _recalled(sight: "Sight", rng: RngStream) -> tuple[int, str, str]:
     """Return the seed of a strategy and what both have done so far, as letters C and D, round by round.
 
     A unit counts its own deeds as it meant them. Only what it sees as an attack is a D of the other one.
@@ -107,7 +107,7 @@ def _recalled(sight: "Sight", luck: Luck) -> tuple[int, str, str]:
         own = past["you"]["action"] if past["you"] else ""
         mine += "D" if own.startswith("attack") else "C"
         theirs += "D" if any(deed["action"] == "attack" for deed in past["others"].values()) else "C"
-    return int(seed) if seed else luck.below(2**31, LIBRARY), mine, theirs
+    return int(seed) if seed else rng.below(2**31, LIBRARY), mine, theirs
 
 
 def _cooperates(kind: Any, seed: int, mine: str, theirs: str) -> bool:  # noqa: ANN401

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 
 
 class PlayerKind(StrEnum):
@@ -117,7 +117,7 @@ class Logged(NamedTuple):
     record: TurnRecord
     digest: str
     ledgers: Mapping[str, Any]
-    played: Played[Any, Any] | None
+    played: PlayedTurn[Any, Any] | None
 
 
 class Journal(Protocol):

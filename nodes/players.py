@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import Policies, parameters_of, speak
 from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.engine.world import AnyWorld, Setting
@@ -19,9 +19,9 @@ from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import NONE_LATE, HumanPlayer
 from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
-from hobbes.nodes.luck import without_luck
 from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, system_text
+from hobbes.nodes.rng_name import without_rng
 from hobbes.nodes.turn_cache import Made
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SPEC = re.compile(
 """How people name a player."""
 
 SHARES = ("noise", "tremble")
-"""The parameters that every scripted policy has besides `luck`; each is a share from 0 to 1."""
+"""The parameters that every scripted policy has besides `rng`; each is a share from 0 to 1."""
 
 
 class Player(Protocol):
@@ -78,7 +78,7 @@ class Players(Protocol):
 class Spec:
     """A parsed player spec.
 
-    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&luck=NAME` with
+    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&rng=NAME` with
     the policy's own parameters, `human`, or a name of a models file.
     """
 
@@ -90,19 +90,19 @@ class Spec:
     """The probability that each action of a policy is replaced by a random legal one."""
     parameters: Mapping[str, float] = field(default_factory=dict)
     """The parameters of the policy's own that are given, such as `greed=0.7`."""
-    luck: str = ""
+    rng: str = ""
     """The name of a scripted policy's own random draws; empty for those that all runs of a seed share."""
     settings: ModelSettings | None = None
     """The settings of a chat model, None for a scripted policy or a person."""
 
-    def speak(self, policies: Policies, view: JsonObject, luck: Luck) -> str:
+    def speak(self, policies: Policies, view: JsonObject, rng: RngStream) -> str:
         """Return the text that the scripted policy of this spec answers with."""
         return speak(
             policies,
             self.name,
             self.noise,
             view,
-            luck,
+            rng,
             tremble=self.tremble,
             parameters=self.parameters,
         )
@@ -125,18 +125,18 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         return Spec(PlayerKind.HUMAN, PlayerKind.HUMAN)
     policy = policies.named(found["policy"])
     given = dict(re.findall(r"[?&](\w+)=([\w.-]+)", found["given"]))
-    luck = given.pop("luck", "")
-    if not re.fullmatch(r"[\w-]*", luck):
-        raise ValueError(f"luck in {spec!r} must be a name of letters, digits, _ and -")
+    rng = given.pop("rng", "")
+    if not re.fullmatch(r"[\w-]*", rng):
+        raise ValueError(f"rng in {spec!r} must be a name of letters, digits, _ and -")
     shares = {name: _share(spec, name, value) for name, value in given.items()}
     names = (*SHARES, *parameters_of(policy))
     if unknown := shares.keys() - {*names}:
         raise ValueError(
             f"policy {found['policy']!r} has no parameter {min(unknown)!r}; "
-            f"parameters: {', '.join((*names, 'luck'))}"
+            f"parameters: {', '.join((*names, 'rng'))}"
         )
     noise, tremble = (shares.pop(name, 0.0) for name in SHARES)
-    return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, luck)
+    return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, rng)
 
 
 def _share(spec: str, name: str, value: str) -> float:
@@ -150,7 +150,7 @@ def _share(spec: str, name: str, value: str) -> float:
     return share
 
 
-def with_luck(spec: str, name: str) -> str:
+def with_rng(spec: str, name: str) -> str:
     """Return a spec whose scripted policy draws random numbers of its own, under this name.
 
     The stand-in server's models are policies as well. Any other model is returned as it is: it samples anew.
@@ -158,8 +158,8 @@ def with_luck(spec: str, name: str) -> str:
     if not spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
-    policy = without_luck(policy)
-    return f"{policy}{'&' if '?' in policy else '?'}luck={name}{''.join(parameters)}"
+    policy = without_rng(policy)
+    return f"{policy}{'&' if '?' in policy else '?'}rng={name}{''.join(parameters)}"
 
 
 def _with_parameters(model: str, said: str) -> ModelSettings:
@@ -215,8 +215,8 @@ class PolicyPlayer:
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return what the policy answers to the view of the prompt."""
-        luck = Luck(self.seed, address.turn, address.agent, self.spec.luck)
-        text = self.spec.speak(self.world.policies, self._views.of(prompt.turn), luck)
+        rng = RngStream(self.seed, address.turn, address.agent, self.spec.rng)
+        text = self.spec.speak(self.world.policies, self._views.of(prompt.turn), rng)
         return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:

@@ -24,7 +24,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
 from hobbes.engine.record import Json, JsonObject, canonical, compact, sha256
-from hobbes.engine.world import AnyWorld, Config, Setting, settle
+from hobbes.engine.world import AnyWorld, Config, Setting, make_setting
 from hobbes.nodes.files import FileError, real_path, text_of
 
 ROOT = Path(__file__).resolve().parents[1] / "prompts"
@@ -405,7 +405,7 @@ def _placeholders_of(world: AnyWorld) -> frozenset[str]:
 
 def default_setting(world: AnyWorld) -> Setting[Any]:
     """Return a world's setting with the default agents and the default config."""
-    return settle(world, world.names(world.default_agents), 0, {})
+    return make_setting(world, world.names(world.default_agents), 0, {})
 
 
 def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict bef
 
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.turn import first_digest
-from hobbes.engine.world import AnyWorld, Setting, settle
+from hobbes.engine.world import AnyWorld, Setting, make_setting
 
 Update: TypeAlias = dict[str, Any]
 """What a node returns: the channels that it changes, with their new values."""
@@ -89,7 +89,7 @@ def state_at(  # noqa: PLR0913, PLR0917  a state has this many parts
 
 def setting_of(world: AnyWorld, run: Identity) -> Setting[Any]:
     """Return the setting of a run from its identity."""
-    return settle(world, run["agents"], run["seed"], run["config"])
+    return make_setting(world, run["agents"], run["seed"], run["config"])
 
 
 def memories_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, Memory]:

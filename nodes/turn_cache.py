@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.memory import Memory
 from hobbes.engine.turn import Judged, Turn, TurnRecord
-from hobbes.engine.world import AnyWorld, Played, Setting
+from hobbes.engine.world import AnyWorld, PlayedTurn, Setting
 from hobbes.nodes.state import TurnState, memories_from, setting_of
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class TurnCache:
         self._judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
         self._record: Made[TurnRecord] = Made(TurnRecord.from_json)
         self._memories: Made[Mapping[str, Memory]] = Made(memories_from)
-        self._played: Made[Played[Any, Any] | None] = Made(lambda _: None)
+        self._played: Made[PlayedTurn[Any, Any] | None] = Made(lambda _: None)
         self._state: Made[Any] = Made(lambda _: None)
 
     def setting(self, state: TurnState) -> Setting[Any]:
@@ -82,7 +82,7 @@ class TurnCache:
         """Return the record of the turn, once it is resolved."""
         return self._record.of(state["resolved"]["record"])
 
-    def played(self, state: TurnState) -> Played[Any, Any] | None:
+    def played(self, state: TurnState) -> PlayedTurn[Any, Any] | None:
         """Return the resolved turn in the form that measures read; None if only its JSON is at hand."""
         return self._played.of(state["resolved"]["record"])
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.turn import view_of, views
-from hobbes.engine.world import AnyWorld, Setting, settle
+from hobbes.engine.world import AnyWorld, Setting, make_setting
 from tests.turns import NO_MEMORIES, play
 
 HUGE = "9" * 401
@@ -39,12 +39,12 @@ class Scene:
 
 def scene(world: AnyWorld, turns: int = 3) -> Scene:
     """Return a world after a few turns of its default policy."""
-    setting = settle(world, world.names(4), 1, {"rounds": turns + 10})
+    setting = make_setting(world, world.names(4), 1, {"rounds": turns + 10})
     state = world.setup(setting.config, setting.agents, setting.seed)
     policy = world.policies.by_name[world.policies.default]
     for turn in range(turns):
         seen = views(world, state, NO_MEMORIES)
-        said = {agent: policy(view, Luck(1, turn, agent)) for agent, view in seen.items()}
+        said = {agent: policy(view, RngStream(1, turn, agent)) for agent, view in seen.items()}
         state = play(world, state, said).resolved.state
     return Scene(world, setting, state)
 
@@ -56,9 +56,9 @@ def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:
     fields = list(on.world.action(on.setting).model_fields)
     for k in range(size):
         agent = random.choice(on.actors)
-        luck = Luck(seed, k, agent)
+        rng = RngStream(seed, k, agent)
         view = view_of(on.world, on.state, NO_MEMORIES, agent)
-        text = speak(on.world.policies, random.choice(names), random.choice((0, 0.2, 0.9)), view, luck)
+        text = speak(on.world.policies, random.choice(names), random.choice((0, 0.2, 0.9)), view, rng)
         if random.random() < 0.6:
             text = _restated(random, text, fields, on.actors)
         for _ in range(random.choice((0, 0, 1, 1, 2, 3))):

@@ -50,7 +50,7 @@ from jinja2.meta import find_undeclared_variables
 
 from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.world import AnyWorld, settle
+from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_warnings import prompt_warnings
@@ -95,11 +95,11 @@ def feedback_is_told(
     """
     fine = dict(accepted_answer or {})
     agents = world.names(3)
-    setting = settle(world, agents, 1, values)
+    setting = make_setting(world, agents, 1, values)
     said = {agents[0]: {**fine, "nonsense": "x" * 999}, agents[1]: fine}
     answers = {who: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, one) for who, one in said.items()}
     state = world.setup(setting.config, setting.agents, setting.seed)
-    played = turn.play(world, state, {}, answers)
+    played = turn.play_turn(world, state, {}, answers)
     seen: list[Any] = [turn.view_of(world, played.resolved.state, played.memories, who) for who in said]
     rejected, nothing = (view["memory"]["feedback"] for view in seen)
     assert nothing == []
@@ -110,7 +110,7 @@ def feedback_is_told(
 
 def default_variant(world: AnyWorld) -> str:
     """Return the variant that the default config of a world asks for."""
-    return world.prompts(settle(world, world.names(3), 1, {}).config)
+    return world.prompts(make_setting(world, world.names(3), 1, {}).config)
 
 
 def accepted(takes: Callable[[int], bool]) -> Numbers:
@@ -159,7 +159,7 @@ class Template:
 
     def render(self, values: Mapping[str, Any], agents: int = 3) -> str:
         """Return the system text under some config values."""
-        setting = settle(self.world, self.world.names(agents), 1, values)
+        setting = make_setting(self.world, self.world.names(agents), 1, values)
         if self.variant == OBSERVER:
             return load_prompts(self.world, default_variant(self.world), self.lang, setting).observer
         schema = prompting.answer_schema(self.world, setting)
@@ -175,7 +175,7 @@ class Template:
         It is empty if the template says nothing about the rule under these values.
         """
         marked = re.sub(r"\{# rule: ([\w-]+) #\}", r"⟦\1⟧", self.prompts.system)
-        setting = settle(self.world, self.world.names(3), 1, values)
+        setting = make_setting(self.world, self.world.names(3), 1, values)
         text = system_text(replace(self.prompts, system=marked), setting)
         found = re.search(rf"⟦{rule}⟧\n(.*?)(?=\n*⟦|\n\n|\Z)", text, re.DOTALL)
         return found[1] if found else ""
@@ -407,7 +407,7 @@ class PromptTests:
 
     def test_a_turn_says_that_the_view_is_data_and_ends_with_it(self, variant: Template) -> None:
         world = self.prompts.world
-        setting = settle(world, world.names(3), 1, {})
+        setting = make_setting(world, world.names(3), 1, {})
         state = world.setup(setting.config, setting.agents, setting.seed)
         view = view_of(world, state, setting.agents[0])
         *words, last = turn_text(variant.prompts, view).splitlines()

@@ -1,6 +1,6 @@
 """Random draws are keyed by seed, turn, subject and event."""
 
-from hobbes.engine.chance import Luck, draw
+from hobbes.engine.chance import RngStream, draw
 
 
 def test_a_draw_depends_on_its_key_and_not_on_the_order_of_participants() -> None:
@@ -22,5 +22,5 @@ def test_draws_with_different_keys_differ() -> None:
 
 
 def test_a_number_below_a_bound_takes_every_value_below_it() -> None:
-    luck = Luck(1, 2, "a")
-    assert {luck.below(3, str(k)) for k in range(100)} == {0, 1, 2}
+    rng = RngStream(1, 2, "a")
+    assert {rng.below(3, str(k)) for k in range(100)} == {0, 1, 2}

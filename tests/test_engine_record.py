@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hobbes.engine.chance import Luck, chance, happens
+from hobbes.engine.chance import RngStream, chance, happens
 from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, compact, excerpt
 
@@ -132,19 +132,21 @@ def test_the_key_of_a_draw_is_written_as_pythons_json_writes_it(
 
 def test_an_agents_draws_are_keyed_with_the_agent_as_subject() -> None:
     for event in ("kind/1", 'odd "name"', "矿"):
-        assert Luck(1, 2, "A").below(1000, event) == int(chance(1, 2, "A", event), 16) % 1000
+        assert RngStream(1, 2, "A").below(1000, event) == int(chance(1, 2, "A", event), 16) % 1000
 
 
 def test_a_shuffle_keeps_every_item_and_depends_on_its_key_only() -> None:
     items = list(range(50))
-    one = Luck(1, 2, "A").shuffled(items, "claim")
+    one = RngStream(1, 2, "A").shuffled(items, "claim")
     assert sorted(one) == items != one
-    assert one == Luck(1, 2, "A").shuffled(items, "claim") != Luck(1, 2, "A").shuffled(items, "raid")
-    assert Luck(1, 2, "A").shuffled([], "claim") == []
+    assert (
+        one == RngStream(1, 2, "A").shuffled(items, "claim") != RngStream(1, 2, "A").shuffled(items, "raid")
+    )
+    assert RngStream(1, 2, "A").shuffled([], "claim") == []
 
 
 def test_a_shuffle_puts_any_item_first_equally_often() -> None:
-    first = [Luck(1, turn, "A").shuffled("abcd", "claim")[0] for turn in range(400)]
+    first = [RngStream(1, turn, "A").shuffled("abcd", "claim")[0] for turn in range(400)]
     assert all(70 < first.count(item) < 130 for item in "abcd")
 
 
@@ -155,14 +157,14 @@ def test_something_happens_as_often_as_its_probability(percent: int, least: int,
 
 
 def test_an_agents_event_happens_as_often_as_its_probability() -> None:
-    luck = Luck(1, 2, "A")
-    assert 150 < sum(luck.happens(0.2, str(k)) for k in range(1000)) < 250
-    assert not any(luck.happens(0, str(k)) for k in range(100))
-    assert all(luck.happens(1, str(k)) for k in range(100))
+    rng = RngStream(1, 2, "A")
+    assert 150 < sum(rng.happens(0.2, str(k)) for k in range(1000)) < 250
+    assert not any(rng.happens(0, str(k)) for k in range(100))
+    assert all(rng.happens(1, str(k)) for k in range(100))
 
 
 def test_a_pick_is_one_of_the_options() -> None:
-    assert {Luck(1, turn, "A").pick("abc", "which") for turn in range(50)} == {"a", "b", "c"}
+    assert {RngStream(1, turn, "A").pick("abc", "which") for turn in range(50)} == {"a", "b", "c"}
 
 
 def test_of_many_rejections_the_first_are_recorded_and_the_rest_counted() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from hobbes.engine.mining.actions import action_model
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.nodes import prompting
 from hobbes.nodes.prompting import (
@@ -65,7 +65,7 @@ def error_of(variant: str = "plain", lang: str = "en") -> str:
 
 def system(text: str, **values: Any) -> str:
     """Return a rendered system template."""
-    return system_text(replace(PROMPTS, system=text), settle(MINING, ["ann", "bob"], 1, values))
+    return system_text(replace(PROMPTS, system=text), make_setting(MINING, ["ann", "bob"], 1, values))
 
 
 # --- listing and loading -----------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_a_variant_says_what_it_is_about_and_how_much_its_advice_gives_away(writ
     write("{# about: gold, and more gold #}\n{# advice: rules only #}\nMine.\n", lang="en")
     write("{# about: 黄金 #}\nMine.\n", lang="zh")
     assert about("mining", "plain") == {"about": "gold, and more gold", "advice": "rules only"}
-    assert system_text(load_prompts(MINING, "plain", "en"), settle(MINING, ["ann"], 1, {})) == "Mine."
+    assert system_text(load_prompts(MINING, "plain", "en"), make_setting(MINING, ["ann"], 1, {})) == "Mine."
     write(variant="silent")
     assert about("mining", "silent") == {}
 
@@ -93,7 +93,7 @@ def test_a_loaded_prompt_set_needs_no_file(write: Write, tmp_path: Path) -> None
     write("Take {{ stamina }}.\n")
     prompts = load_prompts(MINING, "plain", "en")
     (tmp_path / "prompts" / "mining" / "plain" / "system.en.md").unlink()
-    assert system_text(prompts, settle(MINING, ["ann"], 1, {"stamina": 7})) == "Take 7."
+    assert system_text(prompts, make_setting(MINING, ["ann"], 1, {"stamina": 7})) == "Take 7."
 
 
 def test_an_unknown_variant_is_an_error_that_lists_the_variants(write: Write) -> None:
@@ -187,7 +187,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(write: Write, tmp_
     (folder / "system.en.md").write_bytes(b"\xef\xbb\xbfMine.\r\n")
     (folder / "turn.en.md").write_bytes(b"Decide.\r\n{{ view }}\r\n")
     prompts = load_prompts(MINING, "plain", "en")
-    assert system_text(prompts, settle(MINING, ["ann"], 1, {})) == "Mine."
+    assert system_text(prompts, make_setting(MINING, ["ann"], 1, {})) == "Mine."
     assert turn_text(prompts, {"turn": 0}) == 'Decide.\n{"turn":0}'
 
 
@@ -344,7 +344,7 @@ def test_a_schema_has_no_titles_which_would_only_repeat_names() -> None:
 
 def test_the_number_of_agents_and_the_schema_are_placeholders(write: Write) -> None:
     write("{{ agents }} {{ schema }}")
-    text = system_text(load_prompts(MINING, "plain", "en"), settle(MINING, ["ann", "bob"], 1, {}))
+    text = system_text(load_prompts(MINING, "plain", "en"), make_setting(MINING, ["ann", "bob"], 1, {}))
     agents, _, schema = text.partition(" ")
     assert agents == "2"
     assert schema == schema_of(action_model(communication=False))

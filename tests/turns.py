@@ -28,7 +28,7 @@ def play(
 ) -> "turn.Turn[Any, Any]":
     """Play one turn with these answers."""
     said = {agent: parsed(answer) for agent, answer in answers.items()}
-    return turn.play(world, state, memories, said, parsed(ruling) if ruling is not None else None)
+    return turn.play_turn(world, state, memories, said, parsed(ruling) if ruling is not None else None)
 
 
 def validated(played: "turn.Turn[Any, Any]") -> dict[str, Validated[Any]]:

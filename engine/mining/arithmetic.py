@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from hobbes.engine.arithmetic import Line, as_sum
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 
 
-def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:
+def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
     """Return each agent's gold as a sum: what it had, what each plot gave, what taxes took and paid.
 
     Source: docs/rules/mining.md#arithmetic-of-gold.
@@ -19,7 +19,7 @@ def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:
     }
 
 
-def _booked(played: Played[State, Intent], agent: str) -> Iterator[Line]:
+def _booked(played: PlayedTurn[State, Intent], agent: str) -> Iterator[Line]:
     """Yield the amounts that a round added to an agent's gold or took from it."""
     for event in played.events:
         amount, plot = event.facts.get("gold"), event.facts.get("plot")

@@ -8,7 +8,7 @@ from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.view import map_codes
 from hobbes.engine.record import Event
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("raid", "harm", "a raid, from the raider's nearest plot"),
@@ -24,7 +24,7 @@ AGES = (1, 5, 20)
 """For how many rounds at most a plot of each shade has been held; those of the darkest longer."""
 
 
-def board(played: Played[State, Intent]) -> Board:
+def board(played: PlayedTurn[State, Intent]) -> Board:
     """Return the grid after a round, with what happened in it."""
     state, events = played.after, _by_type(played.events)
     claims, raids = _at_plots(events.get("claim", [])), events.get("raid", [])
@@ -76,7 +76,7 @@ def _returned(events: Mapping[str, list[Event]]) -> set[Cell]:
     return {_plot(event) for event in events.get("return", [])}
 
 
-def _places(played: Played[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Place]:
+def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Place]:
     """Yield each plot, row by row."""
     before, after = played.before, played.after
     codes = map_codes(after.setting.agents)
@@ -158,7 +158,7 @@ def _raid(before: State, raid: Event, returned: set[Cell]) -> Arrow:
     )
 
 
-def _bars(played: Played[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Bar]:
+def _bars(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Bar]:
     """Yield the gold and the number of plots of each agent."""
     before, after = played.before, played.after
     punished = {event.agent for event in events.get("punish", [])}

@@ -16,9 +16,9 @@ from hobbes.engine.measuring import Folding, Formula, Formulas, at_end, keeping,
 from hobbes.engine.mining.actions import KINDS, Kind
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.world import Played, Spell
+from hobbes.engine.world import PlayedTurn, Spell
 
-PlayedRound: TypeAlias = Played[State, Intent]
+PlayedRound: TypeAlias = PlayedTurn[State, Intent]
 
 
 def measures(turns: int) -> Folding[PlayedRound]:

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.actions import KINDS, Kind
 from hobbes.engine.mining.state import Cell
 from hobbes.engine.mining.view import UNOWNED, map_codes
@@ -169,19 +169,19 @@ class Plan:
         }
 
 
-def random(view: JsonObject, luck: Luck) -> JsonObject:
+def random(view: JsonObject, rng: RngStream) -> JsonObject:
     """Spend stamina on random actions; each kind for which there is still a plot is equally likely.
 
     Source: docs/rules/mining.md#random-policy.
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    decks = {kind: luck.shuffled(cells, kind) for kind, cells in sight.possible.items()}
+    decks = {kind: rng.shuffled(cells, kind) for kind, cells in sight.possible.items()}
     while plan.left > 0 and decks:
-        kind = luck.pick(list(decks), f"kind/{plan.left}")
+        kind = rng.pick(list(decks), f"kind/{plan.left}")
         cell = decks[kind].pop()
         if kind == "mine":
-            plan.mine([cell], 1 + luck.below(sight.cap, f"stamina/{plan.left}"))
+            plan.mine([cell], 1 + rng.below(sight.cap, f"stamina/{plan.left}"))
         else:
             plan.add(kind, [cell])
         if not decks[kind]:
@@ -189,7 +189,7 @@ def random(view: JsonObject, luck: Luck) -> JsonObject:
     return {"plan": [{kind: element} for kind, element in plan.steps], "reasoning": "I act at random."}
 
 
-def greedy_mine(view: JsonObject, luck: Luck) -> JsonObject:
+def greedy_mine(view: JsonObject, rng: RngStream) -> JsonObject:
     """Mine own plots first, then claim, then raid.
 
     Source: docs/rules/mining.md#greedy-mine.
@@ -197,12 +197,12 @@ def greedy_mine(view: JsonObject, luck: Luck) -> JsonObject:
     sight = Sight(view)
     plan = Plan(sight.stamina)
     plan.mine(sight.mine, sight.cap)
-    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
-    plan.add("raid", luck.shuffled(sight.others, "raid"))
+    plan.add("claim", rng.shuffled(sight.unowned, "claim"))
+    plan.add("raid", rng.shuffled(sight.others, "raid"))
     return _answer(sight, plan, "I mine what I have and take what I can with the rest.")
 
 
-def defend_then_mine(view: JsonObject, luck: Luck) -> JsonObject:
+def defend_then_mine(view: JsonObject, rng: RngStream) -> JsonObject:
     """Defend all own plots, then mine them, then claim with what is left.
 
     Source: docs/rules/mining.md#defend-then-mine.
@@ -211,11 +211,11 @@ def defend_then_mine(view: JsonObject, luck: Luck) -> JsonObject:
     plan = Plan(sight.stamina)
     plan.add("defend", sight.mine)
     plan.mine(sight.mine, sight.cap)
-    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    plan.add("claim", rng.shuffled(sight.unowned, "claim"))
     return _answer(sight, plan, "I defend all I have before I mine it.")
 
 
-def tit_for_tat_raid(view: JsonObject, luck: Luck) -> JsonObject:
+def tit_for_tat_raid(view: JsonObject, rng: RngStream) -> JsonObject:
     """Raid those who raided me last round, plot for plot, then mine, then claim with what is left.
 
     Source: docs/rules/mining.md#tit-for-tat-raid.
@@ -223,16 +223,16 @@ def tit_for_tat_raid(view: JsonObject, luck: Luck) -> JsonObject:
     sight = Sight(view)
     plan = Plan(sight.stamina)
     for raider, raided in sorted(sight.raided_me.items()):
-        plan.add("raid", luck.shuffled(sight.held_by(raider), f"raid/{raider}")[: len(raided)])
+        plan.add("raid", rng.shuffled(sight.held_by(raider), f"raid/{raider}")[: len(raided)])
     plan.mine(sight.mine, sight.cap)
-    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    plan.add("claim", rng.shuffled(sight.unowned, "claim"))
     raiders = ", ".join(sorted(sight.raided_me))
     return _answer(
         sight, plan, f"I raid {raiders} back." if raiders else "Nobody raided me, so I mine and claim."
     )
 
 
-def guided(view: JsonObject, luck: Luck) -> JsonObject:
+def guided(view: JsonObject, rng: RngStream) -> JsonObject:
     """Follow the advice of the prompt, with a fair share of plots / agents, at least one.
 
     After a raid, defend the raided plots and the core first. Below the fair share, claim unowned plots or,
@@ -248,9 +248,9 @@ def guided(view: JsonObject, luck: Luck) -> JsonObject:
         plan.add("defend", _to_defend(sight))
     claiming = bool(missing and sight.unowned)
     if claiming:
-        plan.add("claim", luck.shuffled(sight.unowned, "claim")[:missing])
+        plan.add("claim", rng.shuffled(sight.unowned, "claim")[:missing])
     elif missing:
-        plan.add("raid", luck.shuffled(_border_of_largest(sight, share), "raid")[:missing])
+        plan.add("raid", rng.shuffled(_border_of_largest(sight, share), "raid")[:missing])
     plan.mine(sight.mine, sight.cap)
     have = f"I hold {len(sight.mine)} of a fair share of {share} plots"
     return _answer(sight, plan, f"{have}, {_because(sight, missing, claiming=claiming)}.")
@@ -291,7 +291,7 @@ Source: docs/rules/mining.md#opportunist.
 """
 
 
-def opportunist(view: JsonObject, luck: Luck) -> JsonObject:
+def opportunist(view: JsonObject, rng: RngStream) -> JsonObject:
     """Take the plots that bring more gold in the next rounds than the stamina for them mines now.
 
     Unowned plots are claimed, and others' plots that were not defended last round are raided. Mine with what
@@ -303,7 +303,7 @@ def opportunist(view: JsonObject, luck: Luck) -> JsonObject:
     plan = Plan(sight.stamina)
     rounds = min(AHEAD, int(sight.view.get("turns_left", AHEAD + 1)) - 1)
     held = list(sight.mine)
-    for kind, cell in _prizes(sight, luck):
+    for kind, cell in _prizes(sight, rng):
         gain = sight.income([*held, cell], sight.stamina) - sight.income(held, sight.stamina)
         cost = sight.income(sight.mine, plan.left) - sight.income(sight.mine, plan.left - 1)
         if plan.left < 1 or rounds * gain <= cost:
@@ -315,7 +315,7 @@ def opportunist(view: JsonObject, luck: Luck) -> JsonObject:
     return _answer(sight, plan, f"{taken} plots are worth taking, and I mine with the rest.")
 
 
-def _prizes(sight: Sight, luck: Luck) -> list[tuple[Kind, Cell]]:
+def _prizes(sight: Sight, rng: RngStream) -> list[tuple[Kind, Cell]]:
     """Return the plots that can be taken, the most valuable first; of equal ones, those to claim.
 
     Plots that were defended last round are left out.
@@ -324,21 +324,21 @@ def _prizes(sight: Sight, luck: Luck) -> list[tuple[Kind, Cell]]:
     """
     defended = {(r, c) for r, c in sight.view["last_round"]["defended"]}
     open_to_raids = [cell for cell in sight.others if cell not in defended]
-    prizes: list[tuple[Kind, Cell]] = [("claim", cell) for cell in luck.shuffled(sight.unowned, "claim")]
-    prizes += [("raid", cell) for cell in luck.shuffled(open_to_raids, "raid")]
+    prizes: list[tuple[Kind, Cell]] = [("claim", cell) for cell in rng.shuffled(sight.unowned, "claim")]
+    prizes += [("raid", cell) for cell in rng.shuffled(open_to_raids, "raid")]
     return sorted(prizes, key=lambda prize: sight.alpha(prize[1]), reverse=True)
 
 
-def raider(view: JsonObject, luck: Luck, *, greed: float = 0.5) -> JsonObject:
+def raider(view: JsonObject, rng: RngStream, *, greed: float = 0.5) -> JsonObject:
     """Spend the share `greed` of the stamina on raids (0 to 1, by default 0.5), then mine, then claim.
 
     Source: docs/rules/mining.md#raider.
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    plan.add("raid", luck.shuffled(sight.others, "raid")[: int(greed * sight.stamina + 0.5)])
+    plan.add("raid", rng.shuffled(sight.others, "raid")[: int(greed * sight.stamina + 0.5)])
     plan.mine(sight.mine, sight.cap)
-    plan.add("claim", luck.shuffled(sight.unowned, "claim"))
+    plan.add("claim", rng.shuffled(sight.unowned, "claim"))
     return _answer(sight, plan, "I raid first and mine with the rest.")
 
 
@@ -366,20 +366,20 @@ def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
     }
 
 
-def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
+def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:
     """Spoil each action with probability `noise`, and with the same probability add something unasked.
 
     Source: docs/rules/mining.md#noise.
     """
     sight = Sight(view)
     spoiled = {
-        key: list(_spoiled_elements(sight, key, value, luck, noise))
+        key: list(_spoiled_elements(sight, key, value, rng, noise))
         if key in KINDS or key == "plan"
         else value
         for key, value in answer.items()
     }
-    if luck.happens(noise, "noise/beside"):
-        spoiled |= luck.pick(SAID_BESIDE, "noise/beside-kind")
+    if rng.happens(noise, "noise/beside"):
+        spoiled |= rng.pick(SAID_BESIDE, "noise/beside-kind")
     return spoiled
 
 
@@ -397,33 +397,33 @@ Source: docs/rules/mining.md#noise.
 """
 
 
-def _spoiled_elements(sight: Sight, key: str, elements: Any, luck: Luck, noise: float) -> Iterator[Any]:  # noqa: ANN401
+def _spoiled_elements(sight: Sight, key: str, elements: Any, rng: RngStream, noise: float) -> Iterator[Any]:  # noqa: ANN401
     """Yield the elements of a list, each spoiled with probability `noise`: it is changed or said twice."""
     for k, element in enumerate(elements):
         name = f"noise/{key}/{k}"
-        if not luck.happens(noise, name):
+        if not rng.happens(noise, name):
             yield element
-        elif luck.happens(1 / 6, f"{name}/twice"):
+        elif rng.happens(1 / 6, f"{name}/twice"):
             yield from (element, element)
         else:
-            yield _spoiled(sight, element, luck, name)
+            yield _spoiled(sight, element, rng, name)
 
 
-def _spoiled(sight: Sight, element: Any, luck: Luck, name: str) -> Any:  # noqa: ANN401  any JSON
+def _spoiled(sight: Sight, element: Any, rng: RngStream, name: str) -> Any:  # noqa: ANN401  any JSON
     """Return an element with a plot off the grid, any plot, no plot, too much stamina, or no stamina."""
     off_grid = [len(sight.view["map"]) + 2, -1]
-    anywhere = list(luck.pick(sight.plots, f"{name}/cell"))
-    cell = luck.pick((off_grid, anywhere, "the one in the north"), f"{name}/kind")
+    anywhere = list(rng.pick(sight.plots, f"{name}/cell"))
+    cell = rng.pick((off_grid, anywhere, "the one in the north"), f"{name}/kind")
     if isinstance(element, list):
         return cell
     if "cell" in element:
-        return luck.pick(
+        return rng.pick(
             ({**element, "cell": cell}, {**element, "s": 99}, {**element, "s": 0}), f"{name}/mine"
         )
-    return {kind: _spoiled(sight, inner, luck, name) for kind, inner in element.items()}
+    return {kind: _spoiled(sight, inner, rng, name) for kind, inner in element.items()}
 
 
-def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:
     """Replace each action with probability `share` by a random legal one that costs no more.
 
     The new action never repeats one that the answer has or had. If no other is legal, the action is kept.
@@ -434,8 +434,8 @@ def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> J
     steps = list(_steps(answer))
     taken = {(kind, _cell_of(element)) for kind, element in steps}
     for k, (_, element) in enumerate(steps):
-        if luck.happens(share, f"tremble/{k}"):
-            steps[k] = _another(sight, taken, element, luck, f"tremble/{k}") or steps[k]
+        if rng.happens(share, f"tremble/{k}"):
+            steps[k] = _another(sight, taken, element, rng, f"tremble/{k}") or steps[k]
             taken.add((steps[k][0], _cell_of(steps[k][1])))
     beside = {key: value for key, value in answer.items() if key != "plan" and key not in KINDS}
     return {"plan": [{kind: element} for kind, element in steps], **beside}
@@ -460,7 +460,7 @@ def _another(
     sight: Sight,
     taken: Container[tuple[str, Cell]],
     element: Any,  # noqa: ANN401
-    luck: Luck,
+    rng: RngStream,
     event: str,
 ) -> tuple[str, Any] | None:
     """Return a random legal action that costs no more than this one; None if all are taken.
@@ -475,12 +475,12 @@ def _another(
     kinds = [kind for kind, cells in free.items() if cells]
     if not kinds:
         return None
-    kind = luck.pick(kinds, f"{event}/kind")
-    cell = list(luck.pick(free[kind], f"{event}/cell"))
+    kind = rng.pick(kinds, f"{event}/kind")
+    cell = list(rng.pick(free[kind], f"{event}/cell"))
     if kind != "mine":
         return kind, cell
     most = element["s"] if isinstance(element, dict) else 1
-    return kind, {"cell": cell, "s": 1 + luck.below(most, f"{event}/stamina")}
+    return kind, {"cell": cell, "s": 1 + rng.below(most, f"{event}/stamina")}
 
 
 POLICIES = Policies(

@@ -1,9 +1,9 @@
 """Questions about runs of mining that the run database answers."""
 
-from hobbes.engine.world import Question
+from hobbes.engine.world import RunQuery
 
 QUERIES = (
-    Question(
+    RunQuery(
         "gold",
         "gold and plots by turn",
         "The gold of each miner, which is its score, and its plots, after each turn.",
@@ -13,7 +13,7 @@ QUERIES = (
 ) as plots
 from turns, json_each(state, '$.gold') as gold where run = :chosen order by turn, agent""",
     ),
-    Question(
+    RunQuery(
         "raids",
         "raids by result",
         "Who raided whom, and what came of it.",

@@ -70,7 +70,7 @@ Mined: TypeAlias = Mapping[str, Mapping[Cell, int]]
 T = TypeVar("T")
 
 
-class Books(NamedTuple):
+class RoundResults(NamedTuple):
     """The results of all steps of a round."""
 
     orders: Orders
@@ -93,7 +93,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     raids = resolve_raids(state, orders, claims)
     mined = resolve_mining(state, acting, raids)
     authority = resolve_authority(state, raids, _earned(state, mined))
-    books = Books(orders, claims, raids, mined, authority)
+    books = RoundResults(orders, claims, raids, mined, authority)
     return Resolved(
         end_round(state, acting, books),
         tuple(_events(state, acting, books)),
@@ -256,7 +256,7 @@ def _adjudicate(state: State, raids: Raids, gold: Mapping[str, int]) -> Authorit
     return Authority(gold, returned=cells, events=events, draws=tuple(draws))
 
 
-def end_round(state: State, intents: Mapping[str, Intent], books: Books) -> State:
+def end_round(state: State, intents: Mapping[str, Intent], books: RoundResults) -> State:
     """Return the next state: plots change hands, gold is booked, and the log of the round is written.
 
     Source: docs/rules/mining.md#new-plots, docs/rules/mining.md#first-owner, docs/rules/mining.md#logs,
@@ -296,7 +296,7 @@ def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tupl
     return tuple([tuple(row) for row in rows])
 
 
-def _news(books: Books) -> News:
+def _news(books: RoundResults) -> News:
     """Return what all agents may know about the round, plot by plot.
 
     Source: docs/rules/mining.md#logs.
@@ -336,7 +336,7 @@ def _remembered(state: State, log: Past) -> tuple[Past, ...]:
             return (*state.past, log)
 
 
-def _deeds(intents: Mapping[str, Intent], books: Books) -> dict[str, Deeds]:
+def _deeds(intents: Mapping[str, Intent], books: RoundResults) -> dict[str, Deeds]:
     """Return what each agent did: its stamina by kind of action, the gold that it mined, and its taxes.
 
     Source: docs/rules/mining.md#logs.
@@ -351,7 +351,7 @@ def _deeds(intents: Mapping[str, Intent], books: Books) -> dict[str, Deeds]:
     return deeds
 
 
-def _events(state: State, intents: Mapping[str, Intent], books: Books) -> Iterator[Event]:
+def _events(state: State, intents: Mapping[str, Intent], books: RoundResults) -> Iterator[Event]:
     """Yield the events of the round, kind by kind, each in the order of plots or names.
 
     Source: docs/rules/mining.md#events.

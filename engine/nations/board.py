@@ -12,7 +12,7 @@ from hobbes.engine.nations.land import Edge, by_number
 from hobbes.engine.nations.state import State, starting_territories
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event, JsonObject
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("attack", "harm", "mils sent against an agent; they destroy income"),
@@ -42,7 +42,7 @@ class Room(NamedTuple):
     height: float
 
 
-def board(played: Played[State, Intent]) -> Board:
+def board(played: PlayedTurn[State, Intent]) -> Board:
     """Return territories and armies after a turn, with what each agent did."""
     after, events = played.after, played.events
     count = {kind: sum(event.type == kind for event in events) for kind in ("attack", "grant", "cede")}
@@ -126,7 +126,7 @@ def _army(agent: str) -> str:
     return f"army {agent}"
 
 
-def _as_blocks(played: Played[State, Intent], *, few: bool) -> tuple[float, float, list[Place]]:
+def _as_blocks(played: PlayedTurn[State, Intent], *, few: bool) -> tuple[float, float, list[Place]]:
     """Return the size of a board without a map, and its places: territories lie outside of their army.
 
     If there are too many territories, only their number is shown.
@@ -156,7 +156,7 @@ def _rows(held: Sequence[str], x: float, edge: float, outer: int, third: float) 
             yield territory, Room(x + (c + 0.5 - len(row) / 2) * size, top + (r + 0.5) * size, size, size)
 
 
-def _as_mapped(played: Played[State, Intent]) -> tuple[float, float, list[Place]]:
+def _as_mapped(played: PlayedTurn[State, Intent]) -> tuple[float, float, list[Place]]:
     """Return the size of a board with a map, and its places: armies lie on capitals.
 
     An agent without a capital lies below the map.
@@ -225,7 +225,7 @@ def _owners(state: State) -> Mapping[str, str]:
 class _Territories:
     """The places of territories: what is known of all of them in a turn."""
 
-    def __init__(self, played: Played[State, Intent]) -> None:
+    def __init__(self, played: PlayedTurn[State, Intent]) -> None:
         self.was = _owners(played.before)
         self.capital_of = {capital: agent for agent, capital in played.after.land.capitals.items()}
 
@@ -293,7 +293,7 @@ def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
         yield Arrow("gift", agent, _army(agent), _army(to), words, ", ".join(short))
 
 
-def _bars(played: Played[State, Intent]) -> Iterator[Bar]:
+def _bars(played: PlayedTurn[State, Intent]) -> Iterator[Bar]:
     """Yield the welfare of each agent, with its land and army."""
     before, after = played.before, played.after
     for agent in after.setting.agents:

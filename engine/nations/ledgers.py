@@ -145,7 +145,7 @@ class EndOfTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class TurnLedgers:
     """The ledgers of one turn, phase by phase.
 
     Source: docs/rules/nations.md#ledgers.
@@ -174,7 +174,7 @@ class Books:
 
 LEDGERS = tuple(
     (phase.name, ledger.name)
-    for phase in fields(Books)
+    for phase in fields(TurnLedgers)
     for ledger in fields(cast("type[Any]", phase.type))
     if ledger.name != "mends"
 )

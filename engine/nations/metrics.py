@@ -17,15 +17,15 @@ from typing import TypeAlias
 from hobbes.engine.measuring import Folding, Formulas, keeping, ratio, share, total
 from hobbes.engine.nations.state import Pairs, State
 from hobbes.engine.nations.validation import Intent
-from hobbes.engine.world import History, Played, Rated
+from hobbes.engine.world import History, PlayedTurn, Rated
 
-PlayedTurn: TypeAlias = Played[State, Intent]
+NationsTurn: TypeAlias = PlayedTurn[State, Intent]
 
 ByAgent: TypeAlias = Mapping[str, float]
 """A number for each agent for which it is defined."""
 
 
-def measures(turns: int) -> Folding[PlayedTurn]:
+def measures(turns: int) -> Folding[NationsTurn]:
     """Return what works out the measures of the run, of each half and of each turn (without report measures).
 
     Source: docs/rules/nations.md#measures-and-their-scopes.
@@ -40,7 +40,7 @@ class _Ends:
     before: State
     after: State
 
-    def add(self, played: PlayedTurn) -> None:
+    def add(self, played: NationsTurn) -> None:
         """Add a turn."""
         if not hasattr(self, "before"):
             self.before = played.before
@@ -93,7 +93,7 @@ def nash_welfare(ends: _Ends) -> float:
 
 
 @share
-def attacks(played: PlayedTurn) -> tuple[int, int]:
+def attacks(played: NationsTurn) -> tuple[int, int]:
     """Mils sent against others / (agents x turns).
 
     Source: docs/rules/nations.md#attacks-per-agent-and-turn.
@@ -108,7 +108,7 @@ class _Attacks:
     gross = 0
     damage: int
 
-    def add(self, played: PlayedTurn) -> None:
+    def add(self, played: NationsTurn) -> None:
         """Add a turn."""
         if not hasattr(self, "damage"):
             self.damage = played.before.constants.c_damage_per_attack_mil
@@ -126,7 +126,7 @@ def attack_share(made: _Attacks) -> float | None:
 
 
 @share
-def damage_share(played: PlayedTurn) -> tuple[int, int]:
+def damage_share(played: NationsTurn) -> tuple[int, int]:
     """Income actually destroyed by attacks and the violence penalty / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
@@ -136,7 +136,7 @@ def damage_share(played: PlayedTurn) -> tuple[int, int]:
 
 
 @share
-def upkeep_share(played: PlayedTurn) -> tuple[int, int]:
+def upkeep_share(played: NationsTurn) -> tuple[int, int]:
     """Upkeep paid / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
@@ -145,7 +145,7 @@ def upkeep_share(played: PlayedTurn) -> tuple[int, int]:
 
 
 @share
-def purchase_share(played: PlayedTurn) -> tuple[int, int]:
+def purchase_share(played: NationsTurn) -> tuple[int, int]:
     """Money spent on mils / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
@@ -154,7 +154,7 @@ def purchase_share(played: PlayedTurn) -> tuple[int, int]:
 
 
 @total
-def trade_volume(played: PlayedTurn) -> int:
+def trade_volume(played: NationsTurn) -> int:
     """Money granted, in total.
 
     Source: docs/rules/nations.md#trade-volume.
@@ -163,7 +163,7 @@ def trade_volume(played: PlayedTurn) -> int:
 
 
 @share
-def trade_share(played: PlayedTurn) -> tuple[int, int]:
+def trade_share(played: NationsTurn) -> tuple[int, int]:
     """Money granted / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
@@ -187,7 +187,7 @@ def reciprocity(ends: _Ends) -> float | None:
 
 
 @total
-def cessions(played: PlayedTurn) -> int:
+def cessions(played: NationsTurn) -> int:
     """Territories ceded.
 
     Source: docs/rules/nations.md#territories-ceded.
@@ -195,17 +195,17 @@ def cessions(played: PlayedTurn) -> int:
     return sum(event.type == "cede" for event in played.events)
 
 
-def _mils_sent(played: PlayedTurn) -> int:
+def _mils_sent(played: NationsTurn) -> int:
     """Return the sum of the mils of all attacks of a turn."""
     return sum(sum(account.attacked.values()) for account in played.after.accounts.values())
 
 
-def _sum_of(label: str, played: PlayedTurn) -> int:
+def _sum_of(label: str, played: NationsTurn) -> int:
     """Return the sum of one line over all accounts of a turn."""
     return sum(account.amount(label) for account in played.after.accounts.values())
 
 
-FORMULAS: Formulas[PlayedTurn] = {
+FORMULAS: Formulas[NationsTurn] = {
     "welfare": welfare,
     "welfare_gini": welfare_gini,
     "nash_welfare": nash_welfare,
@@ -346,7 +346,7 @@ Source: docs/rules/nations.md#ratings-and-their-truth.
 """
 
 
-def ratings(history: History[PlayedTurn]) -> Iterator[Rated]:
+def ratings(history: History[NationsTurn]) -> Iterator[Rated]:
     """Yield each rating of another agent, with the truth before the turn in which it was given.
 
     Mils are told per turn, so that ratings of early and late turns can stand side by side. In the first turn,
@@ -386,7 +386,7 @@ class _Reports:
         self.kind = kind
         self.given: dict[str, State] = {}
 
-    def add(self, played: PlayedTurn) -> None:
+    def add(self, played: NationsTurn) -> None:
         """Add a turn."""
         if not hasattr(self, "first"):
             self.first = played.before
@@ -409,7 +409,7 @@ class _Reports:
         return {rater: truth[state.turn] for rater, state in given.items()}
 
 
-def _of_reports(kind: str) -> Formulas[PlayedTurn]:
+def _of_reports(kind: str) -> Formulas[NationsTurn]:
     """Return the formulas of one kind of reports, those of each agent and their means."""
     reports = keeping(partial(_Reports, kind))
 
@@ -449,13 +449,13 @@ def _of_reports(kind: str) -> Formulas[PlayedTurn]:
     }
 
 
-OF_REPORTS: Formulas[PlayedTurn] = {**_of_reports("aggressor"), **_of_reports("keeps_word")}
+OF_REPORTS: Formulas[NationsTurn] = {**_of_reports("aggressor"), **_of_reports("keeps_word")}
 """The measures of the reports that stand after a turn, each held against what had happened when it was given.
 
 A measure without `/AGENT` is the mean over the agents.
 """
 
-BY_NAME: Formulas[PlayedTurn] = {**FORMULAS, "welfare/AGENT": gains, **OF_REPORTS}
+BY_NAME: Formulas[NationsTurn] = {**FORMULAS, "welfare/AGENT": gains, **OF_REPORTS}
 """The formula of each measure."""
 
 

@@ -18,13 +18,13 @@ from hobbes.engine.nations.land import by_number
 from hobbes.engine.nations.ledgers import (
     Allocation,
     Amounts,
-    Books,
     Combat,
     EndOfTurn,
     Income,
     Orders,
     Purchases,
     Transfers,
+    TurnLedgers,
     Upkeep,
     WarDamage,
 )
@@ -427,7 +427,7 @@ READS = {ledger: tuple(signature(phase).parameters) for ledger, phase in PHASES.
 """What each phase reads: the names of its parameters. Source: docs/rules/nations.md#phase-isolation."""
 
 
-def play(state: State, intents: Mapping[str, Intent]) -> Books:
+def play_phases(state: State, intents: Mapping[str, Intent]) -> TurnLedgers:
     """Play the phases in order.
 
     Each phase is handed what it reads; a ledger of a later phase is not there yet, so reading it raises
@@ -438,4 +438,4 @@ def play(state: State, intents: Mapping[str, Intent]) -> Books:
     there: dict[str, Any] = {"state": state, "intents": intents}
     for name, phase in PHASES.items():
         there[name] = phase(*(there[read] for read in READS[name]))
-    return Books(**{name: there[name] for name in PHASES})
+    return TurnLedgers(**{name: there[name] for name in PHASES})

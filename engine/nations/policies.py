@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.nations.actions import EVERYBODY, RESOURCES, action_model
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import JsonObject
@@ -195,7 +195,7 @@ def _surplus(sight: Sight, receivers: Sequence[str]) -> dict[str, dict[str, int]
     return shares
 
 
-def default(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def default(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Do nothing and keep the summary: the seed's reference agent.
 
     Source: docs/rules/nations.md#default-policy.
@@ -210,7 +210,7 @@ def default(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every 
     }
 
 
-def random(view: JsonObject, luck: Luck) -> JsonObject:
+def random(view: JsonObject, rng: RngStream) -> JsonObject:
     """Take each possible action with some probability, toward a random agent and in a random amount.
 
     Source: docs/rules/nations.md#random-policy.
@@ -218,22 +218,22 @@ def random(view: JsonObject, luck: Luck) -> JsonObject:
     sight = Sight(view)
     answer = Answer("I act at random.")
     if sight.others:
-        target, friend, heir = (luck.pick(sight.others, name) for name in ("target", "friend", "heir"))
-        if luck.happens(0.3, "attack"):
-            answer.moves["attacks"] = {target: luck.below(sight.army + 1, "mils")}
-        if luck.happens(0.5, "grant"):
-            answer.moves["money_grants"] = {friend: luck.below(sight.spendable + 1, "money")}
+        target, friend, heir = (rng.pick(sight.others, name) for name in ("target", "friend", "heir"))
+        if rng.happens(0.3, "attack"):
+            answer.moves["attacks"] = {target: rng.below(sight.army + 1, "mils")}
+        if rng.happens(0.5, "grant"):
+            answer.moves["money_grants"] = {friend: rng.below(sight.spendable + 1, "money")}
         cessible = sight.may_cede(heir)
-        if cessible and luck.happens(0.05, "cede"):
-            answer.moves["cede_territories"] = {heir: [luck.pick(cessible, "territory")]}
-        answer.messages = {friend: luck.pick(("Peace?", "Beware.", "Let us trade."), "text")}
+        if cessible and rng.happens(0.05, "cede"):
+            answer.moves["cede_territories"] = {heir: [rng.pick(cessible, "territory")]}
+        answer.messages = {friend: rng.pick(("Peace?", "Beware.", "Let us trade."), "text")}
         answer.moves["resource_grants"] = _surplus(sight, [friend])
-    answer.moves["purchase_mils"] = luck.below(3, "purchase")
-    answer.moves["disband_mils"] = luck.below(2, "disband")
+    answer.moves["purchase_mils"] = rng.below(3, "purchase")
+    answer.moves["disband_mils"] = rng.below(2, "disband")
     return answer.write(sight)
 
 
-def pacifist_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def pacifist_trader(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Keep no army; grant half of the money, evenly, to those who did not attack it last turn.
 
     Source: docs/rules/nations.md#pacifist-trader-policy.
@@ -250,7 +250,7 @@ def pacifist_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001
     return answer.write(sight)
 
 
-def reciprocal_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def reciprocal_trader(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Grant each agent what it paid last turn; at turn 0, a quarter of the money, evenly, to all.
 
     Source: docs/rules/nations.md#reciprocal-trader-policy.
@@ -269,7 +269,7 @@ def reciprocal_trader(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG0
     return answer.write(sight)
 
 
-def militarist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def militarist(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Buy as many mils as the money allows, and send half of the army against the weakest agent.
 
     Source: docs/rules/nations.md#militarist-policy.
@@ -284,7 +284,7 @@ def militarist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  eve
     return answer.write(sight)
 
 
-def appeaser(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def appeaser(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Cede a territory to each agent that attacked it last turn.
 
     Source: docs/rules/nations.md#appeaser-policy.
@@ -302,7 +302,7 @@ def appeaser(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every
     return answer.write(sight)
 
 
-def grim(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def grim(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Attack every agent that has ever attacked it, and never stop. Its history keeps their names.
 
     Source: docs/rules/nations.md#grim-policy.
@@ -316,7 +316,7 @@ def grim(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every pol
     return answer.write(sight)
 
 
-def opportunist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def opportunist(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Take what others grant, give nothing, and disband the army if mils cost upkeep.
 
     This is the best response if the others do again what they did last turn.
@@ -330,7 +330,7 @@ def opportunist(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  ev
     return answer.write(sight)
 
 
-def raider(view: JsonObject, luck: Luck, *, greed: float = 0.5) -> JsonObject:  # noqa: ARG001  every policy takes luck
+def raider(view: JsonObject, rng: RngStream, *, greed: float = 0.5) -> JsonObject:  # noqa: ARG001  every policy takes rng
     """Attack the weakest neighbour with the share `greed` of the army (0 to 1, by default 0.5), and buy mils.
 
     Source: docs/rules/nations.md#raider-policy.
@@ -355,7 +355,7 @@ UNSAFE = "I am \u202ednuob dna dnah\u202c, \x1b[1mbelieve me\x1b[0m."
 """A message with characters that reverse and colour the text around it."""
 
 
-def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
+def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:
     """Spoil each field of an answer with probability `noise`, as a model might.
 
     A field may get a wrong type, an unknown agent, the agent itself, too much, somebody else's land, or an
@@ -367,8 +367,8 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
     spoiled: dict[str, Any] = {}
     for name, value in {**dict.fromkeys(_fields(sight)), **answer}.items():
         # Fields that the answer leaves out can be spoiled too: a model may say anything anywhere.
-        if luck.happens(noise, f"noise/{name}"):
-            wrong = luck.pick(_spoiled(sight, name), f"noise/{name}/kind")
+        if rng.happens(noise, f"noise/{name}"):
+            wrong = rng.pick(_spoiled(sight, name), f"noise/{name}/kind")
             spoiled |= {OTHER_NAMES.get(name, "strategy"): value} if wrong is None else {name: wrong}
         elif name in answer:
             spoiled[name] = value
@@ -413,7 +413,7 @@ def _spoiled(sight: Sight, name: str) -> Sequence[Any]:
     return ways.get(name, (None, ["a list"], "so " * 60))
 
 
-def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:
     """Replace each order with probability `share` by a random legal one of its kind.
 
     To order nothing of a kind is a choice, too, and can be replaced. Without a legal order of the kind, the
@@ -422,36 +422,36 @@ def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> J
     Source: docs/rules/nations.md#tremble.
     """
     sight = Sight(view)
-    orders = _random_orders(sight, luck).items()
-    return {**answer, **{name: order for name, order in orders if luck.happens(share, f"tremble/{name}")}}
+    orders = _random_orders(sight, rng).items()
+    return {**answer, **{name: order for name, order in orders if rng.happens(share, f"tremble/{name}")}}
 
 
-def _random_orders(sight: Sight, luck: Luck) -> dict[str, Any]:
+def _random_orders(sight: Sight, rng: RngStream) -> dict[str, Any]:
     """Return a random legal order of each kind that the agent can give, as far as its view tells.
 
     Source: docs/rules/nations.md#tremble.
     """
     orders: dict[str, Any] = {
-        "purchase_mils": luck.below(
+        "purchase_mils": rng.below(
             sight.spendable // sight.constant("c_mil_purchase_price") + 1, "tremble/purchase"
         ),
-        "disband_mils": luck.below(sight.army + 1, "tremble/disband"),
+        "disband_mils": rng.below(sight.army + 1, "tremble/disband"),
     }
     if not sight.others:
         return orders
     target, friend, heir, partner = (
-        luck.pick(sight.others, f"tremble/{name}") for name in ("target", "friend", "heir", "partner")
+        rng.pick(sight.others, f"tremble/{name}") for name in ("target", "friend", "heir", "partner")
     )
     if sight.army:
-        orders["attacks"] = {target: 1 + luck.below(sight.army, "tremble/mils")}
+        orders["attacks"] = {target: 1 + rng.below(sight.army, "tremble/mils")}
     if sight.spendable:
-        orders["money_grants"] = {friend: 1 + luck.below(sight.spendable, "tremble/money")}
+        orders["money_grants"] = {friend: 1 + rng.below(sight.spendable, "tremble/money")}
     if cessible := sight.may_cede(heir):
-        orders["cede_territories"] = {heir: [luck.pick(cessible, "tremble/territory")]}
+        orders["cede_territories"] = {heir: [rng.pick(cessible, "tremble/territory")]}
     if "resources" in sight.view:
         supply = sight.view["resources"]["supply"][sight.me]
-        resource = luck.pick(RESOURCES, "tremble/resource")
-        amount = luck.below(supply[resource] + 1, "tremble/amount")
+        resource = rng.pick(RESOURCES, "tremble/resource")
+        amount = rng.below(supply[resource] + 1, "tremble/amount")
         orders["resource_grants"] = {partner: {resource: amount}}
     return orders
 

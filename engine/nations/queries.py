@@ -1,9 +1,9 @@
 """Questions about runs of nations that the run database answers."""
 
-from hobbes.engine.world import Question
+from hobbes.engine.world import RunQuery
 
 QUERIES = (
-    Question(
+    RunQuery(
         "holdings",
         "welfare, land and army by turn",
         "What each nation has after each turn. Welfare is the score of all nations except bad actors.",
@@ -13,7 +13,7 @@ QUERIES = (
   (select value from json_each(state, '$.army') where key = welfare.key) as army
 from turns, json_each(state, '$.welfare') as welfare where run = :chosen order by turn, agent""",
     ),
-    Question(
+    RunQuery(
         "attacks",
         "attacks by pair",
         "Who attacked whom, with how many mils, and what it destroyed.",

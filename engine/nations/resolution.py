@@ -10,8 +10,8 @@ from hobbes.engine.arithmetic import Line
 from hobbes.engine.nations.accounts import Account
 from hobbes.engine.nations.actions import RESOURCES
 from hobbes.engine.nations.arithmetic import arithmetic
-from hobbes.engine.nations.ledgers import Books, Income
-from hobbes.engine.nations.phases import movements, play
+from hobbes.engine.nations.ledgers import Income, TurnLedgers
+from hobbes.engine.nations.phases import movements, play_phases
 from hobbes.engine.nations.state import Pairs, State, listed
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event, Json, message
@@ -23,7 +23,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
 
     Source: docs/rules/nations.md#determinism, docs/rules/nations.md#orders-not-changes.
     """
-    books = play(state, intents)
+    books = play_phases(state, intents)
     accounts = settle_accounts(state, books)
     return Resolved(
         _next(state, books, accounts),
@@ -33,7 +33,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     )
 
 
-def settle_accounts(state: State, books: Books) -> dict[str, Account]:
+def settle_accounts(state: State, books: TurnLedgers) -> dict[str, Account]:
     """Return every agent's account of the turn, made from the ledgers.
 
     Source: docs/rules/nations.md#account-of-a-turn.
@@ -90,7 +90,7 @@ def _shown(state: State, intents: Mapping[str, Intent], accounts: Mapping[str, A
     return {agent: {**account.to_json(), "arithmetic": written[agent]} for agent, account in accounts.items()}
 
 
-def _next(state: State, books: Books, accounts: Mapping[str, Account]) -> State:
+def _next(state: State, books: TurnLedgers, accounts: Mapping[str, Account]) -> State:
     """Return the board at the start of the next turn."""
     end = books.end_of_turn
     cessions = {
@@ -127,7 +127,7 @@ def _added(so_far: Pairs, new: Pairs) -> Pairs:
     return added
 
 
-def _events(books: Books) -> Iterator[Event]:
+def _events(books: TurnLedgers) -> Iterator[Event]:
     """Yield what happened in the turn, in the order of `EVENTS`, agents by name.
 
     Source: docs/rules/nations.md#events-of-a-turn.

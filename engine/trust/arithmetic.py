@@ -3,10 +3,10 @@
 from hobbes.engine.arithmetic import as_sum
 from hobbes.engine.trust.state import State
 from hobbes.engine.trust.validation import Intent
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 
 
-def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:
+def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
     """Return the sats of each unit that acted or was born, as what it had before and each effect.
 
     Source: docs/rules/trust.md#arithmetic-of-sats.

@@ -9,7 +9,7 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.trust.state import State, Unit
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.view import own_words
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("high five", "meet", "a high five; it pays only if it is returned"),
@@ -29,7 +29,7 @@ SMALLEST = 35
 """How much of its room the disc of a unit fills at least, in percent."""
 
 
-def board(played: Played[State, Intent]) -> Board:
+def board(played: PlayedTurn[State, Intent]) -> Board:
     """Return the units after a round, with what each did."""
     after = played.after
     units = [unit for unit in after.units if _is_shown(played, unit)]
@@ -110,13 +110,13 @@ def _arrows_seen(deeds: Mapping[str, Mapping[str, Any] | None], teams: Mapping[s
             yield Arrow("attack", teams[unit], unit, target, f"{unit} attacked {target}", "attack")
 
 
-def _is_shown(played: Played[State, Intent], unit: Unit) -> bool:
+def _is_shown(played: PlayedTurn[State, Intent], unit: Unit) -> bool:
     """Return whether a unit is shown: each agent's own, and of the others those that lived in this round."""
     then = played.before.unit.get(unit.id)
     return unit.id == unit.team or unit.alive or (then is not None and then.alive)
 
 
-def _places(played: Played[State, Intent], units: list[Unit], ring: Spread) -> Iterator[Place]:
+def _places(played: PlayedTurn[State, Intent], units: list[Unit], ring: Spread) -> Iterator[Place]:
     """Yield each unit: the more sats it has, the larger."""
     before = played.before.unit
     begged = {event.agent: event.facts for event in played.events if event.type == "beg"}
@@ -191,7 +191,7 @@ def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Itera
                 continue
 
 
-def _bars(played: Played[State, Intent], units: list[Unit]) -> Iterator[Bar]:
+def _bars(played: PlayedTurn[State, Intent], units: list[Unit]) -> Iterator[Bar]:
     """Yield the sats of each unit and what it did."""
     before = played.before.unit
     deeds = played.after.history[-1].deed_of if played.after.history else {}

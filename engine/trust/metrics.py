@@ -19,15 +19,15 @@ from hobbes.engine.trust.actions import Kind
 from hobbes.engine.trust.rules import result
 from hobbes.engine.trust.state import Deed, Round, State, near_threshold, over
 from hobbes.engine.trust.validation import Intent
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 
-PlayedTurn: TypeAlias = Played[State, Intent]
+TrustTurn: TypeAlias = PlayedTurn[State, Intent]
 
 RETALIATION, FORGIVENESS = 1, 3
 """The rounds after a miss in which its victim may retaliate, and those in which it may forgive."""
 
 
-def measures(turns: int) -> Folding[PlayedTurn]:
+def measures(turns: int) -> Folding[TrustTurn]:
     """Return what works out the figures of the run and its halves, and the rates and sats of each turn.
 
     Source: docs/rules/trust.md#scopes-of-measures, docs/rules/trust.md#undefined-figures,
@@ -37,7 +37,7 @@ def measures(turns: int) -> Folding[PlayedTurn]:
 
 
 @share
-def cooperation(played: PlayedTurn) -> tuple[int, int]:
+def cooperation(played: TrustTurn) -> tuple[int, int]:
     """Intended high fives / actions that were chosen.
 
     Source: docs/rules/trust.md#cooperation-and-aggression.
@@ -46,13 +46,13 @@ def cooperation(played: PlayedTurn) -> tuple[int, int]:
 
 
 @share
-def aggression(played: PlayedTurn) -> tuple[int, int]:
+def aggression(played: TrustTurn) -> tuple[int, int]:
     """Intended attacks / actions that were chosen. Source: docs/rules/trust.md#cooperation-and-aggression."""
     return _share_of("attack", _chosen(played))
 
 
 @share
-def aggression_near_threshold(played: PlayedTurn) -> tuple[int, int]:
+def aggression_near_threshold(played: TrustTurn) -> tuple[int, int]:
     """Intended attacks / actions that were chosen, by units with an opponent near the threshold.
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
@@ -62,7 +62,7 @@ def aggression_near_threshold(played: PlayedTurn) -> tuple[int, int]:
 
 
 @share
-def aggression_elsewhere(played: PlayedTurn) -> tuple[int, int]:
+def aggression_elsewhere(played: TrustTurn) -> tuple[int, int]:
     """Intended attacks / actions that were chosen, by units without an opponent near the threshold.
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
@@ -86,7 +86,7 @@ def _faces_one_near(state: State, unit: str) -> bool:
 
 
 @share
-def mutual_cooperation(played: PlayedTurn) -> tuple[int, int]:
+def mutual_cooperation(played: TrustTurn) -> tuple[int, int]:
     """High fives that were returned / turns of living units.
 
     Source: docs/rules/trust.md#mutual-cooperation.
@@ -96,7 +96,7 @@ def mutual_cooperation(played: PlayedTurn) -> tuple[int, int]:
 
 
 @share
-def default_actions(played: PlayedTurn) -> tuple[int, int]:
+def default_actions(played: TrustTurn) -> tuple[int, int]:
     """Default actions / turns of living units. Source: docs/rules/trust.md#share-of-default-actions."""
     deeds = _last(played).deeds
     return sum(not deed.chosen for deed in deeds), len(deeds)
@@ -126,7 +126,7 @@ class _Replies:
         self.answered = self.could = 0
         self.open: list[_Miss] = []
 
-    def add(self, played: PlayedTurn) -> None:
+    def add(self, played: TrustTurn) -> None:
         """Add a round: replies to earlier misses, then its own misses."""
         past = _last(played)
         for miss in self.open:
@@ -200,7 +200,7 @@ class _Spirals:
         self.last: State | None = None
         """The state after the last round."""
 
-    def add(self, played: PlayedTurn) -> None:
+    def add(self, played: TrustTurn) -> None:
         """Add a round."""
         now = _last(played)
         pairs = _retaliating(_last_of(self.last), now) if self.last else set()
@@ -238,7 +238,7 @@ def longest_spiral(found: _Spirals) -> float | None:
     return max((float(spiral.length) for spiral in found.all), default=None)
 
 
-def _spirals_ended_by(how: str) -> Formula[PlayedTurn, float | None]:
+def _spirals_ended_by(how: str) -> Formula[TrustTurn, float | None]:
     """Return the formula for one way in which a spiral may end: spirals that ended in it / spirals.
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
@@ -285,7 +285,7 @@ def _ended_by(last: State, following: Round | None, pair: frozenset[str]) -> str
 
 
 @share
-def misses(played: PlayedTurn) -> tuple[int, int]:
+def misses(played: TrustTurn) -> tuple[int, int]:
     """High fives that missed / intended high fives that did not fumble.
 
     Source: docs/rules/trust.md#misses.
@@ -295,19 +295,19 @@ def misses(played: PlayedTurn) -> tuple[int, int]:
 
 
 @at_end
-def sats(played: PlayedTurn) -> float:
+def sats(played: TrustTurn) -> float:
     """Sats of all living units at the end. Source: docs/rules/trust.md#sats-and-gain."""
     return float(sum(unit.sats for unit in played.after.living))
 
 
 @at_end
-def sats_of(played: PlayedTurn) -> Mapping[str, float]:
+def sats_of(played: TrustTurn) -> Mapping[str, float]:
     """Sats of a unit after the turn. Source: docs/rules/trust.md#sats-and-gain."""
     return {unit.id: float(unit.sats) for unit in played.after.units}
 
 
 @share
-def gain(played: PlayedTurn) -> tuple[int, int]:
+def gain(played: TrustTurn) -> tuple[int, int]:
     """All effects but replicate costs and the sats of new units / turns of living units.
 
     Source: docs/rules/trust.md#sats-and-gain.
@@ -318,27 +318,27 @@ def gain(played: PlayedTurn) -> tuple[int, int]:
 
 
 @at_end
-def survival(played: PlayedTurn) -> float | None:
+def survival(played: TrustTurn) -> float | None:
     """Units alive at the end / all units that there have been. Source: docs/rules/trust.md#survival."""
     units = played.after.units
     return ratio(sum(unit.alive for unit in units), len(units))
 
 
 @total
-def requests(played: PlayedTurn) -> float:
+def requests(played: TrustTurn) -> float:
     """Number of requests to the observer. Source: docs/rules/trust.md#begging."""
     return float(len(played.after.rulings))
 
 
 @share
-def granted_share(played: PlayedTurn) -> tuple[int, int]:
+def granted_share(played: TrustTurn) -> tuple[int, int]:
     """Sats granted / sats asked for. Source: docs/rules/trust.md#begging."""
     rulings = played.after.rulings.values()
     return sum(r.granted for r in rulings), sum(r.asked for r in rulings)
 
 
 @share
-def amount_against_need(played: PlayedTurn) -> tuple[int, int]:
+def amount_against_need(played: TrustTurn) -> tuple[int, int]:
     """Sats asked for / sats that the beggars lacked to the threshold; a unit at the threshold lacks 0.
 
     Source: docs/rules/trust.md#begging.
@@ -349,7 +349,7 @@ def amount_against_need(played: PlayedTurn) -> tuple[int, int]:
 
 
 @share
-def begging_in_danger(played: PlayedTurn) -> tuple[int, int]:
+def begging_in_danger(played: TrustTurn) -> tuple[int, int]:
     """Requests of units that one attack and the cost of begging would have killed / requests.
 
     Source: docs/rules/trust.md#begging.
@@ -359,13 +359,13 @@ def begging_in_danger(played: PlayedTurn) -> tuple[int, int]:
     return sum(before.unit[unit].sats <= deadly for unit in beggars), len(beggars)
 
 
-def _ended(*how: str) -> Formula[PlayedTurn, float | None]:
+def _ended(*how: str) -> Formula[TrustTurn, float | None]:
     """Return the formula for one way in which a game may end: 1 if it ended in it, 0 if otherwise.
 
     Source: docs/rules/trust.md#endings.
     """
 
-    def ended(played: PlayedTurn) -> float | None:
+    def ended(played: TrustTurn) -> float | None:
         last = played.after
         if not over(last):
             return None
@@ -378,7 +378,7 @@ def _ended(*how: str) -> Formula[PlayedTurn, float | None]:
     return at_end(ended)
 
 
-def _last(played: PlayedTurn) -> Round:
+def _last(played: TrustTurn) -> Round:
     """Return the round that a turn added to the history."""
     return _last_of(played.after)
 
@@ -388,12 +388,12 @@ def _last_of(state: State) -> Round:
     return state.history[-1]
 
 
-def _chosen(played: PlayedTurn) -> list[Deed]:
+def _chosen(played: TrustTurn) -> list[Deed]:
     """Return the deeds of a turn that were chosen."""
     return [deed for deed in _last(played).deeds if deed.chosen]
 
 
-RATES: Formulas[PlayedTurn] = {
+RATES: Formulas[TrustTurn] = {
     "cooperation": cooperation,
     "aggression": aggression,
     "aggression_near_threshold": aggression_near_threshold,
@@ -411,20 +411,20 @@ RATES: Formulas[PlayedTurn] = {
 }
 """The figures that a single turn has, too."""
 
-FORMULAS: Formulas[PlayedTurn] = {
+FORMULAS: Formulas[TrustTurn] = {
     **RATES,
     "retaliation": retaliation,
     "forgiveness": forgiveness,
 }
 
-ENDINGS: Formulas[PlayedTurn] = {
+ENDINGS: Formulas[TrustTurn] = {
     "won": _ended("won", "lost"),
     "drawn": _ended("drawn"),
     "timed_out": _ended("timed out"),
 }
 """How the game ended. The mean over many runs is the share of games. Source: docs/rules/trust.md#endings."""
 
-OF_RUNS: Formulas[PlayedTurn] = {
+OF_RUNS: Formulas[TrustTurn] = {
     **ENDINGS,
     "spirals": spirals,
     "spiral_length": spiral_length,
@@ -433,5 +433,5 @@ OF_RUNS: Formulas[PlayedTurn] = {
 }
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
-BY_NAME: Formulas[PlayedTurn] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
+BY_NAME: Formulas[TrustTurn] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
 """The formula of each measure."""

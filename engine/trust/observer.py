@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from hobbes.engine.chance import Luck, happens
+from hobbes.engine.chance import RngStream, happens
 from hobbes.engine.policy import Policies, Policy
 from hobbes.engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from hobbes.engine.said import clean_text, whole
@@ -254,18 +254,18 @@ def rule(state: State, intents: Mapping[str, Intent], answer: JsonObject | None)
 def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
     """Return a policy that stands in for a model as observer and rules on each request separately."""
 
-    def policy(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  not every policy needs luck
+    def policy(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  not every policy needs rng
         asked: Any = view["requests"]
         return {"rulings": {r["unit"]: {"grant": amount(r), "reason": why} for r in asked}}
 
     return policy
 
 
-def _spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
+def _spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
     """Spoil each ruling with probability `noise`, and with the same probability the answer as a whole."""
     said: Any = answer["rulings"]
     ruled = {
-        unit: luck.pick(SPOILED, f"noise/{unit}/kind") if luck.happens(noise, f"noise/{unit}") else ruling
+        unit: rng.pick(SPOILED, f"noise/{unit}/kind") if rng.happens(noise, f"noise/{unit}") else ruling
         for unit, ruling in said.items()
     }
     beside = {**ruled, "unit-nobody": {"grant": 3}}
@@ -274,10 +274,10 @@ def _spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Js
         {"rulings": "as they wish"},
         {"rulings": ruled, "mood": "mild"},
     )
-    return luck.pick(others, "noise/all/kind") if luck.happens(noise, "noise/all") else {"rulings": ruled}
+    return rng.pick(others, "noise/all/kind") if rng.happens(noise, "noise/all") else {"rulings": ruled}
 
 
-def _tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+def _tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:
     """Replace each grant with probability `share` by a random one, from 0 to the amount asked.
 
     Source: docs/rules/trust.md#tremble.
@@ -286,8 +286,8 @@ def _tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> 
     amounts = {request["unit"]: request["amount"] for request in asked}
     return {
         "rulings": {
-            unit: {**ruling, "grant": luck.below(amounts[unit] + 1, f"tremble/{unit}/grant")}
-            if luck.happens(share, f"tremble/{unit}")
+            unit: {**ruling, "grant": rng.below(amounts[unit] + 1, f"tremble/{unit}/grant")}
+            if rng.happens(share, f"tremble/{unit}")
             else ruling
             for unit, ruling in said.items()
         }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import Policies, Policy
 from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import HIGHEST, LOWEST
@@ -111,7 +111,7 @@ class Sight:
 Move = dict[str, Any]
 """An action and the reasoning behind it."""
 
-Definition = Callable[[Sight, Luck], Move]
+Definition = Callable[[Sight, RngStream], Move]
 """How a policy chooses its action."""
 
 
@@ -146,12 +146,12 @@ def _at(sight: Sight, action: str, target: str | None, why: str) -> Move:
     return {"action": action, "target": target, "reasoning": why}
 
 
-def always_high_five(sight: Sight, _: Luck) -> Move:
+def always_high_five(sight: Sight, _: RngStream) -> Move:
     """High five every round. Source: docs/rules/trust.md#always-high-five."""
     return high_five(sight, "I high five, whatever happens.")
 
 
-def always_attack(sight: Sight, _: Luck) -> Move:
+def always_attack(sight: Sight, _: RngStream) -> Move:
     """Attack the richest opponent every round; alone, do nothing.
 
     Source: docs/rules/trust.md#always-attack.
@@ -161,12 +161,12 @@ def always_attack(sight: Sight, _: Luck) -> Move:
     return attack(sight, sight.richest(sight.opponents), "I attack, whatever happens.")
 
 
-def always_block(sight: Sight, _: Luck) -> Move:  # noqa: ARG001  this policy looks at nothing
+def always_block(sight: Sight, _: RngStream) -> Move:  # noqa: ARG001  this policy looks at nothing
     """Block every round. Source: docs/rules/trust.md#always-block."""
     return {"action": "block", "reasoning": "I block, whatever happens."}
 
 
-def copycat(sight: Sight, _: Luck) -> Move:
+def copycat(sight: Sight, _: RngStream) -> Move:
     """Play tit for tat: attack a unit that attacked this one in the last round, else high five.
 
     Source: docs/rules/trust.md#copycat.
@@ -177,7 +177,7 @@ def copycat(sight: Sight, _: Luck) -> Move:
     return high_five(sight, "Nobody attacked me.")
 
 
-def copykitten(sight: Sight, _: Luck) -> Move:
+def copykitten(sight: Sight, _: RngStream) -> Move:
     """Play tit for two tats: attack a unit that attacked this one in both of the last two rounds.
 
     Source: docs/rules/trust.md#copykitten.
@@ -188,7 +188,7 @@ def copykitten(sight: Sight, _: Luck) -> Move:
     return high_five(sight, "Once may be an accident.")
 
 
-def grudger(sight: Sight, _: Luck) -> Move:
+def grudger(sight: Sight, _: RngStream) -> Move:
     """High five until a unit attacks; from then on attack that unit. Source: docs/rules/trust.md#grudger."""
     if sight.grudges:
         return attack(sight, sight.richest(sight.grudges), "I never forget.")
@@ -199,7 +199,7 @@ PROBES = ("high_five", "attack", "high_five", "high_five")
 """The first actions of a detective. Source: docs/rules/trust.md#detective."""
 
 
-def detective(sight: Sight, luck: Luck) -> Move:
+def detective(sight: Sight, rng: RngStream) -> Move:
     """Probe the others first; then play copycat if any of them ever attacked, else attack.
 
     Source: docs/rules/trust.md#detective.
@@ -208,11 +208,11 @@ def detective(sight: Sight, luck: Luck) -> Move:
     if turn < len(PROBES):
         return _at(sight, PROBES[turn], sight.partner, "I find out who you are.")
     if sight.grudges:
-        return copycat(sight, luck)
+        return copycat(sight, rng)
     return attack(sight, sight.partner, "You never strike back.")
 
 
-def simpleton(sight: Sight, _: Luck) -> Move:
+def simpleton(sight: Sight, _: RngStream) -> Move:
     """Win-stay, lose-shift: repeat what paid, else switch between high five and attack.
 
     Source: docs/rules/trust.md#simpleton.
@@ -227,12 +227,12 @@ def simpleton(sight: Sight, _: Luck) -> Move:
     return attack(sight, sight.partner, "That paid." if paid else "That did not pay.")
 
 
-def beggar(sight: Sight, _: Luck) -> Move:
+def beggar(sight: Sight, _: RngStream) -> Move:
     """Beg every round. Source: docs/rules/trust.md#beggar."""
     return beg(sight, "Asking costs little.")
 
 
-def racer(sight: Sight, _: Luck) -> Move:
+def racer(sight: Sight, _: RngStream) -> Move:
     """Attack a leader that is near the threshold, else high five. Source: docs/rules/trust.md#racer."""
     rules, leader = sight.view["rules"], sight.richest(sight.opponents)
     near = near_threshold(rules["threshold"], rules["high_five"])
@@ -248,7 +248,7 @@ RULES = TrustConfig()
 """The numbers with which an opportunist reckons. Source: docs/rules/trust.md#opportunist."""
 
 
-def opportunist(sight: Sight, _: Luck) -> Move:
+def opportunist(sight: Sight, _: RngStream) -> Move:
     """Choose what pays most if the partner repeats its last action, misses included; begin with a high five.
 
     Source: docs/rules/trust.md#opportunist.
@@ -302,26 +302,26 @@ def _pays(sight: Sight, mine: str, theirs: str) -> int:
             return attacked - (RULES.do_nothing if costs else 0)
 
 
-def random(sight: Sight, luck: Luck) -> Move:
+def random(sight: Sight, rng: RngStream) -> Move:
     """Choose an allowed action, except `send`, each with the same chance, and then a target or an amount.
 
     Source: docs/rules/trust.md#random.
     """
-    return _any_move(sight, luck, "")
+    return _any_move(sight, rng, "")
 
 
-def _any_move(sight: Sight, luck: Luck, event: str) -> Move:
+def _any_move(sight: Sight, rng: RngStream, event: str) -> Move:
     """Return a random allowed action with its target or amount; the names of its draws begin with `event`."""
     options = ["block", "do_nothing", "beg"]
     options += ["high_five", "attack"] if sight.opponents else []
     options += ["replicate"] if sight.view["may_replicate"] else []
-    move: Move = {"action": luck.pick(options, f"{event}action"), "reasoning": "I act at random."}
+    move: Move = {"action": rng.pick(options, f"{event}action"), "reasoning": "I act at random."}
     if move["action"] in ("high_five", "attack"):
         allowed = [o for o in sight.opponents if move["action"] != "attack" or not _ally(sight, o)]
-        target = luck.pick(allowed, f"{event}target") if allowed else None
+        target = rng.pick(allowed, f"{event}target") if allowed else None
         return _at(sight, move["action"], target, move["reasoning"])
     if move["action"] == "beg":
-        return move | {"amount": 1 + luck.below(MODEST, f"{event}amount"), "reason": "I want them."}
+        return move | {"amount": 1 + rng.below(MODEST, f"{event}amount"), "reason": "I want them."}
     return move
 
 
@@ -330,7 +330,7 @@ def _ally(sight: Sight, unit: str) -> bool:
     return unit in sight.view.get("allies", ())
 
 
-def decide(name: str, sight: Sight, luck: Luck) -> Move:
+def decide(name: str, sight: Sight, rng: RngStream) -> Move:
     """Return the action of a policy: it replicates if it may, else it follows its definition.
 
     A policy that would attack an ally blocks, because the attack would be rejected.
@@ -339,7 +339,7 @@ def decide(name: str, sight: Sight, luck: Luck) -> Move:
     """
     if name != "random" and sight.view["may_replicate"]:
         return {"action": "replicate", "reasoning": "I can replicate, so I do."}
-    move = DEFINITIONS[name](sight, luck)
+    move = DEFINITIONS[name](sight, rng)
     if move["action"] == "attack" and _ally(sight, move["target"]):
         return {"action": "block", "reasoning": "I do not attack an ally; I block."}
     return move
@@ -348,9 +348,9 @@ def decide(name: str, sight: Sight, luck: Luck) -> Move:
 def playing(name: str) -> Policy:
     """Return a policy that chooses an action and also writes notes and ratings as a model does."""
 
-    def policy(view: JsonObject, luck: Luck) -> JsonObject:
+    def policy(view: JsonObject, rng: RngStream) -> JsonObject:
         sight = Sight(view)
-        return {**decide(name, sight, luck), **_reflection(sight)}
+        return {**decide(name, sight, rng), **_reflection(sight)}
 
     policy.__doc__ = DEFINITIONS[name].__doc__
     return policy
@@ -416,7 +416,7 @@ SPOILED: Mapping[str, Sequence[Any]] = {
 """Bad values for each field, of kinds that models give. Source: docs/rules/trust.md#noise."""
 
 
-def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> JsonObject:
+def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:
     """Spoil each field of the action with probability `noise`, and as often add or replace fields.
 
     A spoiled target may also be missing, or any unit that there has ever been.
@@ -426,13 +426,13 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
     units = [unit["id"] for unit in cast("Sequence[Mapping[str, Any]]", view["units"])]
     spoiled: dict[str, Any] = dict(answer)
     for name, ways in SPOILED.items():
-        if name in answer and luck.happens(noise, f"noise/{name}"):
+        if name in answer and rng.happens(noise, f"noise/{name}"):
             options = [*ways, None, *units] if name == "target" else ways
-            spoiled[name] = luck.pick(options, f"noise/{name}/kind")
-    if luck.happens(noise, "noise/beside"):
-        other = luck.pick(units, "noise/beside/unit")
-        ally = luck.pick(cast("Sequence[str]", view.get("allies") or units), "noise/beside/ally")
-        spoiled |= luck.pick(
+            spoiled[name] = rng.pick(options, f"noise/{name}/kind")
+    if rng.happens(noise, "noise/beside"):
+        other = rng.pick(units, "noise/beside/unit")
+        ally = rng.pick(cast("Sequence[str]", view.get("allies") or units), "noise/beside/ally")
+        spoiled |= rng.pick(
             (
                 {"strategy": "tit for tat"},
                 {"amount": 3},
@@ -449,15 +449,15 @@ def spoil(view: JsonObject, answer: JsonObject, luck: Luck, noise: float) -> Jso
     return spoiled
 
 
-def tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:
     """Replace the action with probability `share` by a random allowed one, as the policy `random` picks it.
 
     Source: docs/rules/trust.md#tremble.
     """
-    if not luck.happens(share, "tremble"):
+    if not rng.happens(share, "tremble"):
         return answer
     beside = {name: value for name, value in answer.items() if name not in SPOILED}
-    return {**_any_move(Sight(view), luck, "tremble/"), **beside}
+    return {**_any_move(Sight(view), rng, "tremble/"), **beside}
 
 
 DEFINITIONS: Mapping[str, Definition] = {

@@ -1,9 +1,9 @@
 """Questions about runs of trust that the run database answers."""
 
-from hobbes.engine.world import Question
+from hobbes.engine.world import RunQuery
 
 QUERIES = (
-    Question(
+    RunQuery(
         "sats",
         "sats by turn",
         "The sats of each unit after each turn. The score of an agent is the sats of its living units.",
@@ -11,7 +11,7 @@ QUERIES = (
   unit.value ->> 'sats' as sats, unit.value ->> 'alive' as alive
 from turns, json_each(state, '$.units') as unit where run = :chosen order by turn, unit""",
     ),
-    Question(
+    RunQuery(
         "pairs",
         "high fives, misses and attacks by pair",
         "What each unit did to each other one. A miss is a high five that came out as an attack; it is "

@@ -49,7 +49,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     shock, shock_draws = draw_shock(state)
     play = Play(state, acting, deeds, by_kind(deeds), ruled.rulings, shock)
     changes = tuple(effects(play))
-    settled = settle(play, changes)
+    settled = apply_effects(play, changes)
     clones = multiply(play, settled)
     changes += tuple([paid(state.config, clone.id, "born") for clone in clones.values()])
     units = tuple(sorted([*settled, *clones.values()], key=lambda unit: unit.id))
@@ -81,7 +81,7 @@ def draw_shock(state: State) -> tuple[int, tuple[Draw, ...]]:
     return sats if kind.winner == "gives" else -sats, (comes, kind)
 
 
-def settle(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
+def apply_effects(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
     """Add up each unit's effects; a unit without sats after the sum is dead.
 
     Source: docs/rules/trust.md#sum-of-effects, docs/rules/trust.md#death.

@@ -14,7 +14,7 @@ from math import sqrt
 from typing import TypeAlias
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.chance import Luck, chance
+from hobbes.engine.chance import RngStream, chance
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json
 from hobbes.engine.trust.policies import Sight, decide, notes
@@ -146,7 +146,7 @@ def playing_out(config: TrustConfig, names: Sequence[str], seed: int) -> Iterato
         answers = {}
         for unit, view in views(TRUST, state, memories).items():
             sight = Sight(view)
-            answer = decide(playing[state.unit[unit].team], sight, Luck(seed, state.turn, unit))
+            answer = decide(playing[state.unit[unit].team], sight, RngStream(seed, state.turn, unit))
             memories[unit] = Memory(notes(sight))
             answers[unit] = ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, answer)
         judged = judge(TRUST, state, answers)  # a scripted observer rules as the turn is resolved

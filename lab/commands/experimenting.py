@@ -74,7 +74,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
     from hobbes.lab.experiment.plan import plan
-    from hobbes.lab.experiment.playing import missing, play, tainted_cells
+    from hobbes.lab.experiment.playing import missing, play_experiment, tainted_cells
     from hobbes.lab.show.terminal import ERR, OUT, print_json
     from hobbes.lab.show.watching import watched_cells
     from hobbes.nodes.caps import Caps
@@ -92,7 +92,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play(store, made, content, watch, jobs, caps, keep, on)
+                play_experiment(store, made, content, watch, jobs, caps, keep, on)
         except KeyboardInterrupt:
             ERR.print(
                 Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True

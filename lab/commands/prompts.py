@@ -31,7 +31,7 @@ from hobbes.lab.commands.options import (
 from hobbes.lab.errors import UsageError
 
 if TYPE_CHECKING:
-    from hobbes.lab.play.rendering import Question
+    from hobbes.lab.play.rendering import PromptQuestion
     from hobbes.lab.store.database import Store
 
 app = typer.Typer(
@@ -176,7 +176,7 @@ def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
     values: dict[str, Any],
     variant_and_lang: tuple[str | None, str | None],
     own: dict[str, Any],
-) -> "Question":
+) -> "PromptQuestion":
     """Return the question that the options of `prompts render` ask for.
 
     `values` are the settings, and `own` the other options that only a run that is not played yet can have.

@@ -20,7 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.executor import DiedError
-from hobbes.lab.experiment.remote import Played, Remote, Task, play_task
+from hobbes.lab.experiment.remote import Remote, Task, TaskResult, play_task
 from hobbes.lab.play.playing import Shared
 from hobbes.lab.store.database import HOBBES
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent, reached
@@ -31,7 +31,7 @@ OBJECTS = 128 * 2**20
 """Bytes of memory for the runs that come back, on a cluster of this machine; Ray writes more to the disk."""
 
 
-class Books:
+class SharedMeter:
     """What the runs of an experiment share, in the memory of one process of the cluster."""
 
     def __init__(self, caps: Caps, spent: Spent) -> None:
@@ -155,7 +155,7 @@ def _connect(on: str, jobs: int | None) -> None:
 
 
 @ray.remote
-def _play(hobbes: str, task: Task) -> tuple[str, Played]:
+def _play(hobbes: str, task: Task) -> tuple[str, TaskResult]:
     """Return the node that has played a run, and how."""
     node: str = ray.get_runtime_context().get_node_id()
     return node, play_task(hobbes, f"node {socket.gethostname()}", task)
@@ -177,17 +177,17 @@ class Nodes:
             )
         return min(there, self._jobs or there)
 
-    def submit(self, task: Task) -> "Future[tuple[str, Played]]":
+    def submit(self, task: Task) -> "Future[tuple[str, TaskResult]]":
         """Hand a task over to a node."""
         alive = _alive()
         unfit = alive & self._unfit
         others = {"label_selector": {"ray.io/node-id": f"!in({','.join(sorted(unfit))})"}}
         # Not tried again by Ray: whoever plays the experiment counts how often a run failed.
         play = _play.options(max_retries=0, **(others if unfit and unfit != alive else {}))
-        future: Future[tuple[str, Played]] = play.remote(HOBBES, task).future()
+        future: Future[tuple[str, TaskResult]] = play.remote(HOBBES, task).future()
         return future
 
-    def result(self, future: "Future[tuple[str, Played]]") -> Played:
+    def result(self, future: "Future[tuple[str, TaskResult]]") -> TaskResult:
         """Return how a run was played.
 
         Raise DiedError if what played it died, LabError if no node is left on which it could be played.
@@ -228,5 +228,5 @@ def _in_short(error: Exception) -> str:
 def _ledger(caps: Caps, spent: Spent) -> RemoteBooks:
     """Start the process that counts; if it is not on this machine, it is beside the one that it speaks to."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    books = ray.remote(Books).options(num_cpus=0, scheduling_strategy=here).remote(caps, spent)
+    books = ray.remote(SharedMeter).options(num_cpus=0, scheduling_strategy=here).remote(caps, spent)
     return RemoteBooks(books, caps != NO_CAPS)

@@ -35,7 +35,7 @@ class Executor(Protocol):
     def room(self) -> int:
         """Return how many more runs may begin now."""
 
-    def play(self, store: Store, run: Run, shared: Shared) -> "Future[Any]":
+    def submit(self, store: Store, run: Run, shared: Shared) -> "Future[Any]":
         """Begin to play a run to its end."""
 
     def ended(self, store: Store, run: str, future: "Future[Any]") -> None:

@@ -15,7 +15,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.lab.experiment.file import ExperimentFile
 from hobbes.lab.experiment.gathering import Tables, drawn
 from hobbes.lab.experiment.statistics import FEWEST, Mean, means_of, reach, rounded, tail
-from hobbes.nodes.luck import without_luck
+from hobbes.nodes.rng_name import without_rng
 
 if TYPE_CHECKING:
     import numpy as np
@@ -368,9 +368,9 @@ def _specs(tables: Tables) -> set[str]:
 def _names(specs: set[str]) -> dict[str, str]:
     """Return what each player is called: without its parameters, unless they tell two players apart.
 
-    `luck` is no part of a name: it sets apart nothing but random draws.
+    `rng` is no part of a name: it sets apart nothing but random draws.
     """
-    plain = {spec: without_luck(spec) for spec in specs}
+    plain = {spec: without_rng(spec) for spec in specs}
     bare = defaultdict(set)
     for spec in plain.values():
         bare[spec.partition("?")[0]].add(spec)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import PurePath
 from typing import Any
 
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parse
@@ -103,7 +103,7 @@ class _Asked:
         world, options = self._world, self._options[arm]
         agents = sorted(world.names(options.agents or world.default_agents))
         try:
-            config = settle(world, agents, 0, options.settings).config
+            config = make_setting(world, agents, 0, options.settings).config
         except ValueError:  # a setting that has another name now, or other values
             return {"agents": agents}
         variant = PurePath(options.prompts or world.prompts(config)).name
@@ -116,7 +116,7 @@ class _Asked:
 
     def _models(self, arm: str, seed: int, row: StoredRow) -> dict[str, str] | None:
         """Return the players of an arm with a seed; None if the run cannot have them."""
-        from hobbes.nodes.players import deal, with_luck  # noqa: PLC0415  slow to import
+        from hobbes.nodes.players import deal, with_rng  # noqa: PLC0415  slow to import
 
         mix = self._options[arm].model or f"policy:{self._world.policies.default}"
         try:
@@ -127,7 +127,7 @@ class _Asked:
         except ValueError:
             return None
         if arm == NULL:
-            dealt = {agent: with_luck(spec, NULL) for agent, spec in dealt.items()}
+            dealt = {agent: with_rng(spec, NULL) for agent, spec in dealt.items()}
         return seated(dealt, self._file.seeds.index(seed))
 
 

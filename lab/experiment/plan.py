@@ -14,7 +14,7 @@ from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
-from hobbes.nodes.players import with_luck
+from hobbes.nodes.players import with_rng
 from hobbes.nodes.prompting import PromptSet, check_prompts
 
 
@@ -68,7 +68,7 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
         _check_one_at_a_time(file, arms)
     _check_invasions(file, list(arms.values()))
     if file.compare.null:
-        models = {agent: with_luck(spec, NULL) for agent, spec in baseline.models.items()}
+        models = {agent: with_rng(spec, NULL) for agent, spec in baseline.models.items()}
         arms[NULL] = replace(baseline, models=models)
     cells = tuple(
         Cell(file.name, name, seed, _seated(new, seed, place))

@@ -16,7 +16,7 @@ from hobbes.lab.experiment.executor import DiedError, Executor, Ledger
 from hobbes.lab.experiment.gathering import add_runs, spent_by
 from hobbes.lab.experiment.plan import Cell, Plan
 from hobbes.lab.experiment.retention import Retention
-from hobbes.lab.experiment.settling import settle, settle_again
+from hobbes.lab.experiment.settling import apply_retention, settle_again
 from hobbes.lab.experiment.workers import ledger_in, most_processes, processes
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import go_on, write
@@ -74,7 +74,7 @@ def tainted_cells(store: Store, made: Plan) -> int:
     return sum(cell.tainted for cell in found if (cell.arm, cell.seed) in planned)
 
 
-def play(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
+def play_experiment(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
     store: Store,
     made: Plan,
     content: dict[str, Any],
@@ -180,7 +180,7 @@ class _Settling:
     def on_ended(self, run: str) -> None:
         """Take that a run has ended, or is given up."""
         if self._store.find(run).status == "finished":
-            settle(self._store, run, self._keep)
+            apply_retention(self._store, run, self._keep)
         self._progress.on_ended(run)
 
 
@@ -244,7 +244,7 @@ def _play_in(
             cell = waiting.popleft()
             run = _run_of(store, cell)
             progress.on_cell(run)
-            played[executor.play(store, run, ledger.of(run.id))] = cell, run.id
+            played[executor.submit(store, run, ledger.of(run.id))] = cell, run.id
         while over:  # only now, since this may take a while and nobody should wait for it
             progress.on_ended(over.pop())
         ended, _ = wait(played, LOOK_SECONDS, FIRST_COMPLETED)

@@ -42,21 +42,21 @@ class Task:
         return f"Task({self.run})"
 
 
-class Played(NamedTuple):
+class TaskResult(NamedTuple):
     """How a run was played: its run database, and the error with which it stopped, if it did."""
 
     rows: bytes
     error: LabError | None = None
 
 
-def play_task(hobbes: str, node: str, task: Task) -> Played:
+def play_task(hobbes: str, node: str, task: Task) -> TaskResult:
     """Play a run to its end. `hobbes` is the version of whoever asks, `node` names this machine.
 
     If the task was begun before on this machine, it goes on from there. Its folder is kept until it ends.
     """
     if hobbes != HOBBES:
         versions = f"{node} has hobbes {HOBBES}, and this is hobbes {hobbes}"
-        return Played(b"", UsageError(f"{versions}; install the same version on all nodes"))
+        return TaskResult(b"", UsageError(f"{versions}; install the same version on all nodes"))
     os.environ.update(task.variables)
     home = _temporary()
     try:
@@ -64,13 +64,13 @@ def play_task(hobbes: str, node: str, task: Task) -> Played:
         error = _play(home, task)
         rows = (home / RUNS).read_bytes()
     except UsageError as wrong:
-        return Played(b"", UsageError(f"{node}: {wrong}"))
+        return TaskResult(b"", UsageError(f"{node}: {wrong}"))
     except LabError as failure:
-        return Played(b"", DiedError(f"{node}: {failure}"))
+        return TaskResult(b"", DiedError(f"{node}: {failure}"))
     except OSError as failure:
-        return Played(b"", DiedError(f"{node}: cannot store runs in {home}: {failure.strerror}"))
+        return TaskResult(b"", DiedError(f"{node}: cannot store runs in {home}: {failure.strerror}"))
     shutil.rmtree(home)
-    return Played(rows, error)
+    return TaskResult(rows, error)
 
 
 def _temporary() -> Path:
@@ -120,7 +120,7 @@ class Remote:
     def __init__(
         self,
         submit: "Callable[[Task], Future[Any]]",
-        result: "Callable[[Future[Any]], Played]",
+        result: "Callable[[Future[Any]], TaskResult]",
         processors: Callable[[], int],
         ledger: Callable[[Caps, Spent], Ledger],
     ) -> None:
@@ -134,7 +134,7 @@ class Remote:
         """Return how many more runs may begin now."""
         return self._processors() - self._under_way
 
-    def play(self, store: Store, run: Run, shared: Shared) -> "Future[Any]":
+    def submit(self, store: Store, run: Run, shared: Shared) -> "Future[Any]":
         """Begin to play a run to its end."""
         calls = sum(store.counts(run.id, "calls", "outcome").values())
         folder = f"hobbes-{run.id}-{calls}"

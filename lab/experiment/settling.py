@@ -8,7 +8,7 @@ from hobbes.lab.store.experiments import played_cells
 from hobbes.lab.store.traces import drop_traces, with_traces
 
 
-def settle(store: Store, run: str, keep: Retention) -> None:
+def apply_retention(store: Store, run: str, keep: Retention) -> None:
     """Gather what reports need of a run that has finished, and drop its traces unless they are kept."""
     if gather(store, run):
         _drop(store, run, keep)

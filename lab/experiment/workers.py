@@ -19,7 +19,7 @@ from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.forks import CONTEXT, get_ready
 from hobbes.lab.experiment.rate_limiter import SharedRateLimiter
 from hobbes.lab.experiment.retention import Retention
-from hobbes.lab.experiment.settling import settle
+from hobbes.lab.experiment.settling import apply_retention
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import Shared, go_on
 from hobbes.lab.store.database import Run, Store, open_store
@@ -91,7 +91,7 @@ class Worker:
         self._process.start()
         theirs.close()
 
-    def play(self, home: Path, run: str, shared: Shared) -> "Future[None]":
+    def submit(self, home: Path, run: str, shared: Shared) -> "Future[None]":
         """Play a run to its end. The future raises DiedError if the process dies."""
         return self._waiting.submit(self._carry_out, play_run, home, run, shared, self._keep)
 
@@ -132,10 +132,10 @@ class Processes:
         """Return how many more runs may begin now."""
         return len(self._free)
 
-    def play(self, store: Store, run: Run, shared: Shared) -> "Future[None]":
+    def submit(self, store: Store, run: Run, shared: Shared) -> "Future[None]":
         """Begin to play a run to its end."""
         worker = self._free.pop()
-        future = worker.play(store.home, run.id, shared)
+        future = worker.submit(store.home, run.id, shared)
         self._busy[future] = worker
         return future
 
@@ -200,4 +200,4 @@ def play_run(home: Path, run: str, shared: Shared, keep: Retention) -> None:
     with open_store(home) as store:
         store.expect_many_runs()
         play_out(go_on(store, store.find(run), lambda _: None, shared=shared))
-        settle(store, run, keep)
+        apply_retention(store, run, keep)

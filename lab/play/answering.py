@@ -18,7 +18,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play import forms
 from hobbes.lab.play.forms import Field, Form, Group, Kind
-from hobbes.lab.store.database import Question, Run
+from hobbes.lab.store.database import PersonQuestion, Run
 from hobbes.nodes.files import FileError, text_of
 
 Request = Mapping[str, Any]
@@ -31,7 +31,7 @@ OWN_OPTIONS = frozenset({"agent", "answer", "help", "home", "json", "text"})
 """The options of the command itself. A field of such a name is answered by `--answer`."""
 
 
-def the_question(run: Run, agent: str | None = None) -> Question:
+def the_question(run: Run, agent: str | None = None) -> PersonQuestion:
     """Return what a waiting run asks the person who answers for an agent or as the observer.
 
     Without an agent, return the only question. Raise UsageError if there is none, or if there are several.
@@ -46,7 +46,7 @@ def the_question(run: Run, agent: str | None = None) -> Question:
     return found[0]
 
 
-def requests(question: Question) -> list[dict[str, Any]]:
+def requests(question: PersonQuestion) -> list[dict[str, Any]]:
     """Return the requests that an observer is asked to rule on."""
     found: list[dict[str, Any]] = json.loads(question.asked)["requests"]
     return found
@@ -62,7 +62,7 @@ def waiting(run: Run) -> list[dict[str, Any]]:
     return [{"agent": one.agent, "view": json.loads(one.asked)} for one in run.questions]
 
 
-def form_for(run: Run, question: Question) -> Form:
+def form_for(run: Run, question: PersonQuestion) -> Form:
     """Return the form of an answer to a question of a run."""
     if question.agent != OBSERVER:
         form = forms.form_of(run.world.action(run.setting), terse=True)
@@ -234,7 +234,7 @@ def from_file(option: str, text: str) -> str:
         raise UsageError(f"--{option} {text}: {error}") from error
 
 
-def as_text(question: Question, text: str) -> str:
+def as_text(question: PersonQuestion, text: str) -> str:
     """Return the raw answer for an agent that is given, or is in a @FILE."""
     if question.agent == OBSERVER:
         raise UsageError("--text is the answer for an agent; an observer's is --answer JSON|@FILE")

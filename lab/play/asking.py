@@ -6,7 +6,7 @@ from hobbes.engine import turn as turns
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import checked_players
-from hobbes.lab.play.rendering import Question
+from hobbes.lab.play.rendering import PromptQuestion
 from hobbes.lab.store.database import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.nodes.agent_reason import Asking, made_call
@@ -18,7 +18,7 @@ from hobbes.nodes.state import state_at
 from hobbes.nodes.turn_cache import TurnCache
 
 
-class Asked(NamedTuple):
+class JudgedCall(NamedTuple):
     """The answer to a question: the call that counts, and what the world's rules make of the answer."""
 
     call: Call
@@ -31,7 +31,7 @@ class Asker:
     Raise UsageError if no model plays it, or if the model cannot be reached.
     """
 
-    def __init__(self, store: Store, question: Question, caps: Caps) -> None:
+    def __init__(self, store: Store, question: PromptQuestion, caps: Caps) -> None:
         world, spec = question.world, question.player
         try:
             model = parse_spec(world.policies, spec, question.models).settings
@@ -52,7 +52,7 @@ class Asker:
             lambda reply: usd(prices, reply.model, reply.tokens_in, reply.tokens_out, model.price),
         )
 
-    async def ask(self, prompts: PromptSet) -> Asked:
+    async def ask(self, prompts: PromptSet) -> JudgedCall:
         """Return the answer to the question in these words.
 
         A failed call is an answer that says how it failed. Raise HaltedError if a cap is reached.
@@ -77,4 +77,4 @@ class Asker:
             await players.close()
         prompt = question.filled_in(prompts)
         call = made_call(Address(state.turn, agent), prompt, TURN_QUESTION, answer.reply, answer.parsed)
-        return Asked(call, judged)
+        return JudgedCall(call, judged)

@@ -13,7 +13,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import answer_fields, view_of
-from hobbes.engine.world import AnyWorld, Setting, settle
+from hobbes.engine.world import AnyWorld, Setting, make_setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import Beginning, check_name, checked_players, lasting
@@ -111,7 +111,7 @@ def _setting(parent: Run, options: ForkOptions) -> Setting[Any]:
     """Return the setting of a fork. Raise UsageError for settings that only a new run can have."""
     world, before = parent.world, parent.setting
     values = {**before.config.model_dump(mode="json"), **options.values}
-    setting = settle(world, before.agents, before.seed, values)
+    setting = make_setting(world, before.agents, before.seed, values)
     first, theirs = (
         world.state.to_json(world.setup(one.config, one.agents, one.seed)) for one in (setting, before)
     )

@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import Drop, Json
 from hobbes.engine.turn import answer_fields, meanings
-from hobbes.engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, settle
+from hobbes.engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import WORLDS, world_named
-from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, opened, play, throw_away
+from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, opened, play_run, throw_away
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.ending import ending
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.database import DAMAGE, Question, Run, Store, may_be_damage
+from hobbes.lab.store.database import DAMAGE, PersonQuestion, Run, Store, may_be_damage
 from hobbes.lab.store.history import logged, state_before
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import prices_of, usd
@@ -82,7 +82,7 @@ def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
         raise ValueError(f"{world.name} has no observer; worlds with one: {having}")
     count = world.default_agents if options.agents is None else options.agents
     agents = world.names(min(count, MOST_AGENTS + 1))
-    setting = settle(world, agents, options.seed, options.values)
+    setting = make_setting(world, agents, options.seed, options.values)
     world.setup(setting.config, setting.agents, setting.seed)
     return world, setting
 
@@ -276,7 +276,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             before = {one.address: one.since for one in run.questions}
             now = clock().isoformat(timespec="milliseconds")
             store.ask(
-                run.id, [Question(**one, since=before.get(one["address"], now)) for one in waiting.questions]
+                run.id,
+                [PersonQuestion(**one, since=before.get(one["address"], now)) for one in waiting.questions],
             )
             return
         except HaltedError as error:
@@ -300,7 +301,7 @@ def check_it_goes_on(run: Run) -> None:
     _check_the_models_can_be_reached(chats_of(run))
 
 
-def keep_answer(store: Store, run: Run, question: Question, said: str, clock: Clock = utc) -> Run:
+def keep_answer(store: Store, run: Run, question: PersonQuestion, said: str, clock: Clock = utc) -> Run:
     """Keep a person's answer to a question of a waiting run; once all have answered, `go_on` plays on.
 
     Return the run as it is then. Raise UsageError if a part of the answer would be rejected. Raise LabError
@@ -326,7 +327,7 @@ def keep_answer(store: Store, run: Run, question: Question, said: str, clock: Cl
     return present
 
 
-def _took(question: Question, now: datetime) -> int:
+def _took(question: PersonQuestion, now: datetime) -> int:
     """Return how many milliseconds ago a question was asked; 0 if nobody knows, or a clock was put back."""
     if not question.since:
         return 0
@@ -351,7 +352,7 @@ def _in_words(run: Run, drop: Drop) -> str:
     return f"{said[:LONGEST_TOLD]}: {meanings(run.world)[drop.code]}{detail}"
 
 
-def is_late(run: Run, question: Question, now: datetime) -> bool:
+def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:
     """Return whether the time for an answer is over."""
     seconds = run.setting.config.seconds_per_turn
     if not seconds or not question.since:
@@ -425,7 +426,7 @@ async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTu
     async with opened(store.home / CHECKPOINTS, TurnSaver) as saver:
         if run.parent:
             await copy_history(saver, run.parent, run.forked_at, run.id)
-        async for state in play(nodes, saver, run.id, as_logged(store, run)):
+        async for state in play_run(nodes, saver, run.id, as_logged(store, run)):
             on_turn(state)
         return state
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import ParsedAnswer
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
@@ -34,7 +34,7 @@ Before = tuple[Any, Mapping[str, Memory]]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PromptQuestion:
     """What an agent or the observer is asked in a turn, apart from the prompt files, which people edit."""
 
     world: AnyWorld
@@ -75,7 +75,7 @@ class Question:
 
 def question_in_run(
     store: Store, run: Run, turn: int, agent: str, variant_and_lang: tuple[str | None, str | None]
-) -> Question:
+) -> PromptQuestion:
     """Return the question of one turn and agent, or observer, of a run.
 
     `variant_and_lang` may have None for the run's own variant or language.
@@ -92,7 +92,7 @@ def question_in_run(
     return _question(run.world, way.setting, wording, before, agent, said, way.models, way.model_settings)
 
 
-def question_of_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> Question:
+def question_of_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> PromptQuestion:
     """Return the question to an agent or the observer in a turn of a run with these options.
 
     `named` has the models of the models file, which `options` may name.
@@ -150,7 +150,7 @@ def _question(  # noqa: PLR0913, PLR0917  what a question depends on
     intents: Mapping[str, Any],
     players: Mapping[str, str],
     models: Models,
-) -> Question:
+) -> PromptQuestion:
     """Return a question; raise UsageError if this agent or observer is not asked, with those that are."""
     state, memories = before
     if agent == OBSERVER:
@@ -165,7 +165,7 @@ def _question(  # noqa: PLR0913, PLR0917  what a question depends on
             )
         view, intents = turns.view_of(world, state, memories, agent), {}
         player = players[world.owner(state, agent)]
-    return Question(world, setting, *wording, state, memories, agent, view, intents, player, models)
+    return PromptQuestion(world, setting, *wording, state, memories, agent, view, intents, player, models)
 
 
 def _requests(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject:  # noqa: ANN401  a world's own state
@@ -215,6 +215,6 @@ def _scripted(
     policies = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
     scripted = spec if spec.startswith(PlayerKind.POLICY) else f"{PlayerKind.POLICY}:{policies.default}"
     parsed = parse_spec(policies, scripted)
-    luck = Luck(setting.seed, int(str(view["turn"])), agent, parsed.luck)
-    reply = Reply(parsed.speak(policies, view, luck), spec)
+    rng = RngStream(setting.seed, int(str(view["turn"])), agent, parsed.rng)
+    reply = Reply(parsed.speak(policies, view, rng), spec)
     return read(agent, reply, turns.answer_fields(world, setting, agent))

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import observer_asked
-from hobbes.lab.store.database import Question, Run, Store
+from hobbes.lab.store.database import PersonQuestion, Run, Store
 from hobbes.lab.store.history import state_before
 from hobbes.nodes.journal import PlayerKind
 
@@ -37,7 +37,7 @@ def seats_of(run: Run) -> list[str]:
     return [*seats, *([OBSERVER] if observed else [])]
 
 
-def asked_at(store: Store, run: Run, seat: str) -> list[Question]:
+def asked_at(store: Store, run: Run, seat: str) -> list[PersonQuestion]:
     """Return what the person at a seat is asked now: for its agent, and for those that the agent owns."""
     if not run.questions or seat == OBSERVER:
         return [one for one in run.questions if one.agent == seat]

@@ -8,7 +8,7 @@ from typing import Any
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
-from hobbes.engine.world import OBSERVER, AnyWorld, Codec, settle
+from hobbes.engine.world import OBSERVER, AnyWorld, Codec, make_setting
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
 
@@ -132,7 +132,7 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
         if not fits(value):
             raise ValueError(f"{name} must be {kind}")
     agents, seed = request.get("agents", world.names(world.default_agents)), request.get("seed", 1)
-    setting = settle(world, agents, seed, request.get("config", {}))
+    setting = make_setting(world, agents, seed, request.get("config", {}))
     state = world.setup(setting.config, setting.agents, setting.seed)
     if request.get("state") is not None:
         state = world.load(setting, request["state"])
@@ -146,7 +146,7 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError("answers: the game is over; leave them out")
         answers = _parsed(world, state, request["answers"])
         ruling = _ruling(world, state, answers, request["ruling"]) if "ruling" in request else None
-        played = turns.play(world, state, memories, answers, ruling)
+        played = turns.play_turn(world, state, memories, answers, ruling)
         state, memories, happened = played.resolved.state, dict(played.memories), _happened(played)
     return {
         "state": world.state.to_json(state),

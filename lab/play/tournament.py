@@ -9,7 +9,7 @@ from hobbes.engine.record import Json
 from hobbes.engine.trust.observer import is_scripted
 from hobbes.engine.trust.tournament import SEATS, Meeting, Pair, Standing, round_robin
 from hobbes.engine.trust.world import TRUST
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.lab.errors import UsageError
 
 Watch: TypeAlias = Callable[[Iterator[Meeting], int], Iterable[Meeting]]
@@ -19,7 +19,7 @@ Watch: TypeAlias = Callable[[Iterator[Meeting], int], Iterable[Meeting]]
 def play(games: int, seed: int, values: Mapping[str, Json], watch: Watch) -> tuple[Standing, float]:
     """Play the tournament; return the standing, and the seconds that it took."""
     try:
-        config = settle(TRUST, SEATS, seed, values).config
+        config = make_setting(TRUST, SEATS, seed, values).config
         TRUST.setup(config, SEATS, seed)
     except ValueError as error:
         raise UsageError(f"{error} (the two agents of each game are {' and '.join(SEATS)})") from error

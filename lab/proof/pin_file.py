@@ -65,7 +65,7 @@ class Answer(_Part):
     error: str
 
 
-class Asked(_Part):
+class ExpectedQuestion(_Part):
     """A question that is expected, and how its answer is expected to be read.
 
     `system` names one of the texts; it is empty for a person, who gets none.
@@ -93,7 +93,7 @@ class Expected(_Part):
     """What is expected of a turn. `record` holds intents, rejections, corrections and the state after it."""
 
     turn: int
-    asked: list[Asked]
+    asked: list[ExpectedQuestion]
     record: dict[str, Any]
     digest: str
 
@@ -125,7 +125,7 @@ class Pin(_Part):
         """The agents that answered, the observer included."""
         return list(dict.fromkeys(one.agent for one in self.answers))
 
-    def prompt(self, asked: Asked) -> str:
+    def prompt(self, asked: ExpectedQuestion) -> str:
         """Return the whole prompt of an expected question."""
         return whole_prompt(self.texts, asked)
 
@@ -135,7 +135,7 @@ class Pin(_Part):
             raise UsageError(f"no agent {agent!r} answered in these turns; agents: {', '.join(self.names)}")
 
 
-def whole_prompt(texts: Mapping[str, Lines], asked: Asked) -> str:
+def whole_prompt(texts: Mapping[str, Lines], asked: ExpectedQuestion) -> str:
     """Return the system text and the turn text of a question."""
     return "\n".join([*texts.get(asked.system, ()), "", *asked.prompt])
 

@@ -19,7 +19,7 @@ from langsmith import tracing_context
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord, settings_link
-from hobbes.engine.world import OBSERVER, AnyWorld, Setting, settle
+from hobbes.engine.world import OBSERVER, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
@@ -30,9 +30,9 @@ from hobbes.lab.proof.differing import first_differing_part
 from hobbes.lab.proof.pin_file import (
     FORMAT,
     Answer,
-    Asked,
     Before,
     Expected,
+    ExpectedQuestion,
     Lines,
     Pin,
     Way,
@@ -93,17 +93,17 @@ class Failure(NamedTuple):
 
 
 @dataclass
-class Played:
+class PinOutcome:
     """What playing the turns again came to."""
 
     turns: list[Expected] = field(default_factory=list)
     texts: dict[str, Lines] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ExpectedQuestion] = field(default_factory=list)
     """The questions of the turn in which the play could not go on."""
     stop: DivergedError | None = None
     """Why it could not go on; None if it did."""
 
-    def prompt(self, asked: Asked) -> str:
+    def prompt(self, asked: ExpectedQuestion) -> str:
         """Return the whole prompt of a question that was asked now."""
         return whole_prompt(self.texts, asked)
 
@@ -127,7 +127,7 @@ def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> Pin:
         recorded = _recorded(store, run, turns, folder)
     except LabError as error:
         raise UsageError(str(error)) from error
-    played = play(recorded, folder)
+    played = play_pin(recorded, folder)
     if found := failure(recorded, played, None):
         raise UsageError(
             f"run {run.id} does not play as recorded now ({found.where}); "
@@ -223,13 +223,13 @@ def _answer(call: Call) -> Answer:
     )
 
 
-def _asked(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lines]) -> Asked:
+def _asked(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lines]) -> ExpectedQuestion:
     """Return the question of a call and how its answer was `read`; its system text goes into the texts."""
     system, turn = call.prompt.system, call.prompt.turn
     name = sha256(system)[:NAME_LENGTH] if system else ""
     if system:
         texts[name] = system.split("\n")
-    return Asked(
+    return ExpectedQuestion(
         agent=call.address.agent,
         question=call.question,
         system=name,
@@ -297,7 +297,7 @@ class _Prompters:
 class _PinJournal(JournalWithoutCalls):
     """A journal that answers from a file, and notes what is asked, how it is read, and what follows."""
 
-    def __init__(self, pin: Pin, played: Played) -> None:
+    def __init__(self, pin: Pin, played: PinOutcome) -> None:
         self._pin = pin
         self._played = played
 
@@ -325,13 +325,13 @@ class _PinJournal(JournalWithoutCalls):
         played.asked.clear()
 
 
-def play(pin: Pin, folder: Path) -> Played:
+def play_pin(pin: Pin, folder: Path) -> PinOutcome:
     """Play the turns of a file in `folder` again, with the current prompts, reading and rules.
 
     Raise UsageError if that is impossible: the state or the settings are of an earlier version, or a prompt
     cannot be loaded.
     """
-    played = Played()
+    played = PinOutcome()
     try:
         # An exported LANGSMITH_TRACING would upload every prompt.
         with tracing_context(enabled=False):
@@ -372,13 +372,13 @@ def _opened(players: _Prompters, _: TurnState) -> nullcontext[_Prompters]:
 
 def _setting(world: AnyWorld, pin: Pin, way: Way) -> Setting[Any]:
     """Return the setting of a way."""
-    return settle(world, pin.agents, pin.seed, way.settings)
+    return make_setting(world, pin.agents, pin.seed, way.settings)
 
 
 # --- compare
 
 
-def accepted(pin: Pin, played: Played) -> Pin:
+def accepted(pin: Pin, played: PinOutcome) -> Pin:
     """Return a file that expects what was played; raise UsageError if it could not be played to the end."""
     if played.stop is not None:
         raise UsageError(
@@ -388,7 +388,7 @@ def accepted(pin: Pin, played: Played) -> Pin:
     return pin.model_copy(update={"expected": played.turns, "texts": played.texts})
 
 
-def failure(pin: Pin, played: Played, agent: str | None) -> Failure | None:
+def failure(pin: Pin, played: PinOutcome, agent: str | None) -> Failure | None:
     """Return the first thing that is not as expected, None if there is none.
 
     With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
@@ -412,7 +412,9 @@ def failure(pin: Pin, played: Played, agent: str | None) -> Failure | None:
     return None
 
 
-def _asked_in_both(then: Expected, played: Played, agent: str | None) -> list[tuple[Asked, Asked]]:
+def _asked_in_both(
+    then: Expected, played: PinOutcome, agent: str | None
+) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
     """Return the questions of a turn that were asked then and now, of all agents or of one.
 
     The order is that of cause and effect: the observer is asked last, follow-up questions before it.
@@ -425,7 +427,7 @@ def _asked_in_both(then: Expected, played: Played, agent: str | None) -> list[tu
     return [(one, there[then.turn, one.key]) for one in order if (then.turn, one.key) in there]
 
 
-def _differing(pin: Pin, played: Played, agent: str | None) -> tuple[int, int]:
+def _differing(pin: Pin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
     """Return how many prompts differ, and how many are compared."""
     pairs = [pair for turn in pin.expected for pair in _asked_in_both(turn, played, agent)]
     return sum(pin.prompt(one) != played.prompt(other) for one, other in pairs), len(pairs)

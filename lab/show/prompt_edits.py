@@ -17,8 +17,8 @@ from rich.text import Text
 from watchfiles import awatch
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.play.asking import Asked
-from hobbes.lab.play.rendering import Question, token_counts
+from hobbes.lab.play.asking import JudgedCall
+from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.proof.comparing import word_diff
 from hobbes.lab.show.cards import asked_card_parts
 from hobbes.lab.show.comparison_table import marked
@@ -107,11 +107,11 @@ class Answered:
 Show: TypeAlias = Callable[[Rendering | Answered], None]
 """Shows what is new."""
 
-Ask: TypeAlias = Callable[[PromptSet], Awaitable[Asked]]
+Ask: TypeAlias = Callable[[PromptSet], Awaitable[JudgedCall]]
 """Asks a model. HaltedError if it may not be asked."""
 
 
-async def saves(question: Question) -> AsyncIterator[None]:
+async def saves(question: PromptQuestion) -> AsyncIterator[None]:
     """Yield once as soon as the files of a question's prompts are watched, then after each save of one."""
     folders = _folders(question)
     while True:
@@ -136,14 +136,14 @@ async def saves(question: Question) -> AsyncIterator[None]:
                     break
 
 
-def _folders(question: Question) -> set[Path]:
+def _folders(question: PromptQuestion) -> set[Path]:
     """Return the folders in which files of a question's prompts are or may be."""
     folder = real_path(folder_of(question.world.name, question.variant))
     of_world = real_path(ROOT / question.world.name)
     return {folder, folder.parent, of_world, *(place.parent for place in _places(question))}
 
 
-def _places(question: Question) -> set[Path]:
+def _places(question: PromptQuestion) -> set[Path]:
     """Return the paths of the files of a question's variant in all languages, with what they include.
 
     A symbolic link has two: its own, and that of the file to which it leads.
@@ -161,7 +161,7 @@ def _places(question: Question) -> set[Path]:
 class Edits:
     """Renders a question's prompt after each save, and asks a model if there is one to ask."""
 
-    def __init__(self, question: Question, show: Show, ask: Ask | None = None) -> None:
+    def __init__(self, question: PromptQuestion, show: Show, ask: Ask | None = None) -> None:
         self._question = question
         self._show = show
         self._ask = ask

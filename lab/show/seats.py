@@ -32,7 +32,7 @@ from hobbes.lab.show.boards import svg
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import STATIC, environment
 from hobbes.lab.show.terminal import ERR, plain
-from hobbes.lab.store.database import Question, Run, Store, open_store
+from hobbes.lab.store.database import PersonQuestion, Run, Store, open_store
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.wire.receiving import form_of, posted_fields
 from hobbes.nodes.prompting import system_text
@@ -177,7 +177,7 @@ def page(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | N
     return environment().get_template("seat.html").render(values)
 
 
-def _asked(opened: Store, run: Run, question: Question, now: datetime) -> dict[str, object]:
+def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:
     """Return what a page shows of a question."""
     view = _view(opened, run, question)
     board, drawn = _board(run, view)
@@ -196,7 +196,7 @@ def _asked(opened: Store, run: Run, question: Question, now: datetime) -> dict[s
     }
 
 
-def _view(opened: Store, run: Run, question: Question) -> dict[str, Json]:
+def _view(opened: Store, run: Run, question: PersonQuestion) -> dict[str, Json]:
     """Return the view that a question holds, in the order in which the world tells it."""
     asked: dict[str, Json] = json.loads(question.asked)
     if question.agent == OBSERVER:

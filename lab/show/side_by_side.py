@@ -13,7 +13,7 @@ from hobbes.nodes.journal import Call
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AgentDifference:
     """An agent that was asked in the turn: the outcomes in both runs, and what differs between them."""
 
     agent: str
@@ -38,7 +38,7 @@ class Locked:
     first: int | None
     near: Sequence[tuple[int, bool]]
     boards: tuple[Board | None, Board | None]
-    asked: Sequence[Asked]
+    asked: Sequence[AgentDifference]
     agent: str | None
     system: Mapping[str, Pieces]
     prompt: Mapping[str, Pieces]
@@ -82,7 +82,9 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
     )
 
 
-def _asked(agent: str, full: Sequence[FullTurn | None], calls: Sequence[Mapping[str, Call]]) -> Asked:
+def _asked(
+    agent: str, full: Sequence[FullTurn | None], calls: Sequence[Mapping[str, Call]]
+) -> AgentDifference:
     """Return what differs between what an agent was asked and said in two runs."""
     one, other = (of.get(agent) for of in calls)
     differs = []
@@ -91,7 +93,7 @@ def _asked(agent: str, full: Sequence[FullTurn | None], calls: Sequence[Mapping[
         differs += ["answer"] * (one.reply.text != other.reply.text)
     intents = [turn.turn.record.intents.get(agent) if turn else None for turn in full]
     decided = {None if intent is None else canonical(moves(intent)) for intent in intents}
-    return Asked(
+    return AgentDifference(
         agent,
         (one.outcome if one else None, other.outcome if other else None),
         [*differs, *["decision"] * (len(decided) > 1)],

@@ -10,10 +10,10 @@ from hobbes.lab.play import forms
 from hobbes.lab.play.answering import columns_and_rows, in_lines, requests
 from hobbes.lab.play.forms import Field, Form
 from hobbes.lab.show.terminal import ERR, plain, table
-from hobbes.lab.store.database import Question
+from hobbes.lab.store.database import PersonQuestion
 
 
-def answer_from_terminal(question: Question, form: Form) -> str:
+def answer_from_terminal(question: PersonQuestion, form: Form) -> str:
     """Show what is asked, ask for each field until the whole fits, and return the answer."""
     if question.agent == OBSERVER:
         ERR.print(table("", *columns_and_rows(requests(question))))

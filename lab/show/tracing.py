@@ -12,7 +12,7 @@ from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.record import MESSAGE, Event, JsonObject
 from hobbes.engine.turn import as_list, question_of
-from hobbes.engine.world import OBSERVER, AnyWorld, Played, board_of
+from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
 from hobbes.lab.store.database import Decision, LoggedTurn, Run, Store
@@ -23,7 +23,7 @@ from hobbes.nodes.journal import Call
 from hobbes.nodes.reading import deciding
 
 if TYPE_CHECKING:
-    from hobbes.lab.play.asking import Asked
+    from hobbes.lab.play.asking import JudgedCall
 
 Card = dict[str, Any]
 
@@ -169,7 +169,7 @@ class FullTurn:
     """
 
     turn: LoggedTurn
-    played: Played[Any, Any] | None
+    played: PlayedTurn[Any, Any] | None
     memories: Mapping[str, Memory]
     arithmetic: Arithmetic
 
@@ -195,7 +195,7 @@ def board_in(store: Store, run: Run, full: FullTurn | None) -> Board | None:
     return store.if_readable(partial(_board_in, run, full.turn.turn, full.played), None)
 
 
-def _board_in(run: Run, number: int, played: Played[Any, Any]) -> Board:
+def _board_in(run: Run, number: int, played: PlayedTurn[Any, Any]) -> Board:
     try:
         return board_of(run.world, played)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -348,7 +348,7 @@ def _first_noted(
     return None
 
 
-def asked_card(world: AnyWorld, asked: "Asked") -> Card:
+def asked_card(world: AnyWorld, asked: "JudgedCall") -> Card:
     """Return the card of a question that was asked apart from any run: call, rejections, what was decided."""
     judged, agent = asked.judged, asked.call.address.agent
     decided: Card = {}

@@ -30,7 +30,7 @@ from hobbes.engine.answer import DECISIONS, NO_ANSWER, FoundAs, Outcome
 from hobbes.engine.measuring import parts, ratio
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import RECORD_VERSION, TurnRecord, first_digest, settings_link, views
-from hobbes.engine.world import AnyWorld, Measure, Setting, settle
+from hobbes.engine.world import AnyWorld, Measure, Setting, make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from hobbes.lab.errors import DamagedError, LabError, MissingError, UsageError
@@ -155,7 +155,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PersonQuestion:
     """A question to a person for whom a run waits."""
 
     address: str
@@ -191,7 +191,7 @@ class Run:
     digest: str
     seconds: float
     caps: Caps
-    questions: tuple[Question, ...]
+    questions: tuple[PersonQuestion, ...]
     """What people are asked, while the run waits for their answers."""
     versions: Versions
     damage: tuple[DamagedError, ...] = ()
@@ -926,7 +926,7 @@ class Store:
         with self.db.conn as connection:
             update_run(connection, run, values)
 
-    def ask(self, run: str, questions: Iterable[Question]) -> None:
+    def ask(self, run: str, questions: Iterable[PersonQuestion]) -> None:
         """Note that a run waits for people, and what they are asked."""
         self.update(run, status="waiting", question=json.dumps([asdict(one) for one in questions]))
 
@@ -1132,12 +1132,12 @@ def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, st
 
 def _settled(world: AnyWorld, row: StoredRow, config: Mapping[str, Any]) -> Setting[Any]:
     """Return the setting of a run with a config."""
-    return settle(world, row["agents"], row["seed"], config)
+    return make_setting(world, row["agents"], row["seed"], config)
 
 
-def _questions(told: list[dict[str, str]] | dict[str, str]) -> tuple[Question, ...]:
+def _questions(told: list[dict[str, str]] | dict[str, str]) -> tuple[PersonQuestion, ...]:
     """Return the questions to people from their JSON; in earlier versions it is a single question."""
-    found = tuple(Question(**one) for one in ([told] if isinstance(told, dict) else told))
+    found = tuple(PersonQuestion(**one) for one in ([told] if isinstance(told, dict) else told))
     for one in found:
         if one.since and datetime.fromisoformat(one.since).tzinfo is None:
             raise ValueError(f"the time {one.since!r} has no time zone")

@@ -7,7 +7,7 @@ from typing import Any
 
 from hobbes.engine.memory import Memory
 from hobbes.engine.reflection import REPORTS
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.store.database import LoggedTurn, Run, Store
 from hobbes.lab.store.rows import damaged
@@ -24,7 +24,7 @@ class StoredHistory:
         """The number of the turns."""
         return self.run.turns
 
-    def __iter__(self) -> Iterator[Played[Any, Any]]:
+    def __iter__(self) -> Iterator[PlayedTurn[Any, Any]]:
         """Yield the turns; raise DamagedError at a damaged one."""
         before = first_of(self.run)
         for turn in self.store.turns(self.run.id):
@@ -40,10 +40,10 @@ def _carried(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a world's
     return run.world.load(run.at(turn + 1).setting, run.world.state.to_json(after))
 
 
-def played_turn(run: Run, before: Any, turn: LoggedTurn) -> Played[Any, Any]:  # noqa: ANN401  a world's own state
+def played_turn(run: Run, before: Any, turn: LoggedTurn) -> PlayedTurn[Any, Any]:  # noqa: ANN401  a world's own state
     """Return a stored turn as the values of its world; `before` is the state at its start."""
     record = turn.record
-    return Played(
+    return PlayedTurn(
         before,
         intents=intents_of(run, turn),
         after=state_after(run, turn),

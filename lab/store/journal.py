@@ -11,7 +11,7 @@ from typing import Any
 
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import canonical, sha256
-from hobbes.lab.store.database import TURN_COLUMNS, Question, Run, Store, update_run
+from hobbes.lab.store.database import TURN_COLUMNS, PersonQuestion, Run, Store, update_run
 from hobbes.lab.store.measuring import RunMeasuring
 from hobbes.lab.store.seals import CALL_COLUMNS, seal_of
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_policy
@@ -86,7 +86,7 @@ class RunJournal:
             self._insert(self._arrived)
         self._arrived = []
 
-    def keep_answer(self, call: Call, asked: Question) -> bool:
+    def keep_answer(self, call: Call, asked: PersonQuestion) -> bool:
         """Store a person's answer; once all have answered, the run stops waiting.
 
         Return whether the run still waited for this answer. If it did not, nothing is stored.

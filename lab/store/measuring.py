@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hobbes.engine.measuring import measured
-from hobbes.engine.world import Measure, Played
+from hobbes.engine.world import Measure, PlayedTurn
 from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import StoredHistory
 
@@ -25,11 +25,11 @@ class RunMeasuring:
         self._turns = run.setting.config.rounds
         early = run.world.may_end_early
         self._measuring = None if early else run.world.measures(self._turns)
-        self._kept: list[Played[Any, Any]] | None = [] if early else None
+        self._kept: list[PlayedTurn[Any, Any]] | None = [] if early else None
         self._next = 0
         self._of_turns: list[Measure] = []
 
-    def add(self, played: Played[Any, Any] | None) -> None:
+    def add(self, played: PlayedTurn[Any, Any] | None) -> None:
         """Add the next turn."""
         if played is None or played.before.turn != self._next:
             self._measuring = self._kept = None

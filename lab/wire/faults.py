@@ -34,7 +34,7 @@ PROSE = "I'm sorry, but I can't help with a game in which others are raided."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FaultyRequest:
     """A request with its body, the completion that would answer it, and its API key."""
 
     body: Mapping[str, Any]
@@ -48,7 +48,7 @@ class Asked:
         return text
 
 
-Fault: TypeAlias = Callable[[Asked], Response | None]
+Fault: TypeAlias = Callable[[FaultyRequest], Response | None]
 """Returns the response to send, or None if the fault does not apply to the request."""
 
 
@@ -93,7 +93,7 @@ class Late(JSONResponse):
 def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:  # noqa: ANN401  any JSON
     """Return a fault that sends another message; `content` may be a function of the original text."""
 
-    def fault(asked: Asked) -> Response:
+    def fault(asked: FaultyRequest) -> Response:
         text = content(asked.text) if callable(content) else content
         answer = {"role": "assistant", "content": text, **message}
         choice = {"index": 0, "message": answer, "finish_reason": finish_reason}
@@ -119,7 +119,7 @@ def fails(
 def refuses(parameter: str, instead: str = "") -> Fault:
     """Return a fault that refuses requests with this parameter."""
 
-    def fault(asked: Asked) -> Response | None:
+    def fault(asked: FaultyRequest) -> Response | None:
         if parameter not in asked.body:
             return None
         text = f"Unsupported parameter: '{parameter}' is not supported with this model. {instead}".strip()
@@ -129,18 +129,18 @@ def refuses(parameter: str, instead: str = "") -> Fault:
     return fault
 
 
-def _asks_to_wait_until(_: Asked) -> Response:
+def _asks_to_wait_until(_: FaultyRequest) -> Response:
     """Return a 429 whose Retry-After is a date, one second from now."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True)
     return JSONResponse({"error": {"message": "slow down"}}, 429, {"retry-after": date})
 
 
-def _echoes_the_key(asked: Asked) -> Response:
+def _echoes_the_key(asked: FaultyRequest) -> Response:
     text = f"Incorrect API key provided: {asked.key}. \x1b[31mAsk for another one."
     return JSONResponse({"error": {"message": text, "type": "auth", "code": "invalid_api_key"}}, 401)
 
 
-def _half_a_body(asked: Asked) -> Response:
+def _half_a_body(asked: FaultyRequest) -> Response:
     body = json.dumps(asked.completion).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     return Cut(head.encode() + body[: len(body) // 2])
@@ -154,11 +154,11 @@ async def _endless(first: bytes, then: bytes) -> AsyncIterator[bytes]:
         await asyncio.sleep(0)
 
 
-def _endless_body(_: Asked) -> Response:
+def _endless_body(_: FaultyRequest) -> Response:
     return StreamingResponse(_endless(b"", BLANKS), media_type="application/json")
 
 
-def _gzip_bomb(_: Asked) -> Response:
+def _gzip_bomb(_: FaultyRequest) -> Response:
     """Return a response without end of which each kilobyte unpacks to a megabyte."""
     pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
     first, then = (pack.compress(BLANKS) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
@@ -166,11 +166,11 @@ def _gzip_bomb(_: Asked) -> Response:
     return StreamingResponse(_endless(first, then), headers=headers, media_type="application/json")
 
 
-def _unknown_fields(asked: Asked) -> Response:
+def _unknown_fields(asked: FaultyRequest) -> Response:
     return JSONResponse({**asked.completion, "provider": {"name": "x"}, "x_trace": [1], "moderation": None})
 
 
-def _error_in_choice(asked: Asked) -> Response:
+def _error_in_choice(asked: FaultyRequest) -> Response:
     """Return a completion whose choice has an error beside its message."""
     error = {"code": 502, "message": "upstream died"}
     choice = {**asked.completion["choices"][0], "error": error}
@@ -309,6 +309,6 @@ class Faults:
         time = self._times[address] = self._times.get(address, 0) + 1
         done = drawn(self._shares, address, time)
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
-        response = FAULTS[done](Asked(body, completion, key)) if done != ANSWER else None
+        response = FAULTS[done](FaultyRequest(body, completion, key)) if done != ANSWER else None
         self.log.append({"address": address, "time": time, "did": done if response else ANSWER})
         return response or JSONResponse(completion)

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER, VIEW_KEYS, AnyWorld
@@ -127,7 +127,7 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     try:
         # A model has no seed, so its random draws depend on the call and the view, not on the prompt's text.
         seed = int(sha256(address + canonical(view))[:12], 16)
-        return spec.speak(policies, view, Luck(seed, view["turn"], agent, spec.luck))
+        return spec.speak(policies, view, RngStream(seed, view["turn"], agent, spec.rng))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise BadRequestError(f"{NO_VIEW}: {type(error).__name__} {error}") from error
 

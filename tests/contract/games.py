@@ -12,12 +12,12 @@ from typing import Any
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import ParsedAnswer
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import Json, JsonObject
 from hobbes.engine.turn import Turn
-from hobbes.engine.world import OBSERVER, AnyWorld, Config, Setting, settle
+from hobbes.engine.world import OBSERVER, AnyWorld, Config, Setting, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
@@ -124,7 +124,7 @@ def heard(agent: str, text: str) -> ParsedAnswer:
 
 def settled(world: AnyWorld, values: Mapping[str, Json]) -> Setting[Any]:
     """Return the setting of a game, with these values."""
-    return settle(world, world.names(AGENTS), 1, {"rounds": ROUNDS, **values})
+    return make_setting(world, world.names(AGENTS), 1, {"rounds": ROUNDS, **values})
 
 
 def start(world: AnyWorld, setting: Setting[Any]) -> Any:
@@ -197,7 +197,7 @@ def moments(case: Case) -> Iterator[Moment]:
 def said(case: Case, state: Any, agent: str, view: JsonObject) -> str:
     """Return what an agent says."""
     name, noise = case.players[case.world.owner(state, agent)]
-    return speak(case.world.policies, name, noise, view, Luck(case.setting.seed, state.turn, agent))
+    return speak(case.world.policies, name, noise, view, RngStream(case.setting.seed, state.turn, agent))
 
 
 def ruling_said(case: Case, state: Any, question: JsonObject | None) -> str | None:
@@ -206,5 +206,5 @@ def ruling_said(case: Case, state: Any, question: JsonObject | None) -> str | No
     if observer is None or question is None or not observer.asks(state):
         return None
     stand_ins = observer.stand_ins
-    luck = Luck(case.setting.seed, state.turn, OBSERVER)
-    return speak(stand_ins, stand_ins.default, NOISES[state.turn % len(NOISES)], question, luck)
+    rng = RngStream(case.setting.seed, state.turn, OBSERVER)
+    return speak(stand_ins, stand_ins.default, NOISES[state.turn % len(NOISES)], question, rng)

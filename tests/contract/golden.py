@@ -20,7 +20,7 @@ from hobbes.engine import turn as turns
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.memory import Memory
 from hobbes.engine.turn import RECORD_VERSION, first_digest, link
-from hobbes.engine.world import NOT_HASHED, AnyWorld, settle
+from hobbes.engine.world import NOT_HASHED, AnyWorld, make_setting
 from hobbes.engine.worlds import WORLDS
 from tests.contract.games import CASES, game, start
 
@@ -88,13 +88,13 @@ def by_turn(world: AnyWorld, run: Mapping[str, Any]) -> Iterator[tuple[dict[str,
 
 def digests(world: AnyWorld, run: Mapping[str, Any]) -> Iterator[str]:
     """Yield the first link of a run of the file, and the digest after each turn, by today's rules."""
-    setting = settle(world, run["agents"], run["seed"], run["settings"])
+    setting = make_setting(world, run["agents"], run["seed"], run["settings"])
     state, memories = start(world, setting), dict[str, Memory]()
     yield (digest := first_digest(world, setting))
     for turn in run["turns"]:
         answers = {agent: answered(said) for agent, said in turn["answers"].items()}
         ruling = answered(turn["ruling"]) if "ruling" in turn else None
-        played = turns.play(world, state, memories, answers, ruling)
+        played = turns.play_turn(world, state, memories, answers, ruling)
         yield (digest := link(digest, played.record))
         state, memories = played.resolved.state, dict(played.memories)
 

@@ -12,7 +12,7 @@ from pydantic import create_model
 
 from hobbes.engine.record import Json, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest
-from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, settle
+from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.store.database import Store
@@ -63,8 +63,10 @@ def test_a_setting_that_is_added_with_a_default_changes_no_digest(world: AnyWorl
     wider = replace(world, config=config)
     assert "siesta" in golden.defaults_of(wider)
     assert list(golden.faults(wider, entry_for(world))) == []
-    set_otherwise = settle(wider, world.names(2), 1, {"siesta": 4})
-    assert first_digest(wider, set_otherwise) != first_digest(wider, settle(wider, world.names(2), 1, {}))
+    set_otherwise = make_setting(wider, world.names(2), 1, {"siesta": 4})
+    assert first_digest(wider, set_otherwise) != first_digest(
+        wider, make_setting(wider, world.names(2), 1, {})
+    )
 
 
 def test_the_command_adds_what_is_missing_and_changes_no_digest_that_is_there(
@@ -142,7 +144,8 @@ def test_every_setting_of_the_rules_changes_the_first_link_and_no_other_setting_
     unchanged = set()
     for name in world.config.model_fields:
         one, other = (
-            first_digest(world, settle(world, world.names(2), 1, values)) for values in another(world, name)
+            first_digest(world, make_setting(world, world.names(2), 1, values))
+            for values in another(world, name)
         )
         if one == other:
             unchanged.add(name)
@@ -154,12 +157,12 @@ def test_every_setting_of_the_rules_changes_the_first_link_and_no_other_setting_
 
 @each_world
 def test_world_version_agents_and_seed_change_the_first_link(world: AnyWorld) -> None:
-    setting = settle(world, world.names(3), 1, {})
+    setting = make_setting(world, world.names(3), 1, {})
     others = {
         first_digest(replace(world, name="another"), setting),
         first_digest(replace(world, rules_version=world.rules_version + 1), setting),
-        first_digest(world, settle(world, world.names(2), 1, {})),
-        first_digest(world, settle(world, world.names(3), 2, {})),
+        first_digest(world, make_setting(world, world.names(2), 1, {})),
+        first_digest(world, make_setting(world, world.names(3), 2, {})),
     }
     assert len(others - {first_digest(world, setting)}) == 4
 
@@ -168,7 +171,7 @@ def test_world_version_agents_and_seed_change_the_first_link(world: AnyWorld) ->
 def test_who_answers_changes_no_first_link_and_no_digest_as_long_as_it_says_the_same(
     world: AnyWorld, opened: Store
 ) -> None:
-    setting = settle(world, world.names(2), 1, {})
+    setting = make_setting(world, world.names(2), 1, {})
     models = (dict.fromkeys(setting.agents, spec) for spec in ("openai:gpt-5-mini", "policy:random"))
     assert {first_state(world, setting, one)["digest"] for one in models} == {first_digest(world, setting)}
     default = world.policies.default

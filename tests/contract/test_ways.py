@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.turn import TurnRecord, first_digest, link
 from hobbes.engine.world import OBSERVER
@@ -88,7 +88,7 @@ def test_step_gives_the_same_record_turn_by_turn(case: Case) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(CASES), st.integers(0, 1_000), st.data())
-def test_step_takes_what_it_replied_as_the_next_request(case: Case, luck: int, data: st.DataObject) -> None:
+def test_step_takes_what_it_replied_as_the_next_request(case: Case, rng: int, data: st.DataObject) -> None:
     """Whoever played and plays no more is still remembered."""
     world, setting = case.world, case.setting
     values = {"rounds": setting.config.rounds, **case.values}
@@ -97,7 +97,7 @@ def test_step_takes_what_it_replied_as_the_next_request(case: Case, luck: int, d
     shown = stepped(case, fixed)
     for turn in range(setting.config.rounds):
         answers = {
-            agent: speak(world.policies, policy, 0.1, view, Luck(luck, turn, agent), tremble=0.3)
+            agent: speak(world.policies, policy, 0.1, view, RngStream(rng, turn, agent), tremble=0.3)
             for agent, view in shown["views"].items()
         }
         going_on = {} if shown["over"] else {"answers": answers}

@@ -16,7 +16,7 @@ import pytest
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
-from hobbes.engine.chance import Luck, chance
+from hobbes.engine.chance import RngStream, chance
 from hobbes.engine.measuring import measured
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
@@ -29,11 +29,11 @@ from hobbes.engine.world import (
     AnyWorld,
     Config,
     Percent,
-    Played,
+    PlayedTurn,
     Ruled,
     Validated,
     board_of,
-    settle,
+    make_setting,
 )
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.stepping import MEMORY
@@ -221,7 +221,7 @@ def test_the_order_in_which_answers_arrive_does_not_matter(case: Case) -> None:
     world = case.world
     for moment in game(case):
         answers, memories = backwards(moment.answers), backwards(moment.memories)
-        played = turns.play(world, moment.state, memories, answers, moment.ruling)
+        played = turns.play_turn(world, moment.state, memories, answers, moment.ruling)
         assert played.record.text == moment.played.record.text
 
 
@@ -240,7 +240,7 @@ def test_the_order_of_intents_does_not_matter(case: Case) -> None:
 def test_the_order_in_which_agents_are_named_does_not_matter(case: Case) -> None:
     world, setting = case.world, case.setting
     values = {"rounds": setting.config.rounds, **case.values}
-    other = settle(world, setting.agents[::-1], setting.seed, values)
+    other = make_setting(world, setting.agents[::-1], setting.seed, values)
     assert other == setting
     assert first_digest(world, other) == first_digest(world, setting)
 
@@ -513,14 +513,14 @@ def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> Non
 class ReadOnce:
     """The turns of a run, which are gone when they have been read."""
 
-    def __init__(self, history: Sequence[Played[Any, Any]]) -> None:
+    def __init__(self, history: Sequence[PlayedTurn[Any, Any]]) -> None:
         self._turns = len(history)
         self._left = iter(history)
 
     def __len__(self) -> int:
         return self._turns
 
-    def __iter__(self) -> Iterator[Played[Any, Any]]:
+    def __iter__(self) -> Iterator[PlayedTurn[Any, Any]]:
         return self._left
 
 
@@ -592,8 +592,8 @@ def test_a_tremble_adds_nothing_that_is_refused(case: Case) -> None:
     for moment in islice(game(case), 4):
         for agent, view in turns.views(world, moment.state, moment.memories).items():
             for name in world.policies.by_name:
-                luck = Luck(7, moment.state.turn, agent)
-                plain, other = (speak(world.policies, name, 0, view, luck, tremble=e) for e in (0, 1))
+                rng = RngStream(7, moment.state.turn, agent)
+                plain, other = (speak(world.policies, name, 0, view, rng, tremble=e) for e in (0, 1))
                 refused = [
                     world.validate(moment.state, agent, heard(agent, text).said).drops
                     for text in (plain, other)
@@ -603,7 +603,7 @@ def test_a_tremble_adds_nothing_that_is_refused(case: Case) -> None:
         question = turns.question_of(world, moment.state, intents_of(moment))
         if observer and question:
             for name in observer.stand_ins.by_name:
-                text = speak(observer.stand_ins, name, 0, question, Luck(7, 0, OBSERVER), tremble=1)
+                text = speak(observer.stand_ins, name, 0, question, RngStream(7, 0, OBSERVER), tremble=1)
                 ruled = observer.rule(moment.state, intents_of(moment), heard(OBSERVER, text).said)
                 assert not ruled.drops + ruled.mends
     assert changed > 0
@@ -622,7 +622,7 @@ def test_no_ruling_raises(case: Case) -> None:
         question = turns.question_of(world, moment.state, intents)
         assert question is not None
         stand_in = observer.stand_ins.by_name[observer.stand_ins.default]
-        good = stand_in(question, Luck(1, moment.state.turn, OBSERVER))
+        good = stand_in(question, RngStream(1, moment.state.turn, OBSERVER))
         observer.ruling(observer.requests(moment.state, intents)).model_validate(good)
         for words in spoiled(good):
             ruling = heard(OBSERVER, json.dumps(words))
@@ -645,7 +645,7 @@ def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
         assert OBSERVER not in names
     assert world.policies.default in world.policies.by_name
     assert {*Config.model_fields} <= {*world.config.model_fields}
-    setting = settle(world, world.names(world.default_agents), 1, {})
+    setting = make_setting(world, world.names(world.default_agents), 1, {})
     state = start(world, setting)
     assert world.actors(state) == setting.agents
     assert world.prompts(setting.config)

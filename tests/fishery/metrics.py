@@ -4,11 +4,11 @@ from typing import TypeAlias
 
 from hobbes.engine.arithmetic import as_sum
 from hobbes.engine.measuring import Folding, Formulas, at_end, rest, share, total
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 from tests.fishery.state import State
 from tests.fishery.validation import Intent
 
-PlayedRound: TypeAlias = Played[State, Intent]
+PlayedRound: TypeAlias = PlayedTurn[State, Intent]
 
 
 def measures(turns: int) -> Folding[PlayedRound]:
@@ -49,7 +49,7 @@ OF_ROUNDS: Formulas[PlayedRound] = {"stock": stock}
 BY_NAME: Formulas[PlayedRound] = {**FORMULAS, **OF_ROUNDS}
 
 
-def arithmetic(played: Played[State, Intent]) -> dict[str, dict[str, str]]:
+def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
     """Return what each boat has landed, as what it had landed before and its catch."""
     before, after = played.before.landed, played.after.landed
     return {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import Policies, Policy
 from hobbes.engine.record import Findings, JsonObject
 from hobbes.engine.said import clean_text, whole
@@ -95,18 +95,18 @@ def ruled(intents: Intents) -> JsonObject:
 def _rules(quota: Callable[[Sequence[int]], int], why: str) -> Policy:
     """Return a policy that stands in for a model as regulator."""
 
-    def policy(view: JsonObject, luck: Luck) -> JsonObject:  # noqa: ARG001  the shape of a Policy
+    def policy(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  the shape of a Policy
         asked: Any = view["requests"]
         return {"quota": quota([request["asks"] for request in asked]), "why": why}
 
     return policy
 
 
-def _tremble(view: JsonObject, answer: JsonObject, luck: Luck, share: float) -> JsonObject:
+def _tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:
     """Replace the quota with probability `share` by a random one, up to the whole stock."""
     asked: Any = view["requests"]
-    quota = luck.below(asked[0]["stock"] + 1, "tremble/quota")
-    return {**answer, "quota": quota} if luck.happens(share, "tremble") else answer
+    quota = rng.below(asked[0]["stock"] + 1, "tremble/quota")
+    return {**answer, "quota": quota} if rng.happens(share, "tremble") else answer
 
 
 BAD: Sequence[JsonObject] = (
@@ -127,8 +127,8 @@ REGULATOR: Observer[State, Intent] = Observer(
     stand_ins=Policies(
         {"strict": _rules(min, "The least of it."), "lenient": _rules(max, "As you wish.")},
         default="strict",
-        spoil=lambda _, answer, luck, noise: (
-            luck.pick(BAD, "noise/kind") if luck.happens(noise, "noise/ruling") else answer
+        spoil=lambda _, answer, rng, noise: (
+            rng.pick(BAD, "noise/kind") if rng.happens(noise, "noise/ruling") else answer
         ),
         tremble=_tremble,
     ),

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.record import Drop, Mend
-from hobbes.engine.turn import Turn, judge, play, view_of
-from hobbes.engine.world import OBSERVER, settle
+from hobbes.engine.turn import Turn, judge, play_turn, view_of
+from hobbes.engine.world import OBSERVER, make_setting
 from hobbes.graphs.studio import studio_graph
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.play.stepping import step_lines
@@ -52,7 +52,7 @@ def round_of(answers: dict[str, Any], ruling: Any = None, **config: Any) -> Turn
     settings = FISHERY.config.model_validate({"storm": 0, **config})
     parsed = {boat: read(boat, Reply(json.dumps(said), "test"), ()) for boat, said in answers.items()}
     ruled = None if ruling is None else read(OBSERVER, Reply(json.dumps(ruling), "test"), ())
-    return play(FISHERY, FISHERY.setup(settings, BOATS, 1), {}, parsed, ruled)
+    return play_turn(FISHERY, FISHERY.setup(settings, BOATS, 1), {}, parsed, ruled)
 
 
 def codes(turn: Turn[Any, Any]) -> list[tuple[str, str]]:
@@ -80,7 +80,7 @@ def test_boats_that_want_more_than_there_is_share_it() -> None:
 
 def test_the_chance_of_a_storm_is_a_whole_number_of_percent() -> None:
     with pytest.raises(ValueError, match="storm: write a percentage as a whole number"):
-        settle(FISHERY, ["ann"], 1, {"storm": 0.2})
+        make_setting(FISHERY, ["ann"], 1, {"storm": 0.2})
 
 
 def test_a_storm_halves_the_catches_by_a_draw() -> None:

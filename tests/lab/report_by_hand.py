@@ -488,7 +488,7 @@ def payoffs(files: Files) -> Iterator[Row]:
 def without_luck(player: str) -> str:
     """Return a player without the parameter that sets the null arm apart."""
     name, _, parameters = player.partition("?")
-    left = [one for one in parameters.split("&") if one and not one.startswith("luck=")]
+    left = [one for one in parameters.split("&") if one and not one.startswith("rng=")]
     return f"{name}?{'&'.join(left)}" if left else name
 
 

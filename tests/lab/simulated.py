@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
@@ -28,13 +28,17 @@ GAMES, ROUNDS, AGENTS, NOISE = 40, 12, 4, 0.3
 """The pool of real games."""
 
 
-def gold(seed: int, luck: str) -> int:
+def gold(seed: int, rng: str) -> int:
     """Return the gold that all agents mine in a game of noisy policies."""
     state = setup(MiningConfig(rounds=ROUNDS, rows=4, cols=4), MINING.names(AGENTS), seed)
     for turn in range(ROUNDS):
         said = {
             agent: speak(
-                MINING.policies, "guided", NOISE, MINING.observe(state, agent), Luck(seed, turn, agent, luck)
+                MINING.policies,
+                "guided",
+                NOISE,
+                MINING.observe(state, agent),
+                RngStream(seed, turn, agent, rng),
             )
             for agent in state.setting.agents
         }

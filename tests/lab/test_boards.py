@@ -16,13 +16,13 @@ from starlette.testclient import TestClient
 
 from hobbes.engine import turn as turns
 from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.board import board as mining_board
 from hobbes.engine.nations.board import board as nations_board
 from hobbes.engine.policy import speak
 from hobbes.engine.trust.board import board as trust_board
-from hobbes.engine.world import OBSERVER, AnyWorld, Played, board_of, settle
+from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
@@ -427,9 +427,9 @@ VALUES: dict[str, list[dict[str, Any]]] = {
 
 def some_turns(
     world: AnyWorld, names: Sequence[str], values: dict[str, Any], n: int, seed: int
-) -> list[Played[Any, Any]]:
+) -> list[PlayedTurn[Any, Any]]:
     """Play some turns: agents follow the policies of their world, noisily."""
-    setting = settle(world, names, seed, values)
+    setting = make_setting(world, names, seed, values)
     state = world.setup(setting.config, setting.agents, setting.seed)
     memories: dict[str, Memory] = {}
     policies = list(world.policies.by_name)
@@ -440,11 +440,13 @@ def some_turns(
         said = {
             agent: heard(
                 agent,
-                speak(world.policies, policies[k % len(policies)], 0.2, view, Luck(seed, state.turn, agent)),
+                speak(
+                    world.policies, policies[k % len(policies)], 0.2, view, RngStream(seed, state.turn, agent)
+                ),
             )
             for k, (agent, view) in enumerate(turns.views(world, state, memories).items(), start=seed)
         }
-        done = turns.play(world, state, memories, said)
+        done = turns.play_turn(world, state, memories, said)
         found.append(done.played)
         state, memories = done.resolved.state, dict(done.memories)
     return found

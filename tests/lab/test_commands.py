@@ -264,9 +264,9 @@ WRONG: list[tuple[list[str], str]] = [
         ["run", "mining", "--model", "policy:guided?noise=0.1&tremble=1.5"],
         "tremble in 'policy:guided?noise=0.1",
     ),
-    (["run", "mining", "--model", "policy:guided?luck=a.b"], "luck in 'policy:guided?luck=a.b'"),
-    (["run", "mining", "--model", "policy:guided?greed=1"], "parameters: noise, tremble, luck"),
-    (["run", "mining", "--model", "policy:raider?gred=1"], "parameters: noise, tremble, greed, luck"),
+    (["run", "mining", "--model", "policy:guided?rng=a.b"], "rng in 'policy:guided?rng=a.b'"),
+    (["run", "mining", "--model", "policy:guided?greed=1"], "parameters: noise, tremble, rng"),
+    (["run", "mining", "--model", "policy:raider?gred=1"], "parameters: noise, tremble, greed, rng"),
     (
         ["run", "nations", "--model", "policy:raider?greed=7"],
         "greed in 'policy:raider?greed=7' must be a number",

@@ -7,7 +7,7 @@ from weakref import ref
 
 import pytest
 
-from hobbes.engine.world import Measure, Played
+from hobbes.engine.world import Measure, PlayedTurn
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof import verifying
 from hobbes.lab.proof.verifying import faults
@@ -26,7 +26,7 @@ def most_states_at_once(opened: Store, rounds: int, monkeypatch: pytest.MonkeyPa
     counts: list[int] = []
 
     class Watched(StoredHistory):
-        def __iter__(self) -> Iterator[Played[Any, Any]]:
+        def __iter__(self) -> Iterator[PlayedTurn[Any, Any]]:
             for played in StoredHistory.__iter__(self):
                 read.append(ref(played.after))
                 counts.append(sum(state() is not None for state in read))

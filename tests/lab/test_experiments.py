@@ -12,7 +12,7 @@ import pytest
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.plan import Cell, Plan, plan
-from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.database import Run, Store, open_store
 from hobbes.lab.store.journal import RunJournal
@@ -20,7 +20,7 @@ from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import in_thread
 from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes.players import with_luck
+from hobbes.nodes.players import with_rng
 from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.test_kills import INTERRUPTED, Start, answers, kill_at, watch
@@ -86,7 +86,7 @@ def play_all(store: Store, path: Path, progress: Quiet | None = None) -> list[st
     """Play an experiment; return the names of the runs that were played."""
     file, content = read_experiment_file(path)
     watched = progress or Quiet()
-    play(store, plan(store, path, file), content, watched)
+    play_experiment(store, plan(store, path, file), content, watched)
     return watched.runs
 
 
@@ -164,13 +164,13 @@ def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(small: Store) -> No
 
 
 def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> None:
-    assert with_luck("policy:guided", "null") == "policy:guided?luck=null"
-    assert with_luck("policy:guided?noise=0.1", "null") == "policy:guided?noise=0.1&luck=null"
-    assert with_luck("policy:guided?luck=a&noise=0.1", "null") == "policy:guided?noise=0.1&luck=null"
-    assert with_luck("policy:guided?luck=a", "b") == "policy:guided?luck=b"
-    stand_in = with_luck("openai:policy/guided?noise=0.1&temperature=0.5", "null")
-    assert stand_in == "openai:policy/guided?noise=0.1&luck=null&temperature=0.5"
-    assert with_luck("openai:gpt-5-mini", "null") == "openai:gpt-5-mini"
+    assert with_rng("policy:guided", "null") == "policy:guided?rng=null"
+    assert with_rng("policy:guided?noise=0.1", "null") == "policy:guided?noise=0.1&rng=null"
+    assert with_rng("policy:guided?rng=a&noise=0.1", "null") == "policy:guided?noise=0.1&rng=null"
+    assert with_rng("policy:guided?rng=a", "b") == "policy:guided?rng=b"
+    stand_in = with_rng("openai:policy/guided?noise=0.1&temperature=0.5", "null")
+    assert stand_in == "openai:policy/guided?noise=0.1&rng=null&temperature=0.5"
+    assert with_rng("openai:gpt-5-mini", "null") == "openai:gpt-5-mini"
 
 
 def test_a_second_call_plays_only_what_is_missing(small: Store, file: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_factor_may_be_a_field_of_a_setting(opened: Store, tmp_path: Path) -> 
 
 def test_pairs_are_each_value_with_itself_and_each_other_one(opened: Store, tmp_path: Path) -> None:
     text = of_factors('[factors]\ndesign = "pairs"\na = ["x", "y", "z"]\nb = ["x", "y", "z"]\n')
-    text = text.replace("policy:guided?noise=0.3*2,policy:random*1", "policy:guided?luck={a}{b}")
+    text = text.replace("policy:guided?noise=0.3*2,policy:random*1", "policy:guided?rng={a}{b}")
     arms = dict.fromkeys(one.arm for one in planned(opened, written(tmp_path, text)).cells)
     assert [*arms][:-1] == ["a=x,b=x", "a=x,b=y", "a=x,b=z", "a=y,b=y", "a=y,b=z", "a=z,b=z"]
 

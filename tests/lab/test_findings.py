@@ -167,7 +167,7 @@ def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() 
 
     arms = {
         "a": scores("policy:raider?greed=0.1", "policy:raider?greed=0.9", "policy:guided?noise=0.1"),
-        "null": scores("policy:raider?greed=0.1&luck=null", "policy:raider?luck=null&greed=0.9"),
+        "null": scores("policy:raider?greed=0.1&rng=null", "policy:raider?rng=null&greed=0.9"),
     }
     found = {(one.arm, one.player): (one.agents, one.mean.mean) for one in payoffs(arms)}
     assert found == {

@@ -14,7 +14,7 @@ from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.experiment import gathering
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.report import report
 from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.play.playing import RunOptions
@@ -36,7 +36,7 @@ ONE_SEED, TWO_SEEDS, FOUR_SEEDS = (FILE.replace("seeds = 3", f"seeds = {n}") for
 def play_keeping(store: Store, path: Path, keep: Retention) -> None:
     """Play an experiment, and keep the traces of some runs."""
     _, content = read_experiment_file(path)
-    play(store, planned(store, path), content, Quiet(), keep=keep)
+    play_experiment(store, planned(store, path), content, Quiet(), keep=keep)
 
 
 def files(store: Store) -> dict[str, bytes]:
@@ -101,7 +101,7 @@ def stopped(opened: Store, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
         expected = report(whole, "small").to_json()
     _, content = read_experiment_file(path)
     with pytest.raises(KeyboardInterrupt):
-        play(opened, planned(opened, path), content, Killed(), keep=Retention.failures)
+        play_experiment(opened, planned(opened, path), content, Killed(), keep=Retention.failures)
     assert len(files(opened)) == 5
     return path, expected
 
@@ -136,7 +136,7 @@ def test_a_gathered_run_that_is_damaged_before_it_is_in_a_table_is_read_again(
     path = written(tmp_path, TWO_SEEDS)
     _, content = read_experiment_file(path)
     with pytest.raises(KeyboardInterrupt):
-        play(opened, planned(opened, path), content, Killed())
+        play_experiment(opened, planned(opened, path), content, Killed())
     with open_store(tmp_path / "whole") as whole:
         play_all(whole, path)
         expected = report(whole, "small").to_json()

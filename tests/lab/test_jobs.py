@@ -15,7 +15,7 @@ from hobbes.lab.errors import HaltedRunError, LabError
 from hobbes.lab.experiment import workers
 from hobbes.lab.experiment.budget import SharedBudget
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.play.playing import Shared
 from hobbes.lab.store.database import Run, Store, open_store
@@ -66,7 +66,7 @@ def test_an_experiment_that_another_process_plays_is_left_to_it(
     refused: list[str] = []
     path = written(tmp_path, ONE_SEED)
     _, content = read_experiment_file(path)
-    play(opened, planned(opened, path), content, Second())
+    play_experiment(opened, planned(opened, path), content, Second())
     assert refused == ["experiment small is being played by another process; wait for it to end"] * 3
     assert "3 runs, 0 of them" in cli("experiment", str(path), "--jobs", "1").stdout
 
@@ -114,7 +114,7 @@ def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_thre
     with pytest.raises(
         LabError, match=r"^these runs failed 3 times each: small\.immune\.1 \(the process that played it died"
     ):
-        play(opened, planned(opened, path), content, progress, jobs=2)
+        play_experiment(opened, planned(opened, path), content, progress, jobs=2)
     assert sorted(map(str, progress.runs)) == ["small.immune.1"] * 3 + ["small.open.1"] * 2
     reason = "the process that played it died; see whether memory ran out"
     assert sorted(progress.died) == [f"small.immune.1: {reason}"] * 2 + [f"small.open.1: {reason}"]
@@ -123,7 +123,7 @@ def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_thre
         "small.immune.1": "unfinished",
     }
     monkeypatch.undo()
-    play(opened, planned(opened, path), content, progress)
+    play_experiment(opened, planned(opened, path), content, progress)
     assert {run["status"] for run in opened.runs()} == {"finished"}
 
 

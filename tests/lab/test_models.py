@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import Json
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.modelsfile import VALUES, read_models
 from hobbes.lab.play.playing import RunOptions, begin, go_on
@@ -162,7 +162,7 @@ def test_parameters_arrive_as_they_are_given(opened: Store) -> None:
         "provider": {"order": ["a", "b"]},
     }
     assert schema["type"] == "json_schema"
-    action = MINING.action(settle(MINING, MINING.names(3), 1, {}))
+    action = MINING.action(make_setting(MINING, MINING.names(3), 1, {}))
     assert schema["json_schema"]["schema"] == json.loads(schema_of(action))
     assert schema["json_schema"]["strict"] is False
     formats = {asked.agent: asked.body.get("response_format") for asked in others}

@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.worlds import WORLDS
 from hobbes.graphs.mining import graph
@@ -25,7 +25,7 @@ from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer, late_runs
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import Question, Run, Store
+from hobbes.lab.store.database import PersonQuestion, Run, Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -59,14 +59,14 @@ def on(store: Store, run: Run) -> Run:
     return run
 
 
-def as_policy(run: Run, question: Question, policy: str = "") -> str:
+def as_policy(run: Run, question: PersonQuestion, policy: str = "") -> str:
     """Return what a policy would answer."""
     policies = run.world.policies
-    luck = Luck(run.setting.seed, run.turns, question.agent)
-    return speak(policies, policy or policies.default, 0, json.loads(question.asked), luck)
+    rng = RngStream(run.setting.seed, run.turns, question.agent)
+    return speak(policies, policy or policies.default, 0, json.loads(question.asked), rng)
 
 
-def in_the_form(run: Run, question: Question, text: str) -> str:
+def in_the_form(run: Run, question: PersonQuestion, text: str) -> str:
     """Return an answer as the form gives it in which its fields were filled in."""
     said: dict[forms.Path, Any] = {(name,): value for name, value in json.loads(text).items()}
     return forms.filled_in(form_for(run, question), said)

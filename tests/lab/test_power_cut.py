@@ -192,23 +192,23 @@ def stats(base: str) -> Counter[str]:
     return Counter(httpx2.get(f"{base.removesuffix('/v1')}/stats").json()["addresses"])
 
 
-def cut(file: Path, least: int, luck: random.Random) -> int:
+def cut(file: Path, least: int, rng: random.Random) -> int:
     """Cut a file at any byte after the first `least`."""
-    size = luck.randint(least, file.stat().st_size)
+    size = rng.randint(least, file.stat().st_size)
     with file.open("r+b") as opened:
         opened.truncate(size)
     return size
 
 
-def check_cuts(whole: Reference, folder: Path, cuts: int, luck: random.Random) -> set[int]:
+def check_cuts(whole: Reference, folder: Path, cuts: int, rng: random.Random) -> set[int]:
     """Resume with the journals of both databases cut at any byte; return how much was asked again."""
     least = (whole.moments[0] / "runs.db-wal").stat().st_size
     being_played = [moment for moment in whole.moments if (moment / "checkpoints.db-wal").exists()]
     asked_again = set()
     for number in range(cuts):
         home = home_of(folder / f"cut-{number}", whole.moments[-1], being_played[-1])
-        cut(home / "runs.db-wal", least, luck)
-        cut(home / "checkpoints.db-wal", 0, luck)
+        cut(home / "runs.db-wal", least, rng)
+        cut(home / "checkpoints.db-wal", 0, rng)
         asked_again.add(len(resumed(whole, home)))
         shutil.rmtree(home)
     return asked_again
@@ -220,29 +220,29 @@ def test_the_journals_of_both_databases_may_be_cut_at_any_byte(tmp_path: Path) -
     assert len(asked_again) > 3, "the cuts were of different moments"
 
 
-def spoiled(database: Path, luck: random.Random) -> None:
+def spoiled(database: Path, rng: random.Random) -> None:
     """Spoil a database: some of its bytes, a page of it, or all behind some place."""
     content = bytearray(database.read_bytes())
-    place = luck.randrange(len(content))
-    match luck.randrange(3):
+    place = rng.randrange(len(content))
+    match rng.randrange(3):
         case 0:
             for _ in range(200):
-                content[luck.randrange(len(content))] = luck.randrange(256)
+                content[rng.randrange(len(content))] = rng.randrange(256)
         case 1:
             begin_of_page = place // PAGE * PAGE
-            content[begin_of_page : begin_of_page + PAGE] = luck.randbytes(PAGE)
+            content[begin_of_page : begin_of_page + PAGE] = rng.randbytes(PAGE)
         case _:
             del content[place:]
     database.write_bytes(content)
 
 
-def check_damage(whole: Reference, folder: Path, times: int, luck: random.Random) -> None:
+def check_damage(whole: Reference, folder: Path, times: int, rng: random.Random) -> None:
     """Resume from moments whose checkpoints are damaged."""
     for number in range(times):
-        runs, checkpoints = luck.choice(whole.moments), whole.moments[-1]
+        runs, checkpoints = rng.choice(whole.moments), whole.moments[-1]
         home = home_of(folder / f"damaged-{number}", runs, None)
         shutil.copyfile(checkpoints / "checkpoints.db", home / "checkpoints.db")
-        spoiled(home / "checkpoints.db", luck)
+        spoiled(home / "checkpoints.db", rng)
         resumed(whole, home)
         shutil.rmtree(home)
 

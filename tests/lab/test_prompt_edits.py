@@ -12,9 +12,9 @@ from rich.color import ColorSystem
 
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
-from hobbes.lab.play.asking import Asked, Asker
+from hobbes.lab.play.asking import Asker, JudgedCall
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.rendering import Question, question_in_run, question_of_new
+from hobbes.lab.play.rendering import PromptQuestion, question_in_run, question_of_new
 from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering, Terminal
 from hobbes.lab.show.terminal import OUT
 from hobbes.lab.store.database import Store
@@ -52,7 +52,7 @@ def server() -> Iterator[None]:
         yield
 
 
-def question(variant: Path, model: str | None = None, turn: int = 0) -> Question:
+def question(variant: Path, model: str | None = None, turn: int = 0) -> PromptQuestion:
     """What the first agent is asked."""
     return question_of_new(RunOptions("mining", 3, models=model, prompts=str(variant)), turn, "miner-01")
 
@@ -77,14 +77,14 @@ def saved(file: Path, texts: list[str], answered: asyncio.Event | None = None) -
     return saving()
 
 
-def renderings(asked: Question, file: Path, texts: list[str]) -> list[Rendering]:
+def renderings(asked: PromptQuestion, file: Path, texts: list[str]) -> list[Rendering]:
     """What is shown if a file is saved with these texts."""
     shown: list[Rendering | Answered] = []
     asyncio.run(Edits(asked, shown.append).follow(saved(file, texts)))
     return [new for new in shown if isinstance(new, Rendering)]
 
 
-def answers(store: Store, asked: Question, file: Path, texts: list[str], caps: Caps) -> list[Answered]:
+def answers(store: Store, asked: PromptQuestion, file: Path, texts: list[str], caps: Caps) -> list[Answered]:
     """What a model answers if a file is saved with these texts."""
     shown: list[Answered] = []
 
@@ -223,7 +223,7 @@ def test_while_a_model_answers_saves_are_rendered_and_only_the_last_is_asked_abo
     async def follow() -> None:
         all_rendered, asker = asyncio.Event(), Asker(opened, asked, NO_CAPS)
 
-        async def ask_slowly(prompts: PromptSet) -> Asked:
+        async def ask_slowly(prompts: PromptSet) -> JudgedCall:
             await all_rendered.wait()
             return await asker.ask(prompts)
 

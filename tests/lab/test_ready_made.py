@@ -10,7 +10,7 @@ import pytest
 
 from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.plan import plan
-from hobbes.lab.experiment.playing import play
+from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.report import report
 from hobbes.lab.files import read_toml
 from hobbes.lab.show.reports import markdown
@@ -41,7 +41,7 @@ def test_a_ready_made_experiment_plays_and_reports(
     names = list(dict.fromkeys(cell.arm for cell in made.cells))
     some = {file.baseline, names[0], names[-1]}
     cells = [cell for cell in made.cells if cell.seed == 1 and cell.arm in some]
-    play(opened, replace(made, cells=tuple(cells)), tiny(content), Quiet())
+    play_experiment(opened, replace(made, cells=tuple(cells)), tiny(content), Quiet())
     found = report(opened, file.name)
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)

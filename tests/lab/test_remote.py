@@ -16,8 +16,8 @@ from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment import playing
 from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.playing import play
-from hobbes.lab.experiment.remote import Played, Remote, Task, play_task
+from hobbes.lab.experiment.playing import play_experiment
+from hobbes.lab.experiment.remote import Remote, Task, TaskResult, play_task
 from hobbes.lab.experiment.workers import ledger_in
 from hobbes.lab.play.playing import ALONE, RunOptions, Shared, begin
 from hobbes.lab.store.database import HOBBES, Store, open_store
@@ -29,7 +29,7 @@ from tests.lab.test_kills import answers
 
 CALLS = 3 * 3 * 3 * 4
 
-Submit = Callable[[Task], "Future[Played]"]
+Submit = Callable[[Task], "Future[TaskResult]"]
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +43,9 @@ def nodes_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def submit(task: Task) -> "Future[Played]":
+def submit(task: Task) -> "Future[TaskResult]":
     """Play a task at once, in this process."""
-    future = Future[Played]()
+    future = Future[TaskResult]()
     try:
         future.set_result(play_task(HOBBES, "node 1", task))
     except Exception as error:  # noqa: BLE001  as an executor does
@@ -94,7 +94,7 @@ def test_of_each_seed_the_longest_runs_begin_first(
     _, content = read_experiment_file(path)
     progress = Quiet()
     elsewhere(monkeypatch, tmp_path)
-    play(opened, planned(opened, path), content, progress, on="ray")
+    play_experiment(opened, planned(opened, path), content, progress, on="ray")
     assert progress.runs == [
         f"small.{arm}.{seed}" for seed in (2, 1) for arm in ("many", "immune", "open", "null")
     ]
@@ -106,12 +106,12 @@ def test_a_run_that_dies_goes_on_and_is_reported_after_three_times(
     path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 1") + "null = false\n")
     submitted: list[str] = []
 
-    def dying(task: Task) -> "Future[Played]":
+    def dying(task: Task) -> "Future[TaskResult]":
         name = str(opened.find(task.run).name)
         submitted.append(name)
         if name == "small.open.1" and submitted.count(name) > 1:
             return submit(task)
-        future = Future[Played]()
+        future = Future[TaskResult]()
         future.set_exception(DiedError("the node is dead"))
         return future
 
@@ -156,12 +156,12 @@ def task_of(store: Store, options: RunOptions, shared: Shared = ALONE) -> Task:
     """Return the task of a new run."""
     tasks: list[Task] = []
 
-    def keep(task: Task) -> "Future[Played]":
+    def keep(task: Task) -> "Future[TaskResult]":
         tasks.append(task)
         return Future()
 
     executor = Remote(keep, lambda future: future.result(), lambda: 1, lambda *_: ledger_in(store.home, *_))
-    executor.play(store, begin(store, options), shared)
+    executor.submit(store, begin(store, options), shared)
     return tasks[0]
 
 

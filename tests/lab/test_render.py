@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.policy import speak
 from hobbes.engine.world import OBSERVER
@@ -37,7 +37,7 @@ def like_the_default_policy() -> Starlette:
         world = world_named(view["world"])
         agent = view.get(world.viewer_key) or view["you"]
         asked = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
-        text = speak(asked, asked.default, 0, view, Luck(SEED, view["turn"], agent))
+        text = speak(asked, asked.default, 0, view, RngStream(SEED, view["turn"], agent))
         message = {"role": "assistant", "content": text}
         return JSONResponse({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
 

@@ -16,7 +16,7 @@ import uvicorn
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.show.pages import Pages
@@ -399,7 +399,7 @@ def test_an_address_of_another_machine_is_refused() -> None:
 def test_no_request_is_an_error_of_the_stand_in_server() -> None:
     """Whatever is missing, of another type, or nested too deep, the client is told so."""
     world = WORLDS["mining"]
-    setting = settle(world, ["miner-01", "miner-02"], 1, {})
+    setting = make_setting(world, ["miner-01", "miner-02"], 1, {})
     view = world.observe(world.setup(setting.config, setting.agents, setting.seed), "miner-01")
     wrong: tuple[Any, ...] = (None, 0, "x", [], {}, [[]], "\ud800")
     views = [{key: value for key, value in view.items() if key != left_out} for left_out in view]

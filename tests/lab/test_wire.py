@@ -385,7 +385,7 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     """Its random draws depend on the address of a call and on the view."""
     placebo = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "placebo")
     for file in placebo.glob("*.en.md"):
-        file.write_text(f"Good luck.\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
+        file.write_text(f"Good rng.\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         asked = RunOptions("mining", 4, models="openai:policy/random?noise=0.4", values={"rounds": 4})
         runs = [played(opened, replace(asked, prompts=prompts)) for prompts in ("unguided", str(placebo))]

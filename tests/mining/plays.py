@@ -12,7 +12,7 @@ from hobbes.engine.mining.state import MiningConfig, State, setup
 from hobbes.engine.mining.validation import Intent, as_said
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import Json, JsonObject
-from hobbes.engine.world import Played, Resolved, Validated
+from hobbes.engine.world import PlayedTurn, Resolved, Validated
 from tests import turns
 
 Answer: TypeAlias = Mapping[str, Any]
@@ -78,9 +78,9 @@ class Round:
         return [(draw.event, draw.subject, draw.participants) for draw in self.resolved.draws]
 
     @property
-    def played(self) -> Played[State, Intent]:
+    def played(self) -> PlayedTurn[State, Intent]:
         intents = {agent: validated.intent for agent, validated in self.validated.items()}
-        return Played(self.before, intents, self.after, self.resolved.events, self.resolved.draws)
+        return PlayedTurn(self.before, intents, self.after, self.resolved.events, self.resolved.draws)
 
     def does(self, agent: str) -> list[dict[str, Json]]:
         """Return the actions that are left of an answer, as an agent would say them."""
@@ -109,9 +109,9 @@ def play(state: State, **answers: Answer) -> Round:
     return Round(state, turns.validated(turn), turn.resolved)
 
 
-def history(state: State, *rounds: Mapping[str, Answer]) -> list[Played[State, Intent]]:
+def history(state: State, *rounds: Mapping[str, Answer]) -> list[PlayedTurn[State, Intent]]:
     """Play rounds one after the other and return them in the form that measures read."""
-    played: list[Played[State, Intent]] = []
+    played: list[PlayedTurn[State, Intent]] = []
     for answers in rounds:
         one = play(state, **answers)
         played.append(one.played)

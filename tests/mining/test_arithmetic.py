@@ -1,8 +1,8 @@
 """Each miner's gold as a sum."""
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.world import MINING
-from hobbes.engine.world import Played
+from hobbes.engine.world import PlayedTurn
 from tests.arithmetic import comes_out, in_ascii
 from tests.mining.plays import board
 
@@ -14,12 +14,14 @@ def test_gold_is_what_was_there_and_what_was_booked() -> None:
             agent: MINING.validate(
                 state,
                 agent,
-                MINING.policies.by_name["random"](MINING.observe(state, agent), Luck(1, turn, agent)),
+                MINING.policies.by_name["random"](MINING.observe(state, agent), RngStream(1, turn, agent)),
             ).intent
             for agent in "AB"
         }
         resolved = MINING.resolve(state, intents)
-        written = MINING.arithmetic(Played(state, intents, resolved.state, resolved.events, resolved.draws))
+        written = MINING.arithmetic(
+            PlayedTurn(state, intents, resolved.state, resolved.events, resolved.draws)
+        )
         for agent, sums in written.items():
             assert comes_out(sums["gold"])
             assert sums["gold"].endswith(f" = {resolved.state.gold[agent]}")

@@ -5,7 +5,7 @@ import pytest
 from hobbes.engine.mining.actions import TALK
 from hobbes.engine.mining.view import observe
 from hobbes.engine.mining.world import MINING
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from tests.mining.plays import NOW, Answer, board, mine, play
 
 RAID = {"raid": [[0, 1]]}
@@ -22,7 +22,7 @@ def test_in_the_baseline_a_message_is_dropped() -> None:
 
 @pytest.mark.parametrize("communication", [False, True])
 def test_only_those_who_can_talk_write_messages_and_rate_who_keeps_its_word(*, communication: bool) -> None:
-    action = MINING.action(settle(MINING, "AB", 1, {"communication": communication}))
+    action = MINING.action(make_setting(MINING, "AB", 1, {"communication": communication}))
     assert {"message", "keeps_word_report"} & action.model_fields.keys() == (TALK if communication else set())
     assert "aggressor_report" in action.model_fields
     said = {"keeps_word_report": {"B": 4}, "aggressor_report": {"B": 9}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.policies import POLICIES, spoil, tremble
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.view import observe
@@ -21,7 +21,7 @@ KINDS = ("claim", "raid", "defend", "mine")
 
 def answer(name: str, state: State, agent: str = "A") -> dict[str, Any]:
     """Return what a policy answers, without the reflection fields."""
-    said = POLICIES.by_name[name](observe(state, agent), Luck(1, state.turn, agent))
+    said = POLICIES.by_name[name](observe(state, agent), RngStream(1, state.turn, agent))
     return {key: value for key, value in said.items() if key in (*KINDS, "plan")}
 
 
@@ -209,7 +209,7 @@ def spoiled(noise: float, count: int = 200) -> Iterator[tuple[State, str]]:
     state = play(state, B={"raid": [[0, 1]]}, A={"defend": [[0, 1]]}).after
     for turn in range(count):
         at = replace(state, turn=turn)
-        yield at, speak(POLICIES, "guided", noise, observe(at, "A"), Luck(1, turn, "A"))
+        yield at, speak(POLICIES, "guided", noise, observe(at, "A"), RngStream(1, turn, "A"))
 
 
 def test_without_noise_the_answer_is_the_comparators_json() -> None:
@@ -237,7 +237,7 @@ def test_noise_reaches_every_way_of_spoiling_an_item() -> None:
         assert codes[reached], reached
 
 
-def as_it_is(_: JsonObject, answer: JsonObject, __: Luck, ___: float) -> JsonObject:
+def as_it_is(_: JsonObject, answer: JsonObject, __: RngStream, ___: float) -> JsonObject:
     """Return the answer."""
     return answer
 
@@ -246,7 +246,7 @@ def test_noise_spoils_a_text_with_its_probability_in_every_way() -> None:
     said: JsonObject = {"reasoning": "x", "mine": [{"cell": [0, 0], "s": 1}]}
     policies = Policies({"one": lambda _, __: said}, "one", as_it_is, as_it_is)
     view = observe(board("A"), "A")
-    texts = Counter(speak(policies, "one", 0.5, view, Luck(1, turn, "A")) for turn in range(700))
+    texts = Counter(speak(policies, "one", 0.5, view, RngStream(1, turn, "A")) for turn in range(700))
     ways = [texts[spoil_text(json.dumps(said))] for spoil_text in SPOILED_TEXTS]
     # A quarter of the answers are spoiled in their text alone, in one of ten ways.
     assert all(10 < count < 75 for count in ways)
@@ -256,10 +256,10 @@ def test_noise_spoils_a_text_with_its_probability_in_every_way() -> None:
 def test_noise_spoils_each_item_with_its_probability() -> None:
     state = board("AAAA", stamina=12)
     view = observe(state, "A")
-    plain = POLICIES.by_name["greedy-mine"](view, Luck(1, 0, "A"))
+    plain = POLICIES.by_name["greedy-mine"](view, RngStream(1, 0, "A"))
     changed = 0
     for turn in range(250):
-        noisy = spoil(view, plain, Luck(1, turn, "A"), 0.25)
+        noisy = spoil(view, plain, RngStream(1, turn, "A"), 0.25)
         changed += sum(element not in plain["mine"] for element in noisy["mine"])  # type: ignore[operator, union-attr]
         changed += len(noisy["mine"]) - len(plain["mine"])  # type: ignore[arg-type]
     # Of 1,000 items a quarter are spoiled. A spoiled one may by chance still be in the plain answer.
@@ -274,7 +274,7 @@ def test_noise_is_drawn_by_name_so_it_is_the_same_again() -> None:
 def test_every_comparator_takes_noise(name: str) -> None:
     state = board("AAB/.CB/C..")
     view = observe(state, "A")
-    said = {speak(POLICIES, name, 0.9, view, Luck(1, turn, "A")) for turn in range(10)}
+    said = {speak(POLICIES, name, 0.9, view, RngStream(1, turn, "A")) for turn in range(10)}
     assert len(said) > 5
 
 
@@ -286,8 +286,8 @@ def trembling(
 ) -> list[dict[str, Any]]:
     """Return the plans of a policy that trembles, by turn."""
     view = observe(state, "A")
-    plain = POLICIES.by_name[name](view, Luck(1, 0, "A"))
-    return [dict(tremble(view, plain, Luck(1, turn, "A"), share)) for turn in range(turns)]
+    plain = POLICIES.by_name[name](view, RngStream(1, 0, "A"))
+    return [dict(tremble(view, plain, RngStream(1, turn, "A"), share)) for turn in range(turns)]
 
 
 def test_a_tremble_replaces_each_action_with_its_probability() -> None:
@@ -315,9 +315,9 @@ def test_a_tremble_is_drawn_by_name_so_it_is_the_same_again_and_0_changes_nothin
     view = observe(board("AAB/.CB/C.."), "A")
     for name in POLICIES.by_name:
         still, *same = (
-            speak(POLICIES, name, 0, view, Luck(1, 3, "A"), tremble=share) for share in (0, 0.5, 0.5)
+            speak(POLICIES, name, 0, view, RngStream(1, 3, "A"), tremble=share) for share in (0, 0.5, 0.5)
         )
-        assert still == json.dumps(POLICIES.by_name[name](view, Luck(1, 3, "A")), ensure_ascii=False)
+        assert still == json.dumps(POLICIES.by_name[name](view, RngStream(1, 3, "A")), ensure_ascii=False)
         assert len(set(same)) == 1
 
 
@@ -329,7 +329,9 @@ def test_a_tremble_breaks_the_order_that_noise_leaves_in_peace() -> None:
         for turn in range(20):
             said = {
                 agent: json.loads(
-                    speak(POLICIES, "guided", 0, observe(state, agent), Luck(1, turn, agent), tremble=share)
+                    speak(
+                        POLICIES, "guided", 0, observe(state, agent), RngStream(1, turn, agent), tremble=share
+                    )
                 )
                 for agent in "ABC"
             }
@@ -373,7 +375,7 @@ def test_an_opportunist_looks_no_further_than_the_last_round() -> None:
 @pytest.mark.parametrize(("greed", "raids"), [(0, 0), (0.24, 2), (0.5, 5), (0.7, 7), (1, 10)])
 def test_a_raider_spends_its_greed_on_raids_and_mines_with_the_rest(greed: float, raids: int) -> None:
     view = observe(board("AAAAABBBBBBBBBBB", stamina=10), "A")
-    said: Any = POLICIES.by_name["raider"](view, Luck(1, 0, "A"), greed=greed)
+    said: Any = POLICIES.by_name["raider"](view, RngStream(1, 0, "A"), greed=greed)
     assert len(said.get("raid", [])) == raids
     assert sum(order["s"] for order in said.get("mine", [])) == 10 - raids
 

@@ -9,7 +9,7 @@ from hobbes.engine.mining.state import MiningConfig, State, load
 from hobbes.engine.mining.view import observe
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import Json
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from tests.mining.plays import Answer, board, mine, picture, play
 
 
@@ -46,7 +46,7 @@ def test_the_defaults_are_the_seeds_baseline() -> None:
 )
 def test_every_treatment_is_a_value_of_the_config(name: str, values: list[Any]) -> None:
     for value in values:
-        setting = settle(MINING, ["A", "B"], 1, {name: value})
+        setting = make_setting(MINING, ["A", "B"], 1, {name: value})
         assert json.loads(setting.config.model_dump_json())[name] == value
 
 
@@ -59,12 +59,12 @@ def test_the_guidance_is_in_the_prompt_or_not() -> None:
 def test_the_agents_are_named_miner_01_and_so_on_and_sorted_by_name(n: int) -> None:
     names = MINING.names(n)
     assert (names[0], names[-1], len(names)) == ("miner-01", f"miner-{n}", n)
-    assert settle(MINING, names[::-1], 1, {}).agents == names
+    assert make_setting(MINING, names[::-1], 1, {}).agents == names
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_names() -> None:
     with pytest.raises(ValueError, match=r"no setting named tax; settings: .*raid_tax"):
-        settle(MINING, ["A"], 1, {"tax": 1})
+        make_setting(MINING, ["A"], 1, {"tax": 1})
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_names() -> None:
 )
 def test_a_value_out_of_range_is_an_error_that_names_it(name: str, value: Json) -> None:
     with pytest.raises(ValueError, match=name):
-        settle(MINING, ["A"], 1, {name: value})
+        make_setting(MINING, ["A"], 1, {name: value})
 
 
 def test_a_run_is_over_after_its_rounds_and_the_score_is_gold() -> None:
@@ -97,7 +97,7 @@ GIVEN: dict[str, Any] = {
 
 
 def loaded(**changes: Json) -> State:
-    setting = settle(MINING, ["A", "B"], 1, {"rows": 1, "cols": 3, "immunity": 2})
+    setting = make_setting(MINING, ["A", "B"], 1, {"rows": 1, "cols": 3, "immunity": 2})
     return load(setting, {**GIVEN, **changes})
 
 
@@ -131,7 +131,7 @@ def test_a_state_that_does_not_fit_is_refused(changes: dict[str, Any]) -> None:
 
 
 def test_a_state_without_a_named_field_is_refused() -> None:
-    setting = settle(MINING, ["A", "B"], 1, {"rows": 1, "cols": 3})
+    setting = make_setting(MINING, ["A", "B"], 1, {"rows": 1, "cols": 3})
     with pytest.raises(ValueError, match="owners"):
         load(setting, {name: value for name, value in GIVEN.items() if name != "owners"})
 

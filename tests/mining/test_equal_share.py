@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.state import MiningConfig, State, setup
 from hobbes.engine.mining.view import observe
@@ -48,7 +48,7 @@ def games(state: State, name: str) -> Iterator[State]:
     seed = state.setting.seed
     for _ in range(ROUNDS):
         said = {
-            agent: speak(POLICIES, name, NOISE, observe(state, agent), Luck(seed, state.turn, agent))
+            agent: speak(POLICIES, name, NOISE, observe(state, agent), RngStream(seed, state.turn, agent))
             for agent in state.setting.agents
         }
         state = play(state, **{agent: heard(text) or {} for agent, text in said.items()}).after

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.rules import resolve
 from hobbes.engine.mining.state import State
@@ -16,7 +16,7 @@ from hobbes.engine.mining.view import observe
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
 from hobbes.engine.record import Json, canonical
-from hobbes.engine.world import Resolved, Validated, settle
+from hobbes.engine.world import Resolved, Validated, make_setting
 from tests.soak import examples
 
 AGENTS = ("A", "B", "C", "D")
@@ -101,7 +101,7 @@ def states(draw: st.DrawFn) -> State:
     """Draw a state as it may come in from outside, with any owners, ages, gold and fines."""
     config = draw(configs)
     agents = AGENTS[: draw(st.integers(1, 4))]
-    setting = settle(MINING, agents, draw(st.integers(0, 3)), config)
+    setting = make_setting(MINING, agents, draw(st.integers(0, 3)), config)
     rows, cols = setting.config.rows, setting.config.cols
     land = draw(st.text("." + "".join(agents), min_size=rows * cols, max_size=rows * cols))
     ages = draw(st.text("0123", min_size=rows * cols, max_size=rows * cols))
@@ -257,7 +257,7 @@ def test_what_is_seen_is_plain_json_and_holds_no_others_gold(
 def test_no_comparator_ever_says_what_is_refused(state: State, name: str, turn: int) -> None:
     for agent in state.setting.agents:
         found = validate(
-            state, agent, MINING.policies.by_name[name](observe(state, agent), Luck(1, turn, agent))
+            state, agent, MINING.policies.by_name[name](observe(state, agent), RngStream(1, turn, agent))
         )
         assert found.drops == ()
         assert not [mend for mend in found.mends if mend.code != "mining/rationalized"]
@@ -267,8 +267,8 @@ def test_no_comparator_ever_says_what_is_refused(state: State, name: str, turn: 
 @given(states(), st.sampled_from(sorted(MINING.policies.by_name)), st.sampled_from([0.2, 0.6, 1.0]))
 def test_no_trembling_comparator_ever_says_what_is_refused(state: State, name: str, share: float) -> None:
     for agent in state.setting.agents:
-        view, luck = observe(state, agent), Luck(1, state.turn, agent)
-        found = validate(state, agent, json.loads(speak(MINING.policies, name, 0, view, luck, tremble=share)))
+        view, rng = observe(state, agent), RngStream(1, state.turn, agent)
+        found = validate(state, agent, json.loads(speak(MINING.policies, name, 0, view, rng, tremble=share)))
         assert found.drops == ()
         assert not [mend for mend in found.mends if mend.code != "mining/rationalized"]
 
@@ -277,7 +277,7 @@ def test_nesting_without_end_is_refused_and_not_fatal() -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
-    setting = settle(MINING, AGENTS, 1, {"rows": 1, "cols": 2})
+    setting = make_setting(MINING, AGENTS, 1, {"rows": 1, "cols": 2})
     state = MINING.setup(setting.config, setting.agents, setting.seed)
     for answer in ({"claim": [deep]}, {"plan": [deep]}, {"dig": deep}, {"mine": [{"cell": deep, "s": 1}]}):
         (drop,) = validate(state, "A", answer).drops

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.state import Cell, MiningConfig, State, cells
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import JsonObject
 from hobbes.engine.said import TEXT_LIMIT
-from hobbes.engine.world import Resolved, Validated, settle
+from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.nodes import prompting
 from hobbes.nodes.prompting import PromptError, approximate_tokens
 from tests.prompt_plays import (
@@ -61,7 +61,7 @@ class Land:
     """A game of ann, bob and cay in its round 10."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        setting = settle(MINING, AGENTS, 1, values)
+        setting = make_setting(MINING, AGENTS, 1, values)
         self.config: MiningConfig = setting.config
         self.state: State = replace(MINING.setup(setting.config, setting.agents, setting.seed), turn=10)
         self.validated: dict[str, Validated[Intent]] = {}
@@ -123,7 +123,7 @@ class Land:
 
     def guided(self, agent: str) -> Any:
         """Return the answer of the scripted policy that follows the prompt's advice."""
-        return MINING.policies.by_name["guided"](self.view(agent), Luck(1, 10, agent))
+        return MINING.policies.by_name["guided"](self.view(agent), RngStream(1, 10, agent))
 
 
 OTHER_NUMBERS = {

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from hobbes.engine import turn as steps
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.validation import Intent, validate
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.policy import speak
 from hobbes.engine.record import Drop, Event, Mend, canonical
-from hobbes.engine.world import Played, Setting, settle
+from hobbes.engine.world import PlayedTurn, Setting, make_setting
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
 from tests.turns import play
@@ -27,7 +27,7 @@ Answers = Mapping[str, Mapping[str, Any]]
 def setting(agents: Sequence[str] | int = 3, **config: Any) -> Setting[NationsConfig]:
     """Return the setting that a run would have. `agents` are names, or their number."""
     names = NATIONS.names(agents) if isinstance(agents, int) else agents
-    return settle(NATIONS, names, 1, config)
+    return make_setting(NATIONS, names, 1, config)
 
 
 def board(agents: Sequence[str] | int = 3, **config: Any) -> State:
@@ -58,9 +58,9 @@ class Turn:
         shown: dict[str, Any] = self.ledgers["accounts"][agent]
         return shown
 
-    def played(self) -> Played[State, Intent]:
+    def played(self) -> PlayedTurn[State, Intent]:
         """Return the turn as measures read it."""
-        return Played(self.before, self.intents, self.after, self.events, ())
+        return PlayedTurn(self.before, self.intents, self.after, self.events, ())
 
 
 def turn(state: State, answers: Answers) -> Turn:
@@ -95,10 +95,10 @@ def run(state: State, policies: Sequence[str], turns: int, noise: float = 0.0) -
     for _ in range(turns):
         answers = {}
         for k, (agent, view) in enumerate(steps.views(NATIONS, state, memories).items()):
-            luck = Luck(state.setting.seed, state.turn, agent)
-            text = speak(NATIONS.policies, policies[k % len(policies)], noise, view, luck)
+            rng = RngStream(state.setting.seed, state.turn, agent)
+            text = speak(NATIONS.policies, policies[k % len(policies)], noise, view, rng)
             answers[agent] = read(agent, Reply(text, "policy"), ())
-        done = steps.play(NATIONS, state, memories, answers)
+        done = steps.play_turn(NATIONS, state, memories, answers)
         played.append(told(done))
         state, memories = done.resolved.state, done.memories
     return played

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.nations.land import by_number
 from hobbes.engine.nations.phases import in_proportion
 from hobbes.engine.nations.state import State, exactly
@@ -228,31 +228,31 @@ def test_every_law_holds_on_every_board_for_every_answer(drawn: tuple[State, Ans
         law(played)
 
 
-def shuffled(entries: Mapping[str, Any], luck: Random) -> dict[str, Any]:
-    return {key: entries[key] for key in luck.sample(list(entries), len(entries))}
+def shuffled(entries: Mapping[str, Any], rng: Random) -> dict[str, Any]:
+    return {key: entries[key] for key in rng.sample(list(entries), len(entries))}
 
 
 @settings(deadline=None)
 @given(turns(), st.randoms(use_true_random=False))
-def test_the_order_of_agents_in_the_input_does_not_matter(drawn: tuple[State, Answers], luck: Random) -> None:
+def test_the_order_of_agents_in_the_input_does_not_matter(drawn: tuple[State, Answers], rng: Random) -> None:
     state, said = drawn
     settled = setting(
-        luck.sample(state.setting.agents, len(state.setting.agents)),
+        rng.sample(state.setting.agents, len(state.setting.agents)),
         **state.config.model_dump(mode="json", exclude_defaults=True),
     )
     data = NATIONS.state.to_json(state)
-    data = {key: shuffled(value, luck) if isinstance(value, dict) else value for key, value in data.items()}
+    data = {key: shuffled(value, rng) if isinstance(value, dict) else value for key, value in data.items()}
     mixed = {
         agent: {
-            key: shuffled(value, luck) if key == "attacks" and isinstance(value, dict) else value
+            key: shuffled(value, rng) if key == "attacks" and isinstance(value, dict) else value
             for key, value in answer.items()
         }
-        for agent, answer in shuffled(said, luck).items()
+        for agent, answer in shuffled(said, rng).items()
     }
     one = turn(state, said)
     again = NATIONS.load(settled, data)
     intents = {
-        agent: validate(again, agent, mixed.get(agent)).intent for agent in shuffled(data["army"], luck)
+        agent: validate(again, agent, mixed.get(agent)).intent for agent in shuffled(data["army"], rng)
     }
     other = NATIONS.resolve(again, intents)
     assert canonical(NATIONS.state.to_json(one.after)) == canonical(NATIONS.state.to_json(other.state))
@@ -296,7 +296,7 @@ def test_no_trembling_comparator_ever_says_what_is_refused(
 ) -> None:
     state, _ = drawn
     for agent in state.setting.agents:
-        view, luck = NATIONS.observe(state, agent), Luck(1, state.turn, agent)
-        said = json.loads(speak(NATIONS.policies, name, 0, view, luck, tremble=share))
+        view, rng = NATIONS.observe(state, agent), RngStream(1, state.turn, agent)
+        said = json.loads(speak(NATIONS.policies, name, 0, view, rng, tremble=share))
         found = validate(state, agent, said)
         assert (found.drops, found.mends) == ((), ())

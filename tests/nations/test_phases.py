@@ -279,7 +279,7 @@ def test_a_phase_reads_the_board_and_ledgers_of_earlier_phases_and_no_other(ledg
 
 @pytest.mark.parametrize("ledger", PHASES)
 def test_a_phases_types_name_the_ledgers_that_it_reads_and_its_own(ledger: str) -> None:
-    types = get_annotations(ledgers.Books) | {"state": State, "intents": Mapping[str, Intent]}
+    types = get_annotations(ledgers.TurnLedgers) | {"state": State, "intents": Mapping[str, Intent]}
     annotated = {
         name: parameter.annotation for name, parameter in signature(PHASES[ledger]).parameters.items()
     }

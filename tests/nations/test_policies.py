@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.nations.policies import STRANGER, spoil
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.view import observe
@@ -20,7 +20,7 @@ POLICIES = list(NATIONS.policies.by_name)
 def ask(name: str, state: State, agent: str, mind: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the answer of a policy."""
     view = {**NATIONS.observe(state, agent), **({} if mind is None else {"memory": mind})}
-    return dict(NATIONS.policies.by_name[name](view, Luck(1, state.turn, agent)))
+    return dict(NATIONS.policies.by_name[name](view, RngStream(1, state.turn, agent)))
 
 
 def after(answers: Answers, **config: Any) -> State:
@@ -190,8 +190,8 @@ def test_noise_spoils_answers_as_a_model_would() -> None:
 def test_without_noise_nothing_is_spoiled_and_with_full_noise_everything() -> None:
     view = NATIONS.observe(board(), A)
     answer: dict[str, Any] = {"purchase_mils": 1, "money_grants": {B: 1}}
-    assert spoil(view, answer, Luck(1, 0, A), 0.0) == answer
-    spoiled = spoil(view, answer, Luck(1, 0, A), 1.0)
+    assert spoil(view, answer, RngStream(1, 0, A), 0.0) == answer
+    spoiled = spoil(view, answer, RngStream(1, 0, A), 1.0)
     assert spoiled["purchase_mils"] != 1
     assert spoiled["money_grants"] != {B: 1}
 
@@ -216,9 +216,11 @@ ORDERS = ("purchase_mils", "disband_mils", "attacks", "money_grants", "cede_terr
 def trembled(share: float, name: str = "default", turns: int = 200) -> list[dict[str, Any]]:
     """Return the answers of a policy that trembles, by seed."""
     view = observe(board(3), A)
-    texts = [speak(NATIONS.policies, name, 0, view, Luck(seed, 0, A), tremble=share) for seed in range(turns)]
+    texts = [
+        speak(NATIONS.policies, name, 0, view, RngStream(seed, 0, A), tremble=share) for seed in range(turns)
+    ]
     assert texts == [
-        speak(NATIONS.policies, name, 0, view, Luck(seed, 0, A), tremble=share) for seed in range(turns)
+        speak(NATIONS.policies, name, 0, view, RngStream(seed, 0, A), tremble=share) for seed in range(turns)
     ]
     return [json.loads(text) for text in texts]
 
@@ -250,7 +252,7 @@ def test_an_opportunist_gives_and_attacks_nothing_and_disbands_an_army_that_cost
 @pytest.mark.parametrize(("greed", "mils"), [(0.0, 0), (0.26, 3), (0.7, 7), (1.0, 10)])
 def test_a_raider_sends_its_greed_of_the_army_against_the_weakest(greed: float, mils: int) -> None:
     view = observe(board(army={A: 10, B: 8, C: 4}), A)
-    answer = NATIONS.policies.by_name["raider"](view, Luck(1, 0, A), greed=greed)
+    answer = NATIONS.policies.by_name["raider"](view, RngStream(1, 0, A), greed=greed)
     assert answer.get("attacks", {}) == ({C: mils} if mils else {})
     # Its money is 5 x 10 - 10 x 2 = 30, and a mil costs 20.
     assert answer.get("purchase_mils", 0) == int(greed * 30) // 20

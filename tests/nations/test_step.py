@@ -8,10 +8,10 @@ from typing import Any
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.memory import EMPTY_MEMORY
-from hobbes.engine.nations.ledgers import Books
+from hobbes.engine.nations.ledgers import TurnLedgers
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.record import Mend
-from hobbes.engine.turn import play, views
+from hobbes.engine.turn import play_turn, views
 from hobbes.lab.play.stepping import step, step_lines
 from hobbes.nodes.resolve import resolve
 from hobbes.nodes.state import first_state
@@ -72,7 +72,7 @@ def test_an_agents_summaries_come_back_to_it_alone_in_its_memory() -> None:
     said = {"summary_last_turn": "I waited.", "history_summary": "Peace so far."}
     empty = {name: value for name, value in EMPTY_MEMORY.to_json().items() if name != "notes"}
     assert views(NATIONS, before, {})[A]["memory"] == empty  # nothing is summed up at turn 0
-    played = play(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
+    played = play_turn(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
     seen = views(NATIONS, played.resolved.state, played.memories)
     remembered = {"previous_turn_summary": "I waited.", "history_summary": "Peace so far."}
     assert seen[A]["memory"] == {**empty, **remembered}
@@ -83,7 +83,7 @@ def test_a_grant_that_was_cut_is_told_to_giver_and_receiver() -> None:
     settled = setting(2, army=24)  # upkeep takes 48 of 50
     before = NATIONS.setup(settled.config, settled.agents, 1)
     said = {"money_grants": {B: 6}, "messages": {B: "I gave you 6."}}
-    played = play(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
+    played = play_turn(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
     seen: Any = views(NATIONS, played.resolved.state, played.memories)
     (told,) = seen[A]["memory"]["feedback"]
     assert (told["corrected"], told["kept"]) == ({"money_grants": {B: 6}}, {"money_grants": {B: 2}})
@@ -94,7 +94,7 @@ def test_a_grant_that_was_cut_is_told_to_giver_and_receiver() -> None:
 def test_no_two_phases_keep_a_ledger_of_one_name() -> None:
     kept = Counter(
         ledger.name
-        for phase in get_annotations(Books).values()
+        for phase in get_annotations(TurnLedgers).values()
         for ledger in fields(phase)
         if ledger.name != "mends"
     )

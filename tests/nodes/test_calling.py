@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.nodes import calling, chat
 from hobbes.nodes.calling import (
     GONE_AFTER,
@@ -31,7 +31,7 @@ from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.players import PolicyPlayer, parse_spec, with_luck
+from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, SECRETS, safe_line
 
@@ -371,16 +371,16 @@ def test_parameters_out_of_range_are_refused(spec: str) -> None:
 def test_a_policy_spec_takes_its_parameters_in_any_order() -> None:
     one, other = (
         parse_spec(MINING.policies, f"policy:guided?{said}")
-        for said in ("noise=0.1&tremble=0.2&luck=own", "luck=own&tremble=0.2&noise=0.1")
+        for said in ("noise=0.1&tremble=0.2&rng=own", "rng=own&tremble=0.2&noise=0.1")
     )
     assert one == other
-    assert (one.noise, one.tremble, one.luck) == (0.1, 0.2, "own")
+    assert (one.noise, one.tremble, one.rng) == (0.1, 0.2, "own")
 
 
 def test_draws_of_its_own_replace_those_that_a_spec_names() -> None:
-    for said in ("luck=a&tremble=0.2", "tremble=0.2&luck=a", "tremble=0.2"):
-        spec = with_luck(f"policy:guided?{said}", "b")
-        assert (parse_spec(MINING.policies, spec).luck, parse_spec(MINING.policies, spec).tremble) == (
+    for said in ("rng=a&tremble=0.2", "tremble=0.2&rng=a", "tremble=0.2"):
+        spec = with_rng(f"policy:guided?{said}", "b")
+        assert (parse_spec(MINING.policies, spec).rng, parse_spec(MINING.policies, spec).tremble) == (
             "b",
             0.2,
         )
@@ -392,7 +392,7 @@ def test_a_policy_spec_takes_parameters_of_the_policys_own() -> None:
 
 
 def test_a_players_parameters_reach_its_policy() -> None:
-    setting = settle(MINING, MINING.names(2), 1, {"rows": 2, "cols": 4})
+    setting = make_setting(MINING, MINING.names(2), 1, {"rows": 2, "cols": 4})
     state = MINING.setup(setting.config, setting.agents, setting.seed)
     land = replace(state, owners=(("miner-02",) * 4,) * 2)
     raids = []

@@ -31,7 +31,7 @@ def reading(text: str) -> ParsedAnswer:
         (f"  {TEXT}\n", "answered", "json"),
         (f"<think>Shall I raid {{them}}? No.</think>{TEXT}", "answered", "after-think"),
         (f"```json\n{TEXT}\n```", "answered", "embedded"),
-        (f"I will do this: {TEXT} Good luck!", "answered", "embedded"),
+        (f"I will do this: {TEXT} Good rng!", "answered", "embedded"),
         (f"{TEXT} and that is all", "answered", "embedded"),
         (TEXT[:-1], "repaired", "repaired"),
         ("{'claim': [[0, 0]]}", "repaired", "repaired"),

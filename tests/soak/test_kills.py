@@ -69,13 +69,13 @@ def test_runs_that_are_killed_again_and_again(
         f"openai:policy/{policy}",
     )
     whole = json.loads(hobbes(*play, "--json", env={**env, "HOBBES_HOME": str(home / "whole")}).stdout)
-    before, luck, kills, in_writes, runs = stats(base), random.Random(world), 0, 0, 0  # noqa: S311  no secret
+    before, rng, kills, in_writes, runs = stats(base), random.Random(world), 0, 0, 0  # noqa: S311  no secret
     while kills < KILLS:
         runs += 1
         place = home / str(runs)
         there = {**env, "HOBBES_HOME": str(place)}
         command: tuple[str, ...] = (*play, "--name", "killed")
-        for moment in sorted(luck.sample(range(1, whole["calls"] - AGENTS), 6)):
+        for moment in sorted(rng.sample(range(1, whole["calls"] - AGENTS), 6)):
             player = process(*command, env=there)
             in_a_write = kills % 4 == 3
             (kill_in_a_write if in_a_write else kill_at)(player, place, moment)
@@ -141,14 +141,14 @@ def test_runs_that_are_killed_again_and_again_while_the_server_fails(  # noqa: P
     play: tuple[str, ...] = ("run", world, *size, "--model", model, "--set", "reask=1", "--name", "killed")
     with served({}):
         whole = json.loads(hobbes(*play, "--json", env={"HOBBES_HOME": str(home / "whole")}).stdout)
-    luck, kills, met, repeated = random.Random(world), Counter[str](), Counter[str](), 0  # noqa: S311  no secret
+    rng, kills, met, repeated = random.Random(world), Counter[str](), Counter[str](), 0  # noqa: S311  no secret
     manners = cycle([kill_at, kill_in_a_pause, kill_in_a_write])
     for run in range(FAULTY_RUNS):
         place, command, seen = home / str(run), play, list[tuple[int, dict[str, tuple[object, ...]]]]()
         there = {"HOBBES_HOME": str(place)}
         # A server of its own for each run: it counts how often an address was asked.
         with served(dict.fromkeys(HEALED, FAULTY_SHARE / len(HEALED))) as base:
-            for moment in sorted(luck.sample(range(1, whole["calls"] - AGENTS), FAULTY_KILLS)):
+            for moment in sorted(rng.sample(range(1, whole["calls"] - AGENTS), FAULTY_KILLS)):
                 player, kill = process(*command, env=there), next(manners)
                 kill(player, place, moment)
                 kills[kill.__name__] += player.wait() < 0

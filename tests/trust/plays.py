@@ -12,14 +12,14 @@ from hobbes.engine.record import JsonObject
 from hobbes.engine.trust.state import State
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.world import TRUST
-from hobbes.engine.world import Played, Resolved, Validated, settle
+from hobbes.engine.world import PlayedTurn, Resolved, Validated, make_setting
 from tests import turns
 
 
 def game(seed: int = 1, turn: int = 0, *, sats: Mapping[str, int] | None = None, **config: Any) -> State:
     """Set up a game of the units in `sats`, without misses unless the config has some."""
     held = {"a": 50, "b": 50} if sats is None else sats
-    settled = settle(TRUST, list(held), seed, {"miss": 0, **config})
+    settled = make_setting(TRUST, list(held), seed, {"miss": 0, **config})
     state = TRUST.setup(settled.config, settled.agents, settled.seed)
     units = tuple(replace(u, sats=held[u.id], alive=held[u.id] > 0) for u in state.units)
     return replace(state, units=units, turn=turn)
@@ -61,9 +61,9 @@ class Round:
         return [event.to_json() for event in self.resolved.events if event.type in types]
 
     @property
-    def played(self) -> Played[State, Intent]:
+    def played(self) -> PlayedTurn[State, Intent]:
         intents = {unit: found.intent for unit, found in self.validated.items()}
-        return Played(self.before, intents, self.after, self.resolved.events, self.resolved.draws)
+        return PlayedTurn(self.before, intents, self.after, self.resolved.events, self.resolved.draws)
 
 
 def play(state: State, **lines: str | JsonObject | None) -> Round:

@@ -8,7 +8,7 @@ from hobbes.engine.trust.actions import KINDS
 from hobbes.engine.trust.validation import NO_DECISION, validate
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.turn import view_of
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from tests.trust.plays import game, play, said
 
 THREE = {"a": 50, "b": 50, "c": 0, "d": 50}
@@ -101,7 +101,7 @@ def test_new_units_of_a_team_may_be_rated_too() -> None:
 
 
 def schema_of(agents: str, **config: Any) -> Any:
-    return TRUST.action(settle(TRUST, list(agents), 1, config)).model_json_schema()
+    return TRUST.action(make_setting(TRUST, list(agents), 1, config)).model_json_schema()
 
 
 def test_the_schema_names_every_field_and_action() -> None:

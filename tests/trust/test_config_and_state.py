@@ -8,7 +8,7 @@ import pytest
 
 from hobbes.engine.trust.state import TrustConfig, owner
 from hobbes.engine.trust.world import TRUST, names
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.lab.play.stepping import step
 from tests.trust.plays import game, play
 
@@ -36,7 +36,7 @@ UNITS: list[dict[str, Any]] = [{"id": u, "team": u, "sats": 50, "idle": 0, "aliv
 
 
 def test_the_defaults_are_the_numbers_of_the_page() -> None:
-    assert settle(TRUST, ["a"], 1, {}).config.model_dump(include=set(NUMBERS)) == NUMBERS
+    assert make_setting(TRUST, ["a"], 1, {}).config.model_dump(include=set(NUMBERS)) == NUMBERS
 
 
 @pytest.mark.parametrize(
@@ -61,18 +61,18 @@ def test_the_defaults_are_the_numbers_of_the_page() -> None:
 )
 def test_a_config_that_cannot_be_is_refused_in_one_line(values: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)) as error:
-        settle(TRUST, ["a", "b"], 1, values)
+        make_setting(TRUST, ["a", "b"], 1, values)
     assert "\n" not in str(error.value)
 
 
 def test_an_alliance_of_strangers_is_refused() -> None:
-    setting = settle(TRUST, ["a", "b"], 1, {"alliances": [["a", "x"]]})
+    setting = make_setting(TRUST, ["a", "b"], 1, {"alliances": [["a", "x"]]})
     with pytest.raises(ValueError, match="alliances: there is no agent x"):
         TRUST.setup(setting.config, setting.agents, 1)
 
 
 def test_no_agent_may_be_named_like_the_observer() -> None:
-    setting = settle(TRUST, ["a", "observer"], 1, {})
+    setting = make_setting(TRUST, ["a", "observer"], 1, {})
     with pytest.raises(ValueError, match="agents: 'observer' is the observer's name"):
         TRUST.setup(setting.config, setting.agents, 1)
 
@@ -84,11 +84,11 @@ def test_every_observer_of_the_interfaces_is_taken(observer: str) -> None:
 
 @pytest.mark.parametrize("percent", [0, 1, 15, 100])
 def test_a_chance_is_a_whole_number_of_percent(percent: int) -> None:
-    assert settle(TRUST, ["a"], 1, {"miss": percent}).config.miss == percent
+    assert make_setting(TRUST, ["a"], 1, {"miss": percent}).config.miss == percent
 
 
 def test_the_game_begins_with_fifty_sats_each() -> None:
-    setting = settle(TRUST, names(3), 1, {})
+    setting = make_setting(TRUST, names(3), 1, {})
     state = TRUST.setup(setting.config, setting.agents, 1)
     assert [(u.id, u.team, u.sats) for u in state.units] == [
         (f"unit-{letter}", f"unit-{letter}", 50) for letter in "abc"
@@ -134,7 +134,7 @@ def test_a_state_with_a_new_unit_goes_to_json_and_back() -> None:
     ],
 )
 def test_a_state_that_cannot_be_is_refused_in_one_line(changed: dict[str, Any], says: str) -> None:
-    setting = settle(TRUST, ["a", "b"], 1, {})
+    setting = make_setting(TRUST, ["a", "b"], 1, {})
     with pytest.raises(ValueError, match=says):
         TRUST.load(setting, {"turn": 0, "units": UNITS, "winner": None, **changed})
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.record import canonical
 from hobbes.engine.trust.actions import KINDS
@@ -18,7 +18,7 @@ from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.view import observe, shows_budget
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.turn import view_of
-from hobbes.engine.world import Resolved, settle
+from hobbes.engine.world import Resolved, make_setting
 from tests.soak import examples
 
 
@@ -72,7 +72,7 @@ configs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 def states(draw: st.DrawFn) -> State:
     """Draw a state from outside: some units are dead, some rich, some new."""
     agents = AGENTS[: draw(st.integers(2, 4))]
-    setting = settle(TRUST, list(agents), draw(st.integers(0, 99)), draw(configs))
+    setting = make_setting(TRUST, list(agents), draw(st.integers(0, 99)), draw(configs))
     units: list[dict[str, Any]] = []
     for unit in [*agents, *draw(st.sampled_from([[], ["a-2"]]))]:
         sats = draw(st.one_of(st.integers(-3, 9), st.integers(10, 130)))
@@ -226,7 +226,7 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
 @given(states(), st.sampled_from(sorted(TRUST.policies.by_name)))
 def test_no_policy_ever_says_what_is_refused(state: State, name: str) -> None:
     for unit in actors(state):
-        answer = TRUST.policies.by_name[name](view_of(TRUST, state, {}, unit), Luck(1, state.turn, unit))
+        answer = TRUST.policies.by_name[name](view_of(TRUST, state, {}, unit), RngStream(1, state.turn, unit))
         found = validate(state, unit, answer)
         assert not found.drops + found.mends
 
@@ -235,7 +235,7 @@ def test_no_policy_ever_says_what_is_refused(state: State, name: str) -> None:
 @given(states(), st.sampled_from(sorted(TRUST.policies.by_name)), st.integers(0, 9))
 def test_no_trembling_policy_ever_says_what_is_refused(state: State, name: str, seed: int) -> None:
     for unit in actors(state):
-        view, luck = view_of(TRUST, state, {}, unit), Luck(seed, state.turn, unit)
-        answer = json.loads(speak(TRUST.policies, name, 0, view, luck, tremble=1.0))
+        view, rng = view_of(TRUST, state, {}, unit), RngStream(seed, state.turn, unit)
+        answer = json.loads(speak(TRUST.policies, name, 0, view, rng, tremble=1.0))
         found = validate(state, unit, answer)
         assert not found.drops + found.mends

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.trust.observer import STAND_INS, decide, grant, is_scripted, read_ruling, requests
 from hobbes.engine.trust.rules import resolve
 from hobbes.engine.trust.state import Ruling
@@ -144,7 +144,7 @@ def test_stand_ins_rule_as_their_names_say() -> None:
     view: dict[str, Any] = {"requests": [first, {**first, "unit": "b", "begged_before": 1}]}
 
     def grants(name: str) -> list[int]:
-        answer: Any = STAND_INS.by_name[name](view, Luck(1, 0, "observer"))
+        answer: Any = STAND_INS.by_name[name](view, RngStream(1, 0, "observer"))
         ruled = read_ruling([first, {**first, "unit": "b"}], answer)
         assert not ruled.drops + ruled.mends
         return [ruled.rulings[unit].granted for unit in "ab"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.chance import Luck
+from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.trust.policies import POLICIES, Sight
 from hobbes.engine.trust.state import State
@@ -27,7 +27,7 @@ def versus(name: str, script: str, state: State | None = None) -> str:
     done = ""
     for letter in script:
         view = {**observe(state, "a"), "memory": {"notes": answer.get("notes", "")}}
-        answer = dict(POLICIES.by_name[name](view, Luck(1, state.turn, "a")))
+        answer = dict(POLICIES.by_name[name](view, RngStream(1, state.turn, "a")))
         done += next((key for key, kind in LETTERS.items() if kind == answer["action"]), answer["action"])
         state = play_round(state, a=answer, b=LETTERS[letter]).after
     return done
@@ -56,9 +56,9 @@ def test_each_policy_does_as_its_definition_says(name: str, script: str, answers
 
 
 def test_a_beggar_begs_for_what_it_lacks_at_most_ten() -> None:
-    answer = POLICIES.by_name["beggar"](observe(game(), "a"), Luck(1, 0, "a"))
+    answer = POLICIES.by_name["beggar"](observe(game(), "a"), RngStream(1, 0, "a"))
     assert (answer["action"], answer["amount"]) == ("beg", 10)
-    near = POLICIES.by_name["beggar"](observe(game(sats={"a": 97, "b": 50}), "a"), Luck(1, 0, "a"))
+    near = POLICIES.by_name["beggar"](observe(game(sats={"a": 97, "b": 50}), "a"), RngStream(1, 0, "a"))
     assert near["amount"] == 3
 
 
@@ -66,13 +66,15 @@ def test_a_racer_attacks_a_leader_near_the_threshold() -> None:
     """Near is within three mutual high fives: 100 - 9 = 91."""
     for sats, action in ((90, "high_five"), (91, "attack")):
         view = observe(game(sats={"a": 50, "b": sats}), "a")
-        assert POLICIES.by_name["racer"](view, Luck(1, 0, "a"))["action"] == action
+        assert POLICIES.by_name["racer"](view, RngStream(1, 0, "a"))["action"] == action
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
 def test_every_policy_but_random_replicates_when_it_can(name: str) -> None:
     actions = {
-        POLICIES.by_name[name](observe(game(sats={"a": 100, "b": 50}), "a"), Luck(seed, 0, "a"))["action"]
+        POLICIES.by_name[name](observe(game(sats={"a": 100, "b": 50}), "a"), RngStream(seed, 0, "a"))[
+            "action"
+        ]
         for seed in range(30)
     }
     assert actions == {"replicate"} if name != "random" else len(actions) == 6
@@ -84,7 +86,7 @@ def test_a_miss_looks_like_an_attack_to_them(name: str) -> None:
     seed = seed_where(50, "miss", a=False, b=True)
     missed = play_round(game(seed, miss=50), a="block", b="high_five").after
     meant = play_round(game(seed, miss=50), a="block", b="attack").after
-    answers = [POLICIES.by_name[name](observe(s, "a"), Luck(1, 1, "a")) for s in (missed, meant)]
+    answers = [POLICIES.by_name[name](observe(s, "a"), RngStream(1, 1, "a")) for s in (missed, meant)]
     assert answers[0] == answers[1]
     assert answers[0]["action"] == ("high_five" if name == "copykitten" else "attack")
 
@@ -110,13 +112,13 @@ def test_with_several_opponents_two_meet_each_other_by_a_schedule_all_can_work_o
 def test_with_several_opponents_who_attacked_is_answered_the_richest_first() -> None:
     state = game(sats={"a": 50, "b": 50, "c": 60, "d": 90})
     state = play_round(state, a="block", b="attack a", c="attack a", d="block").after
-    answer = POLICIES.by_name["copycat"](observe(state, "a"), Luck(1, 1, "a"))
+    answer = POLICIES.by_name["copycat"](observe(state, "a"), RngStream(1, 1, "a"))
     assert (answer["action"], answer["target"]) == ("attack", "c")
 
 
 def test_nobody_attacks_an_ally_but_blocks() -> None:
     state = game(alliances=[["a", "b"]])
-    answer = POLICIES.by_name["always-attack"](observe(state, "a"), Luck(1, 0, "a"))
+    answer = POLICIES.by_name["always-attack"](observe(state, "a"), RngStream(1, 0, "a"))
     assert answer["action"] == "block"
 
 
@@ -128,7 +130,7 @@ def test_no_policy_says_anything_that_is_refused(name: str) -> None:
             for _ in range(12):
                 answers = {
                     unit.id: POLICIES.by_name[name](
-                        view_of(TRUST, state, {}, unit.id), Luck(3, state.turn, unit.id)
+                        view_of(TRUST, state, {}, unit.id), RngStream(3, state.turn, unit.id)
                     )
                     for unit in state.living
                 }
@@ -142,7 +144,7 @@ def test_no_policy_says_anything_that_is_refused(name: str) -> None:
 
 def test_policies_summarise_note_and_rate() -> None:
     state = play_round(game(sats=dict.fromkeys("abc", 50)), a="block", b="attack a", c="high_five b").after
-    answer = POLICIES.by_name["grudger"](view_of(TRUST, state, {}, "a"), Luck(1, 1, "a"))
+    answer = POLICIES.by_name["grudger"](view_of(TRUST, state, {}, "a"), RngStream(1, 1, "a"))
     assert answer["summary_last_turn"] == "I did: block. b: attack; c: high_five."
     assert answer["notes"] == 'Ever attacked by: "b".'
     assert answer["keeps_word_report"] == {"b": 3, "c": 6}
@@ -150,14 +152,14 @@ def test_policies_summarise_note_and_rate() -> None:
 
 
 def test_in_a_race_of_two_no_ratings_are_asked_for_and_no_policy_gives_any() -> None:
-    answer = POLICIES.by_name["grudger"](view_of(TRUST, game(), {}, "a"), Luck(1, 0, "a"))
+    answer = POLICIES.by_name["grudger"](view_of(TRUST, game(), {}, "a"), RngStream(1, 0, "a"))
     assert {*answer} == {"action", "target", "reasoning", "summary_last_turn", "notes"}
 
 
 def test_alone_always_attack_does_nothing_and_the_others_beg_or_block() -> None:
     state = game(sats={"a": 50, "b": 0})
     alone = {
-        name: POLICIES.by_name[name](observe(state, "a"), Luck(1, 0, "a"))["action"]
+        name: POLICIES.by_name[name](observe(state, "a"), RngStream(1, 0, "a"))["action"]
         for name in POLICIES.by_name
     }
     assert alone.pop("always-attack") == "do_nothing"
@@ -169,8 +171,8 @@ def test_alone_always_attack_does_nothing_and_the_others_beg_or_block() -> None:
 @pytest.mark.parametrize("name", sorted(POLICIES.by_name))
 def test_every_policy_takes_noise_and_is_the_same_again(name: str) -> None:
     view = observe(game(), "a")
-    texts = [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
-    assert texts == [speak(POLICIES, name, 0.5, view, Luck(seed, 0, "a")) for seed in range(60)]
+    texts = [speak(POLICIES, name, 0.5, view, RngStream(seed, 0, "a")) for seed in range(60)]
+    assert texts == [speak(POLICIES, name, 0.5, view, RngStream(seed, 0, "a")) for seed in range(60)]
     assert len(set(texts)) > 20
 
 
@@ -181,7 +183,7 @@ def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
         for seed in range(200)
         for line in ("high_five b", "beg 5 for bread")
         for drop in validate(
-            state, "a", POLICIES.spoil(observe(state, "a"), said(line), Luck(seed, 0, "a"), 0.5)
+            state, "a", POLICIES.spoil(observe(state, "a"), said(line), RngStream(seed, 0, "a"), 0.5)
         ).drops
     }
     assert {
@@ -206,9 +208,9 @@ def test_a_game_of_policies_is_the_same_again() -> None:
 def trembled(share: float, name: str = "always-block", turns: int = 1000, **config: Any) -> list[str]:
     """Return the actions of a policy that trembles, by seed."""
     view = observe(game(sats={"a": 60, "b": 50}, **config), "a")
-    texts = [speak(POLICIES, name, 0, view, Luck(seed, 0, "a"), tremble=share) for seed in range(turns)]
+    texts = [speak(POLICIES, name, 0, view, RngStream(seed, 0, "a"), tremble=share) for seed in range(turns)]
     assert texts == [
-        speak(POLICIES, name, 0, view, Luck(seed, 0, "a"), tremble=share) for seed in range(turns)
+        speak(POLICIES, name, 0, view, RngStream(seed, 0, "a"), tremble=share) for seed in range(turns)
     ]
     return [json.loads(text)["action"] for text in texts]
 
@@ -225,7 +227,7 @@ def test_a_tremble_replaces_the_action_with_its_probability_by_any_that_is_allow
 def test_a_tremble_keeps_what_a_policy_says_besides() -> None:
     view = observe(game(), "a")
     plain, other = (
-        json.loads(speak(POLICIES, "always-block", 0, view, Luck(2, 0, "a"), tremble=share))
+        json.loads(speak(POLICIES, "always-block", 0, view, RngStream(2, 0, "a"), tremble=share))
         for share in (0, 1)
     )
     assert {name: plain[name] for name in ("reasoning", "notes")} == {

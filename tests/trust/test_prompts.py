@@ -16,7 +16,7 @@ from hobbes.engine.trust.rules import result
 from hobbes.engine.trust.state import OBSERVERS, State, TrustConfig, actors
 from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST
-from hobbes.engine.world import settle
+from hobbes.engine.world import make_setting
 from hobbes.nodes.prompting import approximate_tokens, load_prompts, schema_of, turn_text
 from tests.prompt_plays import (
     Numbers,
@@ -74,14 +74,14 @@ RICH = 10_000
 
 
 def settled(config: Values) -> TrustConfig:
-    full: TrustConfig = settle(TRUST, list("abc"), 0, config).config
+    full: TrustConfig = make_setting(TRUST, list("abc"), 0, config).config
     return full
 
 
-def board(config: Values, *luck: str, seed: int = 1, **sats: int) -> State:
+def board(config: Values, *rng: str, seed: int = 1, **sats: int) -> State:
     """Set up a game of the units in `sats`, or of a and b, with only those chances that are named."""
     full = settled(config)
-    chances = {name: getattr(full, name) if name in luck else 0 for name in ("miss", "fumble", "shock")}
+    chances = {name: getattr(full, name) if name in rng else 0 for name in ("miss", "fumble", "shock")}
     return game(seed, sats=sats or dict.fromkeys("ab", full.start), **{**config, **chances})
 
 
@@ -124,10 +124,10 @@ def gains(config: Values, **lines: str) -> dict[str, int]:
     return gained(play(board(config, **dict.fromkeys(lines, RICH)), **lines))
 
 
-def with_luck(config: Values, *luck: str, seeds: int = 700, **lines: str | None) -> list[Round]:
+def with_rng(config: Values, *rng: str, seeds: int = 700, **lines: str | None) -> list[Round]:
     """Play a round of units with many sats under each of many seeds."""
     sats = dict.fromkeys(lines, RICH)
-    return [play(board(config, *luck, seed=seed, **sats), **lines) for seed in range(seeds)]
+    return [play(board(config, *rng, seed=seed, **sats), **lines) for seed in range(seeds)]
 
 
 # --- the rules -------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def with_luck(config: Values, *luck: str, seeds: int = 700, **lines: str | None)
 
 @plays("start")
 def all_units_begin_with_the_same_sats(config: Values) -> Numbers:
-    full = settle(TRUST, list("abc"), 0, config)
+    full = make_setting(TRUST, list("abc"), 0, config)
     return {unit.sats for unit in TRUST.setup(full.config, full.agents, 0).units}
 
 
@@ -214,7 +214,7 @@ def a_high_five_pays_if_it_is_returned(config: Values) -> Numbers:
 @plays("miss", "percent of cases:")
 @plays("miss", "does not fail", fumble=10)
 def a_high_five_may_miss(config: Values) -> Numbers:
-    played = with_luck(config, "miss", "fumble", a="high_five", b="block")
+    played = with_rng(config, "miss", "fumble", a="high_five", b="block")
     missed = next(r for r in played if r.after.history[-1].deed_of["a"].missed)
     hit = next(r for r in played if own(r.after, "a")["action"] == "high_five")
     assert gained(missed) == gains(config, a="attack", b="block")
@@ -227,7 +227,7 @@ def a_high_five_may_miss(config: Values) -> Numbers:
     assert any(failed) == ("fumble" in config)
     hanging = [
         gained(r)
-        for r in with_luck(config, "miss", "fumble", a="high_five", b="high_five")
+        for r in with_rng(config, "miss", "fumble", a="high_five", b="high_five")
         if [r.after.history[-1].deed_of[unit].missed for unit in "ab"] == [True, False]
         and own(r.after, "b")["action"] == "high_five"
     ]
@@ -353,7 +353,7 @@ def sats_are_sent_to_allies_only(config: Values) -> None:
 def an_ally_cannot_be_attacked_on_purpose(config: Values) -> None:
     assert see(board(config, a=9, b=9, c=9), "a")["allies"] == ["c"]
     assert codes(board(config, a=9, b=9, c=9), "a", "attack c") == ["trust/ally"]
-    played = with_luck(config, "miss", seeds=50, a="high_five c", b=None, c=None)
+    played = with_rng(config, "miss", seeds=50, a="high_five c", b=None, c=None)
     missed = {own(r.after, "a")["action"] == "high_five (missed)" for r in played}
     assert (True in missed) == (settled(config).miss > 0)
     won = play(board({**config, "victory": "race"}, a=RICH, b=9, c=9), a="replicate").after
@@ -377,30 +377,30 @@ def a_target_is_a_living_other_unit(config: Values) -> None:
 @plays("fumble", fumble=10)
 def any_action_may_fail(config: Values) -> Numbers:
     for line in ("block", "beg 5 for x", "replicate", "attack", "high_five", "do_nothing"):
-        played = with_luck(config, "fumble", seeds=60, a=line, b="block")
+        played = with_rng(config, "fumble", seeds=60, a=line, b="block")
         failed = next(r for r in played if r.after.history[-1].deed_of["a"].failed)
         assert (gained(failed)["a"], failed.after.unit["a"].idle) == (0, 1)
         assert own(failed.after, "a")["action"] == f"{line.split()[0]} (failed)"
         assert seen(failed.after, "b", "a") == {"action": "do_nothing", "target": None, "change": 0}
-    return chance_of("fumble", with_luck(config, "fumble", a="block", b="block"))
+    return chance_of("fumble", with_rng(config, "fumble", a="block", b="block"))
 
 
-def loss(config: Values, high_fived: range, *luck: str) -> int:
+def loss(config: Values, high_fived: range, *rng: str) -> int:
     """Return what a shock in round 20 takes from a, which high fives then and in the given rounds before."""
     for seed in range(9999):
-        state = replace(board(config, "shock", *luck, seed=seed, a=RICH, b=RICH), turn=20)
+        state = replace(board(config, "shock", *rng, seed=seed, a=RICH, b=RICH), turn=20)
         past = {"a": replace(state.unit["a"], high_fived=tuple(high_fived))}
         state = replace(state, units=tuple(past.get(unit.id, unit) for unit in state.units))
         last = play(state, a="high_five", b="block").after.history[-1]
         found = {effect.unit: effect.sats for effect in last.effects if effect.cause == "shock"}
-        if found.get("b", 0) < 0 and last.deed_of["a"].missed == bool(luck):
+        if found.get("b", 0) < 0 and last.deed_of["a"].missed == bool(rng):
             return -found["a"]
     raise AssertionError("no shock")
 
 
 @plays("shock", shock=10)
 def a_shock_gives_or_takes(config: Values) -> Numbers:
-    rounds = with_luck(config, "shock", a="block", b="block")
+    rounds = with_rng(config, "shock", a="block", b="block")
     told = [e.sats for r in rounds for e in r.after.history[-1].effects if e.cause == "shock"]
     assert all(len({e.sats for e in r.after.history[-1].effects if e.cause == "shock"}) < 2 for r in rounds)
     (sats,) = {abs(change) for change in told}
@@ -759,7 +759,7 @@ class TestPrompts(PromptTests):
 
     def test_the_answers_to_give_are_those_of_the_engine(self) -> None:
         assert TRUST.observer is not None
-        two = settle(TRUST, list("ab"), 1, {})
+        two = make_setting(TRUST, list("ab"), 1, {})
         for template, model in ((PLAIN, TRUST.action(two)), (OBSERVER, TRUST.observer.ruling(()))):
             (schema,) = re.findall(r"^\{.*\}$", template.render({}, agents=2), re.MULTILINE)
             assert schema == schema_of(model)

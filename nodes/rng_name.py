@@ -3,6 +3,6 @@
 import re
 
 
-def without_luck(spec: str) -> str:
+def without_rng(spec: str) -> str:
     """Return a spec without the name of its policy's random numbers."""
-    return re.sub(r"(\?)luck=[\w-]+&|[?&]luck=[\w-]+", r"\1", spec)
+    return re.sub(r"(\?)rng=[\w-]+&|[?&]rng=[\w-]+", r"\1", spec)
