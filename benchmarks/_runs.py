@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.state import TurnState
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ def play(
     models = f"policy:{policy}"
     run = begin(home, RunOptions("mining", agents=agents, models=models, values={"rounds": turns}))
     play_out(go_on(home, run, on_turn))
-    return home.find(run.id)
+    return home.runs.find(run.id)
 
 
 def bytes_of(folder: Path) -> int:

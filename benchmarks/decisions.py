@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from benchmarks._floors import langgraph_decisions_per_second
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 
 REPEATS = 9
 
@@ -89,7 +89,7 @@ def _play(load: Load) -> float:
         began = time.perf_counter()
         play_out(go_on(home, run, lambda _: None))
         seconds = time.perf_counter() - began
-        return sum(1 for _ in home.decisions(run.id)) / seconds
+        return sum(1 for _ in home.calls.decisions(run.id)) / seconds
 
 
 def _shares() -> list[tuple[str, float]]:

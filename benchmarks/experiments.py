@@ -24,8 +24,9 @@ from hobbes.lab.experiment.plan import plan
 from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.show.viewing import server
-from hobbes.lab.store.database import Run, Store, open_store
 from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import running
 
 ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
@@ -150,7 +151,7 @@ def _copied(store: Store, file: Path) -> None:
     _, content = read_experiment_file(file)
     keep_experiment(store, "many", "mining", content)
     cells = [cell for cell in played_cells(store, "many") if cell.arm == arms[0]]
-    tables = gathering.gathered(store, "many", MINING, arms[0], cells)
+    tables = gathering.gathered(store, "many", MINING, arms[0], cells, [])
     rng = random.Random(1)  # noqa: S311  no secret
     for immunity, arm in enumerate(arms[2:], start=3):
         for cell in cells:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from benchmarks._runs import apart, bytes_of, play
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.nodes.state import TurnState
 
 AGENTS = (2, 10, 100)
@@ -85,7 +85,7 @@ def _cost(agents: int, turns: int) -> Cost:
         seconds = _play(folder, agents, turns, play_beside)
         whole = bytes_of(Path(folder))
         with open_store(Path(folder)) as home:
-            for fault in faults(home, home.find("last")):
+            for fault in faults(home, home.runs.find("last")):
                 raise ValueError(fault)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return Cost(

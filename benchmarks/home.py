@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks._runs import bytes_of, play
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 
 AGENTS, TURNS = 20, 200
 
@@ -20,7 +20,7 @@ def measure() -> list[tuple[str, str, str]]:
 
         with open_store(Path(folder)) as home:
             run = play(home, AGENTS, TURNS, "guided", look)
-            decisions = sum(1 for _ in home.decisions(run.id))
+            decisions = sum(1 for _ in home.calls.decisions(run.id))
         closed = bytes_of(Path(folder))
     what = f"bytes per decision of a closed home, mining, {AGENTS} agents x {TURNS} turns"
     return [

@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks._runs import apart, play
 from hobbes.lab.show.viewing import server
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
 
 AGENTS, TURNS = 20, 500

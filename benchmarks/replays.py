@@ -8,7 +8,7 @@ from benchmarks._floors import rows_per_second
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 
 AGENTS, TURNS, REPEATS = 20, 100, 3
 
@@ -18,7 +18,7 @@ def measure() -> list[tuple[str, str, str]]:
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as home:
         run = begin(home, RunOptions("mining", agents=AGENTS, values={"rounds": TURNS}))
         play_out(go_on(home, run, lambda _: None))
-        run = home.find(run.id)
+        run = home.runs.find(run.id)
         seconds = []
         for _ in range(REPEATS):
             began = time.perf_counter()

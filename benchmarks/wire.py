@@ -21,7 +21,8 @@ import openai
 
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
@@ -49,7 +50,8 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
     with _home() as home:
         run, _ = _run(home, agents)
         prompts = [
-            {call.address.agent: call.prompt for call in home.calls(run.id, turn)} for turn in range(TURNS)
+            {call.address.agent: call.prompt for call in home.calls.of_turn(run.id, turn)}
+            for turn in range(TURNS)
         ]
         repeats = [
             (

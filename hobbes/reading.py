@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.show.tracing import agent_card, reasoning_of
-from hobbes.lab.store.database import LoggedTurn, read_store, usual_home
-from hobbes.lab.store.database import Run as StoredRun
+from hobbes.lab.store.command_line import usual_home
 from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.home import read_store
+from hobbes.lab.store.run import Run as StoredRun
 from hobbes.lab.store.tables import table_of
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Prompt
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ async def graph(
     reference = run if isinstance(run, str) else run.id
     path = usual_home() if home is None else Path(home)
     with closing(read_store(path)) as store:
-        async with run_graph(store, store.find(reference)) as both:
+        async with run_graph(store, store.runs.find(reference)) as both:
             yield both
 
 
@@ -86,7 +88,7 @@ class Home:
     def runs(self) -> "list[Run]":
         """Return all runs, the newest first. A run that is damaged is left out, with a warning."""
         found = []
-        for about in self._store.runs():
+        for about in self._store.figures.of_all_runs():
             try:
                 found.append(self.run(about["id"]))
             except DamagedError as error:
@@ -98,7 +100,7 @@ class Home:
 
         Raise MissingError if there is none, LabError if several begin so.
         """
-        return Run(self, self._store.find(reference))
+        return Run(self, self._store.runs.find(reference))
 
     def __repr__(self) -> str:
         return f"<hobbes home {self.path}>"
@@ -107,7 +109,7 @@ class Home:
         columns = ("run", "name", "world", "status", "turns", "failed calls")
         rows = [
             (run["id"], run["name"], run["world"], run["status"], run["turns"], run["failures"]["total"])
-            for run in self._store.runs()
+            for run in self._store.figures.of_all_runs()
         ]
         return _part("table", columns, rows, f"runs in {self.path}")
 
@@ -133,7 +135,7 @@ class Run:
     @cached_property
     def result(self) -> Json:
         """What `hobbes run --json` prints: calls, outcomes, failures, tokens, dollars and more."""
-        return self._store.result(self._stored)
+        return self._store.figures.result(self._stored)
 
     @cached_property
     def scores(self) -> dict[str, int]:
@@ -144,12 +146,12 @@ class Run:
     @cached_property
     def measures(self) -> dict[str, float | None]:
         """The measures of the whole run; None where a measure is undefined. Empty before the end."""
-        return self._store.measures(self.id)
+        return self._store.figures.measures(self.id)
 
     @cached_property
     def turns(self) -> "list[Turn]":
         """All completed turns."""
-        return [Turn(self, turn) for turn in self._store.turns(self.id) if turn.turn < self._stored.turns]
+        return [Turn(self, turn) for turn in self._store.turns.of(self._stored)]
 
     def turn(self, number: int) -> "Turn":
         """Return a completed turn, counted from 0.

@@ -22,8 +22,8 @@ from typer.testing import CliRunner, Result
 from hobbes.lab.cli import app
 from hobbes.lab.experiment import forks
 from hobbes.lab.show.terminal import ERR, OUT
-from hobbes.lab.store import database
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store import home as home_module
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.schema import create
 from hobbes.nodes import calling
 from tests import forking
@@ -102,7 +102,7 @@ def _tables_are_made_once() -> Iterator[None]:
             whole.conn.backup(db.conn)
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(database, "create", copy)
+            patched.setattr(home_module, "create", copy)
             yield
 
 

@@ -14,7 +14,7 @@ from playwright.sync_api import ViewportSize
 
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show.viewing import server
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
 from tests.conftest import ROOT
 from tests.lab.browsing import chromium

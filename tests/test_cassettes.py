@@ -18,7 +18,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import begin, go_on
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, CassetteMissError, playing
 from hobbes.lab.wire.recording import (
     STAND_IN,
@@ -70,7 +70,7 @@ def test_plain_vcrpy_plays_a_cassette_to_the_recorded_digest(path: Path, tmp_pat
     ):
         run = begin(store, options_of(path, then))
         play_out(go_on(store, run, lambda _: None))
-        assert store.find(run.id).digest == then["digest"]
+        assert store.runs.find(run.id).digest == then["digest"]
     assert cassette.all_played
     assert cassette.play_count == then["calls"]
 

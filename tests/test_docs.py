@@ -24,7 +24,7 @@ from hobbes.lab.play.rendering import question_of_new
 from hobbes.lab.play.stepping import PARTS, step
 from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering
 from hobbes.lab.store.canned import queries
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.schema import columns_of, kinds_of
 from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
 from hobbes.lab.wire.recording import environment, in_thread
@@ -152,7 +152,7 @@ def test_what_the_page_calls_json_is_json(trust: Store) -> None:
 
 def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -> None:
     rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
-    everything = [table_of(trust, trust.find("last"), name) for name in TABLES]
+    everything = [table_of(trust, trust.runs.find("last"), name) for name in TABLES]
     found = {table.name: list(table.columns) for table in everything}
     inner = {"run.json", "runs", "texts", "experiments", "cells"}
     assert set(found) == {*described(), *rows} - inner
@@ -180,7 +180,7 @@ def test_the_page_describes_what_run_prints(home: Path) -> None:
 
 
 def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
-    unit = trust.find("last").setting.agents[0]
+    unit = trust.runs.find("last").setting.agents[0]
     assert keys("hobbes trace RUN --json") == list(told(home, "trace", "last")[0])
     matches = [
         found
@@ -194,7 +194,7 @@ def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
 
 def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> None:
     played(trust, RunOptions("trust", 2, values={"rounds": 2}))
-    other = trust.runs()[1]["id"]
+    other = trust.figures.of_all_runs()[1]["id"]
     assert set(keys("hobbes compare A B --json")) == told(home, "compare", other, "last").keys()
 
 
@@ -209,12 +209,12 @@ def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -
 
 
 def test_the_page_describes_what_replay_prints(trust: Store, home: Path) -> None:
-    assert trust.find("last").turns
+    assert trust.runs.find("last").turns
     assert keys("hobbes replay RUN --json") == list(told(home, "replay", "last"))
 
 
 def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Path, tmp_path: Path) -> None:
-    assert trust.find("last").turns
+    assert trust.runs.find("last").turns
     assert keys("hobbes verify RUN --json") == list(told(home, "verify", "last"))
     assert keys("hobbes export RUN --json") == list(
         told(home, "export", "last", "--to", str(tmp_path / "new"))
@@ -222,13 +222,13 @@ def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Pat
 
 
 def test_the_page_describes_what_datasette_prints_and_each_query(trust: Store, home: Path) -> None:
-    assert trust.find("last").turns
+    assert trust.runs.find("last").turns
     assert keys("hobbes datasette --json") == list(told(home, "datasette"))
     assert {name for name, _ in listed(sections()["Datasette"])[0]} == queries().keys()
 
 
 def test_the_page_describes_what_make_test_prints(trust: Store, home: Path, tmp_path: Path) -> None:
-    assert trust.find("last").turns
+    assert trust.runs.find("last").turns
     words = ("make-test", "last", "--turns", "0", "--name", "pinned", "--to", str(tmp_path))
     assert keys("hobbes make-test RUN --json") == list(told(home, *words))
 

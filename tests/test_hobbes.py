@@ -13,10 +13,11 @@ import hobbes
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.tracing import agent_card
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.tables import TABLES, table_of
 from tests.conftest import Cli
 from tests.lab.play import mining, played
+from tests.lab.rewriting import rewrite
 from tests.lab.test_observer import REASON, game, granting_all, on
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
@@ -31,18 +32,18 @@ def reader(opened: Store) -> Iterator[hobbes.Home]:
 
 
 def test_a_run_tells_what_was_played_and_what_came_of_it(opened: Store, reader: hobbes.Home) -> None:
-    stored, run = opened.find("last"), reader.run()
+    stored, run = opened.runs.find("last"), reader.run()
     assert (run.id, run.name, run.world, run.seed, run.status) == (stored.id, None, "mining", 1, "finished")
     assert (run.settings["rows"], run.agents) == (4, ("miner-01", "miner-02", "miner-03"))
     assert run.models["miner-01"] == "policy:random?noise=0.2"
-    assert (run.digest, run.result) == (stored.digest, opened.result(stored))
-    assert (run.scores, run.measures) == (run.result["scores"], opened.measures(run.id))
+    assert (run.digest, run.result) == (stored.digest, opened.figures.result(stored))
+    assert (run.scores, run.measures) == (run.result["scores"], opened.figures.measures(run.id))
     assert [turn.number for turn in run.turns] == [0, 1, 2, 3]
     assert [one.id for one in reader.runs()] == [run.id]
 
 
 def test_a_turn_tells_its_events_draws_and_state(opened: Store, reader: hobbes.Home) -> None:
-    record = next(opened.turns(reader.run().id, 2)).record.to_json()
+    record = next(opened.turns.of(opened.runs.find("last"), 2)).record.to_json()
     turn = reader.run().turn(2)
     assert (turn.events, turn.draws, turn.state) == (record["events"], record["draws"], record["state"])
     assert turn.agents == ("miner-01", "miner-02", "miner-03")
@@ -50,7 +51,7 @@ def test_a_turn_tells_its_events_draws_and_state(opened: Store, reader: hobbes.H
 
 
 def test_an_agents_turn_is_its_card(opened: Store, reader: hobbes.Home) -> None:
-    card = agent_card(opened, opened.find("last"), 1, "miner-02")
+    card = agent_card(opened, opened.runs.find("last"), 1, "miner-02")
     one = reader.run().turn(1).agent("miner-02")
     for name in (
         "view",
@@ -86,7 +87,7 @@ def test_events_of_one_type_have_their_turn(reader: hobbes.Home) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_a_frame(opened: Store, reader: hobbes.Home, name: str) -> None:
-    frame, table = reader.run().table(name), table_of(opened, opened.find("last"), name)
+    frame, table = reader.run().table(name), table_of(opened, opened.runs.find("last"), name)
     assert (list(frame.columns), len(frame)) == (list(table.columns), len(list(table.rows)))
     assert [str(frame[column].dtype) for column in table.columns if table.columns[column] is int] == [
         "Int64" for kind in table.columns.values() if kind is int
@@ -134,7 +135,7 @@ def test_a_home_is_never_created_or_changed(tmp_path: Path, reader: hobbes.Home)
         hobbes.open(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
     with pytest.raises(Exception, match="readonly"):
-        reader._store.update("last", status="halted")  # noqa: SLF001  nothing public writes
+        reader._store.runs.update("last", status="halted")  # noqa: SLF001  nothing public writes
 
 
 def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
@@ -179,6 +180,7 @@ def test_a_notebook_shows_foreign_text_as_text(opened: Store) -> None:
     run = mining(opened)
     opened.db.execute("update calls set answer = ?, reasoning = ?", [evil, evil])
     opened.db.conn.commit()
+    rewrite(opened)
     reader = hobbes.open(opened.home)
     turn = reader.run().turn(1)
     for shown in (reader, reader.run(), turn, turn.agent("miner-01")):

@@ -20,7 +20,8 @@ def worlds() -> list[str]:
 def runs(ctx: typer.Context) -> Iterator[str]:
     """Yield `last`, and the names and ids of the runs in the home, the newest first; nothing without runs."""
     from hobbes.lab.errors import LabError
-    from hobbes.lab.store.database import read_store, usual_home
+    from hobbes.lab.store.command_line import usual_home
+    from hobbes.lab.store.home import read_store
 
     home = ctx.params.get("home")
     try:
@@ -44,7 +45,7 @@ def models(ctx: typer.Context) -> Iterator[str]:
     """Yield the scripted policies of the world that was typed, and the models of the usual models file."""
     from hobbes.lab.errors import LabError
     from hobbes.lab.play.modelsfile import read_models
-    from hobbes.lab.store.database import usual_home
+    from hobbes.lab.store.command_line import usual_home
 
     if world := _world(ctx):
         yield from (f"policy:{name}" for name in world.policies.by_name)

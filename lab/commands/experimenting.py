@@ -17,7 +17,7 @@ from hobbes.lab.experiment.retention import Retention
 if TYPE_CHECKING:
     from hobbes.lab.experiment.estimate import Estimate
     from hobbes.lab.experiment.plan import Plan
-    from hobbes.lab.store.database import Store
+    from hobbes.lab.store.home import Store
 
 app = typer.Typer()
 
@@ -194,8 +194,12 @@ def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
         rows = [
             (one["experiment"], one["world"], " ".join(one["arms"]), one["seeds"], one["played"], one["runs"])
             for one in found
+            if "damage" not in one
         ]
         OUT.print(table("", columns, rows))
+        for one in found:
+            if "damage" in one:
+                OUT.print(Text(one["damage"]), soft_wrap=True)
     else:
         OUT.print(Text("no experiments yet; docs/experiments.md shows one"))
 
@@ -218,7 +222,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes report protection --format html --to report.html
     """
     from hobbes.lab.experiment.report import report as reported
-    from hobbes.lab.show.terminal import OUT, print_json
+    from hobbes.lab.show.terminal import ERR, OUT, plain, print_json
 
     if form is not None and as_json:
         raise UsageError("write --json or --format, not both")
@@ -226,6 +230,8 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         raise UsageError("--to needs --format html or --format md")
     with opened(home) as store, store.as_of_now():
         found = reported(store, experiment, with_tainted=not without_tainted)
+        for line in found.left_out:
+            ERR.print(plain(f"hobbes: {line}"), soft_wrap=True)
         if as_json:
             print_json(found.to_json())
             return

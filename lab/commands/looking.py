@@ -30,14 +30,17 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
     Example: hobbes runs
     """
     from hobbes.lab.show.run_list import show
-    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.show.terminal import ERR, OUT, plain, print_json
 
     with opened(home) as store:
-        rows, hint = store.runs(), store.command("run", "mining")
+        rows, hint = store.figures.of_all_runs(), store.command("run", "mining")
     if as_json:
         print_json(rows)
         return
     OUT.print(show(rows) if rows else plain(f"no runs yet; try: {hint}"), soft_wrap=not rows)
+    for run in rows:
+        if run["damage"]:
+            ERR.print(plain(f"hobbes: {run['damage']}"), soft_wrap=True)
 
 
 @app.command(context_settings=ENV, rich_help_panel=LOOK)
@@ -78,7 +81,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.lab.store.history import state_before
 
     with opened(home) as store, store.as_of_now():
-        found = store.find(run)
+        found = store.runs.find(run)
         if turn is None:
             search = searching.search_for(store, found, event or (), of or (), grep)
             if event or grep is not None:
@@ -91,7 +94,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
                 print_json(tracing.overview(store, found, search.agents))
             else:
                 turns = tracing.turns_so_far(store, found, search.agents)
-                cards.show_overview(turns, found.turns, looks_in(store, found), found.world.causes)
+                cards.show_overview(turns, looks_in(store, found), found.world.causes)
             return
         if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
@@ -99,11 +102,11 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         if agent is None:
             full = tracing.full_turn(store, found, turn)
             shown: Any = tracing.turn_card(store, found, turn, lambda *_: full)
-            board = tracing.board_in(store, found, full)
+            board = tracing.board_in(found, full)
         else:
             shown = tracing.agent_card(store, found, turn, agent)
         looks, last = looks_in(store, found), min(turn + 1, found.turns)
-        after = store.if_readable(lambda: found.world.picture(state_before(store, found, last)), ())
+        after = found.world.picture(state_before(store, found, last))
     if as_json:
         print_json(shown)
     elif agent is None:
@@ -129,7 +132,7 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
     from hobbes.lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
-        one, other = store.find(a), store.find(b)
+        one, other = store.runs.find(a), store.runs.find(b)
         found = compare(store, one, other)
     if as_json:
         print_json(found)
@@ -165,7 +168,7 @@ def export(
     from hobbes.lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store, store.as_of_now():
-        found = store.find(run)
+        found = store.runs.find(run)
         usual = f"{found.id}{LOG}" if form is Form.inspect else f"{found.id}-{form.value}"
         folder = to or home / "exports" / usual
         files = exported(store, found, form.value, folder)
@@ -204,7 +207,7 @@ def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
     """
     from hobbes.lab.show.for_datasette import FILE, prepare
     from hobbes.lab.show.terminal import OUT, plain, print_json
-    from hobbes.lab.store.database import read_store
+    from hobbes.lab.store.home import read_store
 
     read_store(home).close()
     command = prepare(home)

@@ -17,7 +17,7 @@ from hobbes.lab.files import check_path, read_json
 if TYPE_CHECKING:
     from hobbes.engine.world import AnyWorld
     from hobbes.lab.play.playing import RunOptions
-    from hobbes.lab.store.database import Store
+    from hobbes.lab.store.home import Store
 
 
 ENVIRONMENT = "HOBBES"
@@ -117,19 +117,11 @@ AnyWorldName = Annotated[str | None, _WORLD]
 
 @contextmanager
 def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
-    """Open the run database of a home folder; without `writes`, only to read it.
-
-    At the end, each damage that was left out is printed on stderr.
-    """
-    from hobbes.lab.show.terminal import ERR, plain
-    from hobbes.lab.store.database import open_store
+    """Open the run database of a home folder; without `writes`, only to read it."""
+    from hobbes.lab.store.home import open_store
 
     with open_store(home, writes=writes) as opened:
-        try:
-            yield opened
-        finally:
-            for line in opened.damage_lines():
-                ERR.print(plain(f"hobbes: {line}"), soft_wrap=True)
+        yield opened
 
 
 def world_asked(name: str) -> "AnyWorld":

@@ -37,7 +37,8 @@ from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import read_text
 
 if TYPE_CHECKING:
-    from hobbes.lab.store.database import Run, Store
+    from hobbes.lab.store.home import Store
+    from hobbes.lab.store.run import Run
 
 app = typer.Typer()
 
@@ -132,7 +133,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
 
     caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     with opened(home, writes=True) as store:
-        found = store.find(run)
+        found = store.runs.find(run)
         found.check_versions()
         found = recap(store, found, caps)
         _show_links(store, found)
@@ -193,11 +194,11 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         turn, model, prompts, lang, settings_asked(settings), _answers_asked(answers or ()), name
     )
     with opened(home, writes=True) as store:
-        found = store.find(run)
+        found = store.runs.find(run)
         limits = replace(found.caps, **caps)
         names = [name] if times is None or not name else [f"{name}-{n}" for n in range(1, times + 1)]
         for wanted in names:  # so that no fork is written if a name is taken
-            store.check_name(wanted)
+            store.runs.check_name(wanted)
         # Each is written in a transaction of its own, so that other processes need not wait for all of them.
         forks = [
             forked(store, found, replace(options, name=names[n % len(names)]), limits, models)
@@ -275,7 +276,7 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
     if bool(told) + (whole is not None) + (text is not None) > 1:
         raise UsageError("write single fields, --answer or --text, not several of them")
     with opened(home, writes=True) as store:
-        found = store.find(run)
+        found = store.runs.find(run)
         found.check_versions()
         question = answering.the_question(found, agent)
         form = answering.form_for(found, question)
@@ -340,16 +341,16 @@ def _play(
         sys.exit(130)
     except HaltedRunError:
         if as_json:
-            tell(store.result(store.find(run.id)))
+            tell(store.figures.result(store.runs.find(run.id)))
         raise
-    ended = store.find(run.id)
+    ended = store.runs.find(run.id)
     if ended.questions:
         if as_json:
             tell(_waiting(ended))
         elif not asks:
             _show_question(store, ended)
         return False
-    result = store.result(ended)
+    result = store.figures.result(ended)
     if as_json:
         tell(result)
     else:
@@ -358,7 +359,7 @@ def _play(
 
         rows = run.world.picture(state_before(store, ended, ended.turns))
         OUT.print(picture(rows, words_of(run, looks_in(store, run))))
-        OUT.print(summary(result, store.measures(run.id)))
+        OUT.print(summary(result, store.figures.measures(run.id)))
         trace, replay = store.command("trace", run.id, ended.turns - 1), store.command("replay", run.id)
         OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)
     return bool(result["tainted"])
@@ -378,7 +379,7 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
     from hobbes.lab.show.terminal import ERR, plain
     from hobbes.lab.show.terminal_form import answer_from_terminal
 
-    while (found := store.find(run.id)).questions:
+    while (found := store.runs.find(run.id)).questions:
         question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
             said = answer_from_terminal(question, form_for(found, question))
@@ -389,7 +390,7 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
             sys.exit(130)
         except LabError as error:
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
-        tainted = _play(store, store.find(run.id), as_json=as_json, asks=alone)
+        tainted = _play(store, store.runs.find(run.id), as_json=as_json, asks=alone)
     return tainted
 
 

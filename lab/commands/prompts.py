@@ -32,7 +32,7 @@ from hobbes.lab.errors import UsageError
 
 if TYPE_CHECKING:
     from hobbes.lab.play.rendering import PromptQuestion
-    from hobbes.lab.store.database import Store
+    from hobbes.lab.store.home import Store
 
 app = typer.Typer(
     name="prompts", help="List, show, render, compare and check the prompts.", no_args_is_help=True
@@ -67,7 +67,7 @@ def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson 
 
     worlds = [world_asked(world)] if world else list(WORLDS.values())
     with opened(home) as store:
-        found = listed(worlds, store.prompts_of_runs())
+        found = listed(worlds, store.runs.prompts())
     if as_json:
         print_json(found)
         return
@@ -192,7 +192,7 @@ def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
         return question_of_new(options, turn, who, read_models(store.home))
     if values or any(value is not None for value in own.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
-    found = store.find(run)
+    found = store.runs.find(run)
     if found.world.name != world:
         raise UsageError(f"--run: run {found.id} is a run of {found.world.name}, not of {world}")
     return question_in_run(store, found, turn, who, variant_and_lang)

@@ -15,7 +15,8 @@ from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import CASSETTE
 
 if TYPE_CHECKING:
-    from hobbes.lab.store.database import Run, Store
+    from hobbes.lab.store.home import Store
+    from hobbes.lab.store.run import Run
 
 app = typer.Typer()
 
@@ -52,7 +53,7 @@ def replay(
         result = _replay_cassette(Path(run))
     else:
         with opened(home) as store:
-            found = store.find(run)
+            found = store.runs.find(run)
             result = _reread_run(store, found) if reread else _replay_run(store, found)
     if as_json:
         print_json(result)
@@ -173,7 +174,7 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     from hobbes.lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
-        found = store.find(run)
+        found = store.runs.find_unchecked(run)
         wrong = list(faults(store, found))
     if as_json:
         listed = [{"turn": turn, "fault": fault} for turn, fault in wrong]
@@ -227,7 +228,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
 
     asked, files = _turns(turns), files_for(name, to)
     with opened(home) as store, store.as_of_now():
-        found = store.find(run)
+        found = store.runs.find(run)
         made = pin(store, found, asked, to)
     if agent is not None:
         made.check_agent(agent)

@@ -22,7 +22,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.executor import DiedError
 from hobbes.lab.experiment.remote import Remote, Task, TaskResult, play_task
 from hobbes.lab.play.playing import Shared
-from hobbes.lab.store.database import HOBBES
+from hobbes.lab.store.run import HOBBES
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent, reached
 from hobbes.nodes.limits import Limits, Place, Window
 from hobbes.nodes.secrecy import safe_line

@@ -9,8 +9,8 @@ from hobbes.engine.turn import view_of
 from hobbes.lab.experiment.plan import Cell
 from hobbes.lab.play.forking import Planned
 from hobbes.lab.play.playing import Beginning, observer_asked
-from hobbes.lab.store.database import Store
 from hobbes.lab.store.experiments import tokens_per_call
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import parse_spec

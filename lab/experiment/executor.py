@@ -5,7 +5,8 @@ from typing import Any, Protocol
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import Shared
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Caps, Spent
 
 

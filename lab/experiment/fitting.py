@@ -12,23 +12,33 @@ from typing import Any
 
 from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import world_named
-from hobbes.lab.errors import LabError
+from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parse
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.experiments import PlayedCell, experiment_file
-from hobbes.lab.store.rows import StoredRow, damaged
-from hobbes.nodes.models import ModelSettings
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.runs import value_of
+
+Row = dict[str, Any]
 
 PARTS = {"model", "prompts", "lang", "agents"}
 """What an arm can have beside settings."""
 
 
-def fitting(store: Store, file: ExperimentFile, cells: Iterable[PlayedCell]) -> Iterator[PlayedCell]:
-    """Yield the cells whose runs have what their arm and seed ask for; the others are noted and left out."""
+def fitting(
+    store: Store, file: ExperimentFile, cells: Iterable[PlayedCell], left_out: list[str]
+) -> Iterator[PlayedCell]:
+    """Yield the cells whose runs have what their arm and seed ask for.
+
+    What is wrong with each of the others is added to `left_out`.
+    """
     asked = _Asked(file)
     for cell in cells:
-        if found := _misfit(store, asked, cell.arm, cell.seed, cell.id):
-            store.leave_out(damaged(cell.id, "", found))
+        try:
+            if misfit := _misfit(store, asked, cell.arm, cell.seed, cell.id):
+                raise damaged(cell.id, "", misfit)
+        except DamagedError as error:
+            left_out.append(str(error))
         else:
             yield cell
 
@@ -47,7 +57,7 @@ def misfits(store: Store, run: str) -> Iterator[str]:
 
 def _misfit(store: Store, asked: "_Asked", arm: str, seed: int, run: str) -> str:
     """Return in words what a run has other than its cell asks for, empty if there is nothing."""
-    row = store.stored_row("runs", store.db.table("runs").get(run), store.leave_out)
+    row = store.runs.row(run)
     differing = ", ".join(asked.differing(arm, seed, row))
     return (
         differing
@@ -81,7 +91,7 @@ class _Asked:
         self._named |= {name for one in options for name in one.settings}
         self._values = cache(self._values_of)
 
-    def differing(self, arm: str, seed: int, row: StoredRow) -> Iterator[str]:
+    def differing(self, arm: str, seed: int, row: Row) -> Iterator[str]:
         """Yield the names of what the row of a run has other than an arm and a seed ask for."""
         if row["world"] != self._world.name:
             yield "world"
@@ -90,12 +100,12 @@ class _Asked:
             yield "seed"
         if arm not in self._options or seed not in self._file.seeds:
             return  # the file has been changed since, so that the report leaves this cell out
-        config = row["config"] or {} if self._named - PARTS else {}
+        config = value_of(row, "config")
         for name, value in self._values(arm).items():
             there = _option(row, name) if name in PARTS else config.get(name)
             if name in self._named and there is not None and there != value:
                 yield name
-        if "model" in self._named and row["models"] and row["models"] != self._models(arm, seed, row):
+        if "model" in self._named and value_of(row, "models") != self._models(arm, seed, row):
             yield "model"
 
     def _values_of(self, arm: str) -> dict[str, Any]:
@@ -114,16 +124,14 @@ class _Asked:
             "lang": options.lang or "en",
         }
 
-    def _models(self, arm: str, seed: int, row: StoredRow) -> dict[str, str] | None:
+    def _models(self, arm: str, seed: int, row: Row) -> dict[str, str] | None:
         """Return the players of an arm with a seed; None if the run cannot have them."""
         from hobbes.nodes.players import deal, with_rng  # noqa: PLC0415  slow to import
 
         mix = self._options[arm].model or f"policy:{self._world.policies.default}"
         try:
-            named = {
-                name: ModelSettings.model_validate(one) for name, one in (row["model_settings"] or {}).items()
-            }
-            dealt = deal(self._world, mix, row["models"], named)
+            named = value_of(row, "model_settings") or {}
+            dealt = deal(self._world, mix, value_of(row, "models"), named)
         except ValueError:
             return None
         if arm == NULL:
@@ -131,9 +139,8 @@ class _Asked:
         return seated(dealt, self._file.seeds.index(seed))
 
 
-def _option(row: StoredRow, name: str) -> object:
-    """Return an option of a run, None for a damaged one.
-
-    Of prompts that are a folder, return the name of the folder, since its path was made absolute.
-    """
-    return (PurePath(row[name]).name if name == "prompts" else row[name]) or None
+def _option(row: Row, name: str) -> object:
+    """Return an option of a run. Of prompts that are a folder, it is the name: the path was made absolute."""
+    if name == "agents":
+        return value_of(row, name)
+    return PurePath(row[name]).name if name == "prompts" else row[name]

@@ -24,10 +24,12 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import LONGEST_NAME, AnyWorld
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.store.database import HOBBES, UNWRITABLE, Run, Store
 from hobbes.lab.store.experiments import PlayedCell, experiment_of, played_cells
 from hobbes.lab.store.history import StoredHistory
+from hobbes.lab.store.home import UNWRITABLE, Store
 from hobbes.lab.store.prices import prices_of
+from hobbes.lab.store.run import HOBBES, Run
+from hobbes.lab.store.runs import value_of
 from hobbes.lab.store.timelines import measures_by_turn
 from hobbes.lab.store.traces import with_traces
 from hobbes.nodes.caps import Spent
@@ -80,11 +82,18 @@ Tables: TypeAlias = Mapping[str, Any]
 """The tables of an arm by name, as pyarrow holds them, sorted by seed."""
 
 
-def gathered(store: Store, experiment: str, world: AnyWorld, arm: str, cells: Iterable[PlayedCell]) -> Tables:
+def gathered(  # noqa: PLR0913, PLR0917  which runs, and what is left out of them
+    store: Store,
+    experiment: str,
+    world: AnyWorld,
+    arm: str,
+    cells: Iterable[PlayedCell],
+    left_out: list[str],
+) -> Tables:
     """Return the tables of these runs of an arm; gather and keep what is missing.
 
-    What is damaged is noted and left out. Then nothing is kept, so that it is noted the next time as well.
-    Nothing is kept either where no file can be written, such as on a full disk.
+    What is damaged is added to `left_out`. Then nothing is kept, so that it is the next time as well. Nothing
+    is kept either where no file can be written, such as on a full disk.
     """
     wanted = {_key(cell): cell for cell in cells}
     path = store.home / FOLDER / experiment
@@ -92,11 +101,10 @@ def gathered(store: Store, experiment: str, world: AnyWorld, arm: str, cells: It
     if kept is None or not wanted.keys() <= _keys(kept):
         if wanted and os.access(store.home, os.W_OK):
             with FileLock(store.home / "locks" / f"{FOLDER}-{sha256(experiment + arm)[:16]}.lock"):
-                kept = _gather(
-                    store, path, world, wanted, _read(path, world, arm), partial(_write, path, arm)
-                )
+                known, write = _read(path, world, arm), partial(_write, path, arm)
+                kept = _gather(store, path, world, wanted, known, write, left_out)
         else:
-            kept = _gather(store, path, world, wanted, kept, lambda _: False)
+            kept = _gather(store, path, world, wanted, kept, lambda _: False, left_out)
     return of_seeds(kept, {cell.seed for cell in wanted.values()})
 
 
@@ -108,17 +116,19 @@ def gather(store: Store, run: str) -> bool:
     """
     experiment = experiment_of(store, run)
     (cell,) = played_cells(store, experiment, run)
-    noted, store.damage = store.damage, {}
-    rows = _rows(store, store.find(run).world, cell)
-    damaged, store.damage = store.damage, noted | store.damage
-    return not damaged and _keep_rows(store.home / FOLDER / experiment, _key(cell), rows)
+    damage: list[str] = []
+    try:
+        rows = _rows(store, store.runs.find(run).world, cell, damage)
+    except DamagedError:
+        return False
+    return not damage and _keep_rows(store.home / FOLDER / experiment, _key(cell), rows)
 
 
 def gathered_runs(
     store: Store, experiment: str, world: AnyWorld, arm: str, cells: Sequence[PlayedCell]
 ) -> set[str]:
     """Return which of these runs of an arm are in its tables, by their ids; gather what is missing."""
-    gathered(store, experiment, world, arm, cells)
+    gathered(store, experiment, world, arm, cells, [])
     kept = _read(store.home / FOLDER / experiment, world, arm)
     there = _keys(kept) if kept else set()
     return {cell.id for cell in cells if _key(cell) in there}
@@ -132,14 +142,15 @@ def add_runs(store: Store, experiment: str, world: AnyWorld) -> None:
         by_arm[cell.arm].append(cell)
     for arm, cells in by_arm.items():
         if waiting & {cell.id for cell in cells}:
-            gathered(store, experiment, world, arm, cells)
+            gathered(store, experiment, world, arm, cells, [])
 
 
 def spent_by(store: Store, experiment: str, world: AnyWorld, runs: Collection[str]) -> Iterator[Spent]:
     """Yield what each of these runs has cost, from what was gathered."""
     cells = [cell for cell in played_cells(store, experiment) if cell.id in runs]
     for arm in dict.fromkeys(cell.arm for cell in cells):
-        tables = gathered(store, experiment, world, arm, [cell for cell in cells if cell.arm == arm])
+        of_arm = [cell for cell in cells if cell.arm == arm]
+        tables = gathered(store, experiment, world, arm, of_arm, [])
         for row in tables["runs"].to_pylist():
             known = None not in {row["tokens_in"], row["tokens_out"]}
             yield Spent(row["calls"], row["tokens_in"] + row["tokens_out"] if known else None, row["usd"])
@@ -165,38 +176,49 @@ def _gather(  # noqa: PLR0913, PLR0917  what is missing, what is there, and wher
     wanted: Mapping[_Key, PlayedCell],
     kept: Tables | None,
     write: Callable[[Tables], bool],
+    left_out: list[str],
 ) -> Tables:
     """Return what is kept together with what is missing, after writing it."""
     import pyarrow as pa  # noqa: PLC0415  slow to import
 
     there = _keys(kept) if kept else set()
-    noted, store.damage = store.damage, {}
-    found = [
-        _kept_rows(path, key) or _rows(store, world, cell) for key, cell in wanted.items() if key not in there
-    ]
+    of_runs, damage = list[Rows](), list[str]()
+    for key in wanted.keys() - there:
+        try:
+            of_runs.append(_kept_rows(path, key) or _rows(store, world, wanted[key], damage))
+        except DamagedError as error:
+            damage.append(str(error))
     merged = {}
     for name, schema in _schemas(world).items():
-        rows = [row for of_run in found for row in of_run[name]]
+        rows = [row for of_run in of_runs for row in of_run[name]]
         parts = [pa.Table.from_pylist(rows, schema)]
         if kept:
             made_again = {key[0] for key in wanted.keys() - there}
             parts.append(_without(kept[name], made_again))
         merged[name] = pa.concat_tables(parts).sort_by("seed")
-    if not store.damage and write(merged):
+    if not damage and write(merged):
         for _, run, *_ in wanted:
             _file_to_add(path, run).unlink(missing_ok=True)
-    store.damage = noted | store.damage
+    left_out += sorted(damage)
     return merged
 
 
-def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
-    """Return the rows of a run in all tables."""
+def _rows(store: Store, world: AnyWorld, cell: PlayedCell, damage: list[str]) -> Rows:
+    """Return the rows of a run in all tables; without its turns, which is added to `damage`, those of some.
+
+    Raise DamagedError if the run is damaged.
+    """
     seed = {"seed": cell.seed}
-    row = store.stored_row("runs", store.db.table("runs").get(cell.id), store.leave_out)
-    run = store.if_readable(partial(_with_traces, store, cell.id), None) if row["turns"] else None
-    outcomes, players = row["outcomes"] or {}, row["models"] or {}
-    spent = store.spent(run, prices_of(store.home)) if run else Spent(0, None, None)
-    tokens = store.tokens(run) if run else {}
+    row = store.runs.row(cell.id)
+    run = store.runs.find(cell.id) if with_traces(store, [cell.id]) else None
+    if run is None and row["turns"]:
+        damage.append(
+            f"run {cell.id}: what was gathered of it is lost or damaged, and its turns were not kept; its "
+            "curves are left out; play it again in another experiment"
+        )
+    outcomes, players = value_of(row, "outcomes") or {}, value_of(row, "models")
+    spent = store.figures.spent(run, prices_of(store.home)) if run else Spent(0, None, None)
+    tokens = store.figures.tokens(run) if run else {}
     counted = {} if spent.tokens is None else tokens
     of_run = {column: row[column] for column in COLUMNS["runs"] if column in _STORED}
     return {
@@ -216,33 +238,21 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell) -> Rows:
             }
         ],
         "measures": [
-            {**seed, "scope": values["scope"], "name": measure["name"], "value": measure["value"]}
-            for values in store.db.query(
-                f"select run, scope, name, value from measures where run = ? and scope in {SCOPES}"  # noqa: S608  our own
+            {**seed, "scope": scope, "name": name, "value": value}
+            for scope, name, value in store.db.conn.execute(
+                f"select scope, name, value from measures where run = ? and scope in {SCOPES}"  # noqa: S608  our own
                 " order by scope, name",
                 [cell.id],
             )
-            for measure in [store.stored_row("measures", values, store.leave_out)]
         ],
         "turns": [seed | of_turn for of_turn in _turns(store, world, run)] if run else [],
         "scores": [
             {**seed, "agent": agent, "player": players.get(agent, ""), "score": score}
-            for agent, score in sorted((row["scores"] or {}).items())
+            for agent, score in sorted((value_of(row, "scores") or {}).items())
         ],
         "spells": [seed | spell for spell in _spells(store, world, run)] if run else [],
         "ratings": [seed | rating for rating in _ratings(store, world, run)] if run else [],
     }
-
-
-def _with_traces(store: Store, run: str) -> Run:
-    """Return a run; raise DamagedError if its turns were not kept, so that nothing is left to gather."""
-    found = store.find(run)
-    if not with_traces(store, [run]):
-        raise DamagedError(
-            f"run {run}: what was gathered of it is lost or damaged, and its turns were not kept; its curves "
-            "are left out; play it again in another experiment"
-        )
-    return found
 
 
 _STORED = {
@@ -278,7 +288,7 @@ def _spells(store: Store, world: AnyWorld, run: Run) -> list[dict[str, Any]]:
     """Return how often each spell occurred."""
     if world.spells is None:
         return []
-    found = store.if_readable(partial(world.spells, StoredHistory(store, run)), {})
+    found = world.spells(StoredHistory(store, run))
     in_order = sorted(found.items(), key=lambda one: (one[0].turns, one[0].ended))
     return [{"turns": spell.turns, "ended": spell.ended, "count": count} for spell, count in in_order]
 
@@ -287,9 +297,8 @@ def _ratings(store: Store, world: AnyWorld, run: Run) -> list[dict[str, Any]]:
     """Return how often each rating was given, and the mean of the truth about those whom it was given."""
     if world.ratings is None:
         return []
-    ratings = world.ratings
     truths: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for one in store.if_readable(lambda: list(ratings(StoredHistory(store, run))), []):
+    for one in world.ratings(StoredHistory(store, run)):
         truths[one.kind, one.rating].append(one.truth)
     return [
         {"kind": kind, "rating": rating, "count": len(of_rating), "truth": sum(of_rating) / len(of_rating)}

@@ -10,7 +10,7 @@ from typing import Any
 from hobbes.engine.record import canonical, sha256
 from hobbes.lab.experiment.file import ExperimentFile
 from hobbes.lab.experiment.gathering import Tables
-from hobbes.lab.store.database import HOBBES
+from hobbes.lab.store.run import HOBBES
 
 PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
 """The libraries on which the figures or the records depend."""

@@ -10,8 +10,9 @@ from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.fitting import seated
 from hobbes.lab.experiment.invasion import mutants_of
 from hobbes.lab.play.playing import Beginning, RunOptions, checked, observer_asked
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import with_rng
@@ -173,7 +174,7 @@ def _check_played(store: Store, made: Plan) -> None:
                 "give the experiment another name"
             )
         if (cell.arm, cell.seed) in runs:
-            found = store.find(runs[cell.arm, cell.seed][0])
+            found = store.runs.find(runs[cell.arm, cell.seed][0])
             if different := list(_differences(cell.new, found)):
                 raise UsageError(
                     f"the experiment {name!r} was begun with other values of {', '.join(different)} "

@@ -20,7 +20,6 @@ from hobbes.lab.experiment.settling import apply_retention, settle_again
 from hobbes.lab.experiment.workers import ledger_in, most_processes, processes
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import go_on, write
-from hobbes.lab.store.database import LOCK_SECONDS, Run, Store
 from hobbes.lab.store.experiments import (
     add_cell,
     keep_experiment,
@@ -28,7 +27,9 @@ from hobbes.lab.store.experiments import (
     runs_of_cells,
     turns_of_runs,
 )
+from hobbes.lab.store.home import LOCK_SECONDS, Store
 from hobbes.lab.store.prices import prices_of
+from hobbes.lab.store.run import Run
 from hobbes.lab.store.traces import with_traces
 from hobbes.lab.temporary import temporary
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent
@@ -98,7 +99,6 @@ def play_experiment(  # noqa: PLR0913, PLR0917  how it is played is no part of w
     plays the experiment now; the cells played so far are kept.
     """
     elsewhere = _cluster(on, jobs) if on else None
-    store.expect_many_runs()
     with _locked(store, made.file.name):
         keep_experiment(store, made.file.name, made.world.name, content)
         cells = missing(store, made)
@@ -160,7 +160,7 @@ def _spent(store: Store, made: Plan) -> Spent:
     runs = dict(runs_of_cells(store, made.file.name).values())
     finished = {run for run, status in runs.items() if status == "finished"}
     dropped = finished - with_traces(store, finished)
-    costs = [store.spent(store.find(run), prices) for run in runs if run not in dropped]
+    costs = [store.figures.spent(store.runs.find(run), prices) for run in runs if run not in dropped]
     costs += spent_by(store, made.file.name, made.world, dropped)
     for one in costs:
         total.calls += one.calls
@@ -179,7 +179,7 @@ class _Settling:
 
     def on_ended(self, run: str) -> None:
         """Take that a run has ended, or is given up."""
-        if self._store.find(run).status == "finished":
+        if self._store.runs.find(run).status == "finished":
             apply_retention(self._store, run, self._keep)
         self._progress.on_ended(run)
 
@@ -301,7 +301,7 @@ def _run_of(store: Store, cell: Cell) -> Run:
     """Return the run of a cell; begin it if there is none yet."""
     found = runs_of_cells(store, cell.experiment).get((cell.arm, cell.seed))
     if found is not None:
-        return store.find(found[0])
+        return store.runs.find(found[0])
     with store.db.atomic():  # so that no run is left without its cell
         begun = write(store, cell.new, cell.name)
         add_cell(store, cell.experiment, cell.arm, cell.seed, begun.id)

@@ -14,7 +14,8 @@ from hobbes.lab.experiment.executor import DiedError, Ledger
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import Shared, chats_of, go_on, halted
 from hobbes.lab.store.copying import copy_run
-from hobbes.lab.store.database import HOBBES, Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import HOBBES, Run
 from hobbes.lab.temporary import is_ours, temporary
 from hobbes.nodes.caps import Caps, Spent
 
@@ -104,7 +105,7 @@ def _play(home: Path, task: Task) -> HaltedRunError | None:
     """Play a run of a home to its end. Return the error if it halts."""
     with open_store(home) as store:
         try:
-            play_out(go_on(store, store.find(task.run), lambda _: None, shared=task.shared))
+            play_out(go_on(store, store.runs.find(task.run), lambda _: None, shared=task.shared))
         except HaltedRunError as error:
             return error
     return None
@@ -136,7 +137,7 @@ class Remote:
 
     def submit(self, store: Store, run: Run, shared: Shared) -> "Future[Any]":
         """Begin to play a run to its end."""
-        calls = sum(store.counts(run.id, "calls", "outcome").values())
+        calls = sum(store.figures.counts(run.id, "calls", "outcome").values())
         folder = f"hobbes-{run.id}-{calls}"
         future = self._submit(Task(run.id, folder, _files(store, run.id), _variables(run), shared))
         self._under_way += 1

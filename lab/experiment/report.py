@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from hobbes.engine.worlds import world_named
+from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
@@ -27,7 +27,6 @@ from hobbes.lab.experiment.statistics import (
     rounded,
     spread_of,
 )
-from hobbes.lab.store.database import Store
 from hobbes.lab.store.experiments import (
     PlayedCell,
     damaged_file,
@@ -36,6 +35,7 @@ from hobbes.lab.store.experiments import (
     played_cells,
     runs_of_cells,
 )
+from hobbes.lab.store.home import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,8 @@ class Report:
     invasions: tuple[Invasion, ...]
     findings: Findings
     manifest: dict[str, Any]
+    left_out: tuple[str, ...]
+    """The runs that are not in the report because they are damaged, or are not what their cell asks for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as `hobbes report --json` prints it."""
@@ -215,17 +217,20 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     """Return the report of the cells of an experiment that have been played.
 
     Raise MissingError if there is no such experiment, DamagedError if its file is damaged, LabError if the
-    libraries of statistics are missing. Damaged values are noted and left out.
+    libraries of statistics are missing. Runs that are damaged are left out.
     """
     needed()
     file = stored_file(store, experiment)
     measures = measures_of(file)
     names = arms_of(file)
     planned = [(name, seed) for seed in file.seeds for name in names]
-    found = {(cell.arm, cell.seed): cell for cell in fitting(store, file, played_cells(store, experiment))}
-    cells = tuple(found[key] for key in planned if key in found)
+    left_out: list[str] = []
+    fits = fitting(store, file, played_cells(store, experiment), left_out)
+    by_place = {(cell.arm, cell.seed): cell for cell in fits}
     world = world_named(file.world)
-    all_tables = {name: _gathered(store, file, name, cells) for name in names}
+    all_tables = {name: _gathered(store, file, name, by_place.values(), left_out) for name in names}
+    readable = {(name, seed) for name in names for seed in all_tables[name]["runs"]["seed"].to_pylist()}
+    cells = tuple(by_place[key] for key in planned if key in by_place.keys() & readable)
     counted: dict[str, set[int]] = {name: set() for name in names}
     for cell in cells:
         if with_tainted or not cell.tainted:
@@ -250,13 +255,16 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         invasions(file, tables),
         findings(file, world, tables, {name: arm.measures for name, arm in arms.items()}),
         manifest(file, all_tables),
+        tuple(left_out),
     )
 
 
-def _gathered(store: Store, file: ExperimentFile, name: str, cells: Iterable[PlayedCell]) -> Tables:
+def _gathered(
+    store: Store, file: ExperimentFile, name: str, cells: Iterable[PlayedCell], left_out: list[str]
+) -> Tables:
     """Return the tables of those of these cells that are of one arm."""
     of_arm = [cell for cell in cells if cell.arm == name]
-    return gathered(store, file.name, world_named(file.world), name, of_arm)
+    return gathered(store, file.name, world_named(file.world), name, of_arm, left_out)
 
 
 def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | None, dict[str, float | None]]:
@@ -267,8 +275,8 @@ def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | No
     """
     needed()
     seeds, measures = len(file.seeds), measures_of(file)
-    cells = list(fitting(store, file, played_cells(store, file.name)))
-    found = _values({name: _gathered(store, file, name, cells) for name in arms_of(file)})
+    cells = list(fitting(store, file, played_cells(store, file.name), []))
+    found = _values({name: _gathered(store, file, name, cells, []) for name in arms_of(file)})
     effect = detectable_effect(seeds, len(measures))
     return effect, {m: _detectable(found, file, m, seeds) for m in measures}
 
@@ -276,12 +284,14 @@ def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | No
 def overview(store: Store) -> list[dict[str, Any]]:
     """Return the experiments of a home, the newest first, each with how much of it has been played.
 
-    What is damaged is noted and left out.
+    Of one whose file is damaged, only the name and the damage are returned.
     """
-    listed = []
+    listed: list[dict[str, Any]] = []
     for name in experiment_names(store):
-        file = store.if_readable(partial(stored_file, store, name), None)
-        if file is None:
+        try:
+            file = stored_file(store, name)
+        except DamagedError as error:
+            listed.append({"experiment": name, "damage": str(error)})
             continue
         arms = arms_of(file)
         runs = runs_of_cells(store, name)

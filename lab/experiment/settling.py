@@ -3,8 +3,8 @@
 from hobbes.lab.experiment.gathering import gather, gathered_runs
 from hobbes.lab.experiment.plan import Plan
 from hobbes.lab.experiment.retention import Retention
-from hobbes.lab.store.database import Store
 from hobbes.lab.store.experiments import played_cells
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.traces import drop_traces, with_traces
 
 
@@ -25,5 +25,5 @@ def settle_again(store: Store, made: Plan, keep: Retention) -> None:
 
 
 def _drop(store: Store, run: str, keep: Retention) -> None:
-    if not keep.keeps_traces(tainted=bool(store.about(run)["tainted"])):
+    if not keep.keeps_traces(tainted=bool(store.figures.about(run)["tainted"])):
         drop_traces(store, run)

@@ -22,7 +22,8 @@ from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.experiment.settling import apply_retention
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import Shared, go_on
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.temporary import temporary
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent
 
@@ -198,6 +199,5 @@ def _end_with_parent(lifeline: Connection) -> None:
 def play_run(home: Path, run: str, shared: Shared, keep: Retention) -> None:
     """Play a run of a home to its end, gather what reports need of it, and keep what `keep` says."""
     with open_store(home) as store:
-        store.expect_many_runs()
-        play_out(go_on(store, store.find(run), lambda _: None, shared=shared))
+        play_out(go_on(store, store.runs.find(run), lambda _: None, shared=shared))
         apply_retention(store, run, keep)

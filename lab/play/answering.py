@@ -18,7 +18,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play import forms
 from hobbes.lab.play.forms import Field, Form, Group, Kind
-from hobbes.lab.store.database import PersonQuestion, Run
+from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.nodes.files import FileError, text_of
 
 Request = Mapping[str, Any]

@@ -7,7 +7,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import checked_players
 from hobbes.lab.play.rendering import PromptQuestion
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.nodes.agent_reason import Asking, made_call
 from hobbes.nodes.caps import Caps, Meter, Spent

@@ -17,9 +17,11 @@ from hobbes.engine.world import AnyWorld, Setting, make_setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import Beginning, check_name, checked_players, lasting
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import logged
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.runs import update_run
 from hobbes.nodes.agent_reason import made_call
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply
@@ -60,7 +62,12 @@ def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_fil
     new, forked = found.new, (parent, options.turn)
     way = (new.world, new.setting, new.models, new.model_settings, new.prompts)
     with store.db.atomic():
-        run = store.find(store.new_run(*way, options.name, caps, forked))
+        run = store.runs.find(store.runs.new(*way, options.name, caps, forked))
+        last = store.turns.copy(parent, options.turn, run.id)
+        store.calls.copy(parent.id, options.turn, run.id)
+        digest = run.digest_before(options.turn, last)
+        update_run(store.db.conn, run.id, {"turns": options.turn, "digest": digest})
+        run = store.runs.find(run.id)
         RunJournal(store, run).give(found.given)
     return run
 

@@ -21,10 +21,11 @@ from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.ending import ending
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.database import DAMAGE, PersonQuestion, Run, Store, may_be_damage
 from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import prices_of, usd
+from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.nodes.agent_reason import made_call
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
@@ -120,8 +121,8 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: 
 
 def write(store: Store, new: Beginning, name: str | None, caps: Caps = NO_CAPS) -> Run:
     """Write a new run to the store, ready to be played."""
-    run = store.new_run(new.world, new.setting, new.models, new.model_settings, new.prompts, name, caps)
-    return store.find(run)
+    run = store.runs.new(new.world, new.setting, new.models, new.model_settings, new.prompts, name, caps)
+    return store.runs.find(run)
 
 
 def checked(
@@ -232,8 +233,8 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
         return run
     caps = replace(run.caps, **higher)
     _check_prices_are_known(store, chats_of(run), caps)
-    store.update(run.id, caps=json.dumps(asdict(caps)))
-    return store.find(run.id)
+    store.runs.update(run.id, caps=json.dumps(asdict(caps)))
+    return store.runs.find(run.id)
 
 
 def chats_of(run: Run) -> Models:
@@ -258,40 +259,41 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
     began = time.monotonic()
     run.check_versions()
     with store.playing(run.id):
-        run = store.find(run.id)  # as it is now that no other process plays it
+        run = store.runs.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
         _check_the_models_can_be_reached(chats_of(run))
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
-            store.update(run.id, status="unfinished", error=None, question=None)
+            store.runs.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
         try:
             meter = meter_of(store, run, shared.budget)
             on_meter(meter)
             journal = RunJournal(store, run)
-            store.expect_agents(len(run.setting.agents))
             last = await _play_to_the_end(store, run, journal, meter, shared.limiter, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
             now = clock().isoformat(timespec="milliseconds")
-            store.ask(
+            store.runs.ask(
                 run.id,
                 [PersonQuestion(**one, since=before.get(one["address"], now)) for one in waiting.questions],
             )
             return
         except HaltedError as error:
-            store.update(run.id, status="halted", error=str(error))
+            store.runs.update(run.id, status="halted", error=str(error))
             raise halted(store, run.id) from error
         finally:
-            store.update(run.id, seconds=run.seconds + time.monotonic() - began)
+            store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         measures = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
-        store.end_run(run.id, ending(store, run, run.world.load(run.setting, last["world"])), measures)
+        store.figures.end_run(
+            run.id, ending(store, run, run.world.load(run.setting, last["world"])), measures
+        )
 
 
 def halted(store: Store, run: str) -> HaltedRunError:
     """Return the error of a run that has halted."""
-    reason = store.about(run)["error"]
+    reason = store.figures.about(run)["error"]
     return HaltedRunError(f"run {run} halted: {reason}; `{store.command('resume', run)}` goes on")
 
 
@@ -319,7 +321,7 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, said: str, clo
     call = made_call(address, Prompt("", question.asked), TURN_QUESTION, reply, parsed)
     with store.playing(run.id):
         kept = RunJournal(store, run).keep_answer(call, question)
-    present = store.find(run.id)
+    present = store.runs.find(run.id)
     if not kept:
         hint = f"`{store.command('answer', run.id)}` shows what it asks now"
         shown = hint if present.questions else f"it is {present.status}"
@@ -368,9 +370,9 @@ def _late_by(run: Run) -> str:
 def late_runs(store: Store, now: datetime) -> list[Run]:
     """Return the waiting runs in which the time of somebody is over, so that they can be played on."""
     found = []
-    for name in store.waiting_runs():
+    for name in store.runs.waiting():
         with suppress(LabError):  # the page of a damaged run says what is wrong
-            run = store.find(name)
+            run = store.runs.find(name)
             if any(is_late(run, one, now) for one in run.questions):
                 found.append(run)
     return found
@@ -383,7 +385,7 @@ def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
     def usd_of(reply: Reply) -> float | None:
         return usd(prices, reply.model, reply.tokens_in, reply.tokens_out, run.price(reply.player))
 
-    return Meter(run.caps, store.spent(run, prices), usd_of, budget)
+    return Meter(run.caps, store.figures.spent(run, prices), usd_of, budget)
 
 
 async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with
@@ -402,7 +404,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         run.prompts,
         meter,
         models=run.model_settings,
-        answered=store.answered(run.id),
+        answered=store.calls.answered(run.id),
         late=late,
         limiter=limiter,
     )
@@ -416,7 +418,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
                 raise
             # If it was not the checkpoints that were damaged, the same is raised again.
             throw_away(store.home / CHECKPOINTS)
-            return await _play_on(store, store.find(run.id), nodes, on_turn)
+            return await _play_on(store, store.runs.find(run.id), nodes, on_turn)
     finally:
         await players.close()
 

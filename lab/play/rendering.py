@@ -12,8 +12,9 @@ from hobbes.engine.record import JsonObject
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions, settle_options
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import intents_of, logged, memories_before, state_before
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import PlayerKind, Prompt, Reply
 from hobbes.nodes.models import NO_MODELS, Models
 from hobbes.nodes.players import deal, parse_spec

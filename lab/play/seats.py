@@ -16,8 +16,9 @@ from urllib.parse import quote
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import observer_asked
-from hobbes.lab.store.database import PersonQuestion, Run, Store
 from hobbes.lab.store.history import state_before
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.nodes.journal import PlayerKind
 
 KEY = "seats.key"

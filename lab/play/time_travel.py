@@ -18,7 +18,8 @@ from hobbes.engine.record import sha256
 from hobbes.graphs.run import opened
 from hobbes.graphs.turn import build, ring
 from hobbes.lab.play.playing import CHECKPOINTS, meter_of
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.journal import Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
@@ -85,14 +86,14 @@ class RecordedAnswers:
         texts = {sha256(text): text for text in prompt}
         asked = [
             row
-            for row in self._store.stored_calls(self._run, turn, agent)
+            for row in self._store.calls.rows(self._run, turn, agent)
             if row["question"] == question and [row["system"], row["prompt"]] == [*map(sha256, prompt)]
         ]
-        return self._store.as_call(asked[-1], texts) if asked else None
+        return self._store.calls.read(asked[-1], texts) if asked else None
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of this agent's next call, after all that were recorded."""
-        last = self._store.attempts_since(self._run, turn).get((turn, agent), 0)
+        last = self._store.calls.attempts_since(self._run, turn).get((turn, agent), 0)
         return Address(turn, agent, last + len(self._new[turn, agent]) + 1)
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:

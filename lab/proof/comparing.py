@@ -17,8 +17,10 @@ from hobbes.engine.turn import Layer
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.proof.differing import diff_of, first_differing_part
-from hobbes.lab.store.database import LoggedTurn, Run, Store
 from hobbes.lab.store.history import logged, reports
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import TURN_QUESTION, Call
 from hobbes.nodes.reading import deciding
 
@@ -56,8 +58,11 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
     """Return two runs side by side; raise UsageError if they are runs of different worlds."""
     check_same_world(a, b)
     runs = (a, b)
-    measures = beside(store.measures(a.id), store.measures(b.id), None)
-    one, other = ({**store.result(run), "events": store.counts(run.id, "events", "type")} for run in runs)
+    measures = beside(store.figures.measures(a.id), store.figures.measures(b.id), None)
+    one, other = (
+        {**store.figures.result(run), "events": store.figures.counts(run.id, "events", "type")}
+        for run in runs
+    )
     divergence = _first_divergence(store, a, b)
     return {
         "world": a.world.name,
@@ -149,7 +154,7 @@ def _template_hashes(run: Run) -> dict[str, str]:
 
 def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     """Return the first turn whose records differ, or that only one run has; None if there is none."""
-    for one, other in zip_longest(*(islice(store.turns(run.id), run.turns) for run in (a, b))):
+    for one, other in zip_longest(*(islice(store.turns.of(run), run.turns) for run in (a, b))):
         if one is None or other is None or one.turn != other.turn:
             turn, found = _in_one_run_only((a, b), (one, other))
         else:
@@ -212,7 +217,7 @@ def first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
 
     Reflections are not compared: the reasons of a decision differ more often than the decision itself.
     """
-    for one, other in zip(*(islice(store.turns(run.id), run.turns) for run in (a, b)), strict=False):
+    for one, other in zip(*(islice(store.turns.of(run), run.turns) for run in (a, b)), strict=False):
         records = (one.record, other.record)
         for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
             intents = [record.intents[agent] for record in records]
@@ -231,7 +236,7 @@ def _words_of_call(
     store: Store, runs: tuple[Run, Run], turn: int, agent: str
 ) -> dict[str, list[tuple[CHANGE, str]]]:
     """Return the word diffs of prompt and answer of an agent's calls that count; empty if a run has none."""
-    calls = [store.calls(run.id, turn, agent) for run in runs]
+    calls = [store.calls.of_turn(run.id, turn, agent) for run in runs]
     return {
         layer: word_diff(*(text_of(call) for (call,) in calls)) if all(calls) else []
         for layer, text_of in CALL_LAYERS
@@ -354,7 +359,7 @@ def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Cal
     """Return the calls that led to a turn's record, keyed by (is the observer's, question, agent)."""
     return {
         (agent == OBSERVER, call.question, agent): call
-        for agent, calls in store.attempts(run.id, turn).items()
+        for agent, calls in store.calls.attempts(run.id, turn).items()
         for call in (deciding(call for call in calls if call.question == TURN_QUESTION), deciding(calls))
         if call is not None
     }

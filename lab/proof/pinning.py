@@ -42,8 +42,9 @@ from hobbes.lab.proof.pin_file import (
 )
 from hobbes.lab.proof.replaying import DivergedError, JournalWithoutCalls
 from hobbes.lab.proof.rereading import decision
-from hobbes.lab.store.database import HOBBES, Run, Store
 from hobbes.lab.store.history import logged, memories_before, state_before
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import HOBBES, Run
 from hobbes.nodes.files import real_path
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
@@ -122,8 +123,6 @@ def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> Pin:
         raise UsageError(f"--turns {first}-{last}: run {run.id} {there}")
     try:
         run.check_versions()
-        if damage := store.changed(run):
-            raise damage
         recorded = _recorded(store, run, turns, folder)
     except LabError as error:
         raise UsageError(str(error)) from error
@@ -198,7 +197,7 @@ def _path_from(folder: Path, variant: str) -> str:
 
 def _counting(store: Store, run: Run, turn: int) -> Iterator[Call]:
     """Yield the last call to each question of a turn."""
-    for calls in store.attempts(run.id, turn).values():
+    for calls in store.calls.attempts(run.id, turn).values():
         last: dict[int, Call] = {}
         for call in calls:
             if call.question == TURN_QUESTION:  # after a halt; a follow-up question was about another answer

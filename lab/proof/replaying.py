@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
@@ -18,14 +19,16 @@ from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.proof.differing import diff_of, first_differing_part
-from hobbes.lab.store.database import Run, Store
-from hobbes.lab.store.rows import StoredRow
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.prompting import PromptSet, load_prompts
 from hobbes.nodes.reading import deciding
 from hobbes.nodes.state import TurnState, first_state, memories_from, state_at
+
+Row = dict[str, Any]
 
 
 class DivergedError(Exception):
@@ -69,8 +72,8 @@ class ReplayJournal(JournalWithoutCalls):
         self._store = store
         self._run = run
         self._reread = reread
-        self._texts = store.turn_texts(run.id)
-        self._stored: dict[int, dict[str, list[StoredRow]]] = {}
+        self._recorded = store.turns.of(run)
+        self._stored: dict[int, dict[str, list[Row]]] = {}
         self._used: dict[str, list[Call]] = {}
         """The calls of this turn that were asked for, by agent."""
         # The system text comes with every call of a model.
@@ -85,19 +88,19 @@ class ReplayJournal(JournalWithoutCalls):
         row = asked[-1]
         # A stored text with the same hash as the present one need not be read.
         if not self._reread and [row["system"], row["prompt"]] != [*map(self._hash_of, prompt)]:
-            then = self._store.as_call(row, {}).prompt
+            then = self._store.calls.read(row).prompt
             diff = diff_of(then.system, prompt.system) + diff_of(then.turn, prompt.turn)
             raise DivergedError(
                 turn, agent, "prompt", diff or "its view was another one, which is not stored\n"
             )
-        call = self._store.as_call(row, {row["system"]: prompt.system, row["prompt"]: prompt.turn})
+        call = self._store.calls.read(row, {row["system"]: prompt.system, row["prompt"]: prompt.turn})
         self._used.setdefault(agent, []).append(call)
         return call
 
-    def _rows(self, turn: int) -> Mapping[str, Sequence[StoredRow]]:
+    def _rows(self, turn: int) -> Mapping[str, Sequence[Row]]:
         """Return the recorded calls of a turn by agent; they are read once."""
         if turn not in self._stored:
-            rows = groupby(self._store.stored_calls(self._run.id, turn), itemgetter("agent"))
+            rows = groupby(self._store.calls.rows(self._run.id, turn), itemgetter("agent"))
             self._stored = {turn: {name: list(calls) for name, calls in rows}}
         return self._stored[turn]
 
@@ -115,24 +118,19 @@ class ReplayJournal(JournalWithoutCalls):
             return
         for agent, rows in self._rows(turn.number).items():
             self._check_what_counts(turn.number, agent, rows, used.get(agent, []))
-        recorded, text = next(self._texts, (None, None))
-        if recorded != turn.number:
-            raise DivergedError(turn.number, "", "engine", "the turn was not recorded\n")
-        if text == turn.record.text:
+        stored = next(self._recorded)
+        if stored.text == turn.record.text:
             return  # the usual case, in which the recorded text need not be read
         # A record of an earlier version is another text, and may be equal all the same.
-        stored = next(self._store.turns(self._run.id, turn.number))
         difference = first_differing_part(stored.record, turn.record)
         if difference is not None:
             raise DivergedError(turn.number, difference.agent, difference.layer, difference.diff)
 
-    def _check_what_counts(
-        self, turn: int, agent: str, rows: Sequence[StoredRow], used: Sequence[Call]
-    ) -> None:
+    def _check_what_counts(self, turn: int, agent: str, rows: Sequence[Row], used: Sequence[Call]) -> None:
         """Raise DivergedError if the recorded call that counts is one that was not asked for."""
         if [row["attempt"] for row in rows] == [call.address.attempt for call in used]:
             return  # the usual case, in which no text need be read
-        counts = deciding(self._store.attempts(self._run.id, turn, agent)[agent])
+        counts = deciding(self._store.calls.attempts(self._run.id, turn, agent)[agent])
         if counts is not None and counts != deciding(used):
             diff = f"attempt {counts.address.attempt}, which is not asked for, is the one that counts\n"
             raise DivergedError(turn, agent, "answer", diff)
@@ -143,7 +141,7 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
 
     Raise MissingError if they were not kept.
     """
-    store.check_kept(run.id)
+    store.turns.check_kept(run.id)
     journal = ReplayJournal(store, run, reread=reread)
     first = run.at(0)
     state = first_state(first.world, first.setting, first.models)

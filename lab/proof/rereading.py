@@ -12,8 +12,10 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
 from hobbes.lab.proof.verifying import counting
-from hobbes.lab.store.database import LoggedTurn, Run, Store
 from hobbes.lab.store.history import memories_before, state_before
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.turns import LoggedTurn
 
 EFFECTS = ("state", "events", "draws")
 """The parts of a record that say what a turn led to."""
@@ -49,7 +51,7 @@ def reread(store: Store, run: Run) -> Reread:
     """
     decisions: list[Changed] = []
     effects: list[int] = []
-    for turn in store.turns(run.id):
+    for turn in store.turns.of(run):
         try:
             now = _record_now(store, run, turn)
         except (ValueError, LookupError) as error:
@@ -69,7 +71,7 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
     """Return the record that the answers of a turn have with today's code."""
     world, number = run.world, turn.turn
     state, memories = state_before(store, run, number), memories_before(store, run, number)
-    attempts = store.attempts(run.id, number)
+    attempts = store.calls.attempts(run.id, number)
     answers = {agent: counting(world, state, agent, attempts[agent]) for agent in world.actors(state)}
     judged = turns.judge(world, state, answers)
     ruling = counting(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None

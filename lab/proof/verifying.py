@@ -2,11 +2,12 @@
 
 Nothing that is derived is trusted: records, tables, ledgers, outcomes, scores, taint and measures are worked
 out again from the answers and compared. The prompts of models are compared with the templates of the run.
-What cannot be derived (what a provider said of itself) is covered by the seals of its rows. docs/verify.md
+What cannot be derived (what a provider said of itself) is covered by the hashes of its rows. docs/verify.md
 says what nobody can find out.
 """
 
 import json
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,9 +22,13 @@ from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.fitting import misfits
 from hobbes.lab.play.ending import ending
 from hobbes.lab.proof.differing import first_differing_part
-from hobbes.lab.store.database import STATUSES, LoggedTurn, Run, Store
+from hobbes.lab.store.calls import is_changed
 from hobbes.lab.store.history import StoredHistory, first_of
-from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.row_hashes import CALL_COLUMNS
+from hobbes.lab.store.run import STATUSES, Run
+from hobbes.lab.store.runs import JSON, changed_columns
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_policy
 from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text
@@ -89,8 +94,9 @@ def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None
     """Yield the faults of each turn; return where the run stands after them, None if a record is damaged."""
     at = _Position(first_of(run), {}, run.digest_before(0, ""))
     try:
-        yield from (Fault(None, fault) for fault in _broken_seal(store, run))
-        for turn in store.turns(run.id):
+        yield from (Fault(None, fault) for fault in _changed_columns(store, run))
+        store.turns.check_kept(run.id)
+        for turn in store.turns.unchecked(run):
             if turn.turn != at.turn or at.turn == run.turns:
                 break
             for fault in (*_of_turn(store, run, at, turn), *_not_of_parent(store, run, turn.turn)):
@@ -118,8 +124,11 @@ def _odd_status(run: Run) -> Iterator[str]:
 
 
 def _odd_columns(store: Store, run: Run) -> Iterator[str]:
-    """Name columns of a run's row that no run has like this, whether or not they were sealed again."""
-    row = store.db.table("runs").get(run.id)
+    """Name columns of a run's row that no run has like this, whether or not the row was rehashed."""
+    row = store.runs.row_unchecked(run.id)
+    for column in JSON:
+        if twice := _key_twice(row[column] or "null"):
+            yield f"the column runs.{column} has the key {twice!r} twice"
     if json.loads(row["agents"]) != [*run.setting.agents]:
         yield "the column runs.agents does not have the agents in the order of their names"
     if (row["parent"] is None) != (row["turn"] is None):
@@ -136,14 +145,23 @@ def _odd_columns(store: Store, run: Run) -> Iterator[str]:
     yield from misfits(store, run.id)
 
 
-def _broken_seal(store: Store, run: Run) -> Iterator[str]:
-    """Name what was changed in the row of a run."""
-    row = store.db.table("runs").get(run.id)
-    seals = json.loads(row["seal"])
-    now = json.loads(sealed_by_column({name: row[name] for name in RUN_COLUMNS}))
-    for column in {**seals, **now}:
-        if seals.get(column) != now.get(column):
-            yield f"the column runs.{column} was changed after the run had begun"
+def _key_twice(text: str) -> str:
+    """Return a key that an object of a JSON text has twice, of which readers take either; empty if none."""
+    twice: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        counted = Counter(key for key, _ in pairs)
+        twice.extend(key for key, times in counted.items() if times > 1)
+        return dict(pairs)
+
+    json.loads(text, object_pairs_hook=note)
+    return next(iter(twice), "")
+
+
+def _changed_columns(store: Store, run: Run) -> Iterator[str]:
+    """Name the columns of a run's row that were changed after it had begun."""
+    for column in changed_columns(store.runs.row_unchecked(run.id)):
+        yield f"the column runs.{column} was changed after the run had begun"
 
 
 def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
@@ -166,17 +184,14 @@ def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
 
 def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterator[str]:
     """Name everything about a turn that does not follow from its answers and the turn before."""
-    attempts = store.attempts(run.id, turn.turn)
-    yield from _broken_calls(store, run, turn.turn)
+    attempts, odd_views = yield from _attempts(store, run, at)
     asked = run.world.actors(at.state)
     for agent in asked:
         if agent not in attempts:
             yield f"there is no call of {agent}"
     for agent, calls in attempts.items():
         yield from _odd_attempts(run.world, at.state, agent, calls)
-    answers = {
-        agent: counting(run.world, at.state, agent, attempts[agent]) for agent in asked if agent in attempts
-    }
+    answers = _answers(run, at, attempts)
     judged = turns.judge(run.world, at.state, answers)
     question, ruling = turns.question_of(run.world, at.state, judged.intents), None
     if question and run.world.observer and run.world.observer.asks(at.state):
@@ -189,24 +204,24 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     judged = turns.rule(run.world, at.state, judged, ruling)
     played = turns.resolve(run.world, at.state, at.memories, judged)
     yield from _differing(turn, played.record, at.digest)
-    if canonical(turn.ledgers) != canonical(played.resolved.ledgers):
+    if turn.ledgers_text != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
     yield from _odd_prompts(run.at(turn.turn), attempts)
-    yield from _other_views(store, run, turn.turn)
+    yield from odd_views
 
 
 def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]:
     """Name what is wrong with the calls of a turn that has not ended, and with what a person is asked."""
     if run.status == "finished":
         return
-    attempts = store.attempts(run.id, at.turn)
-    yield from _broken_calls(store, run, at.turn)
+    attempts, odd_views = yield from _attempts(store, run, at)
     for agent, calls in attempts.items():
         yield from _odd_attempts(run.world, at.state, agent, calls)
     asked = run.world.actors(at.state)
     asked_too = {*asked, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     yield from _odd_prompts(run, attempts)
+    yield from odd_views
     if run.status != "waiting":
         return
     people = {agent for agent in asked if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
@@ -219,12 +234,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     }
     yield from (f"there is no call of {agent}" for agent in asked if agent not in {*attempts, *due})
     if not due:
-        answers = {
-            agent: counting(run.world, at.state, agent, attempts[agent])
-            for agent in asked
-            if agent in attempts
-        }
-        intents = turns.judge(run.world, at.state, answers).intents
+        intents = turns.judge(run.world, at.state, _answers(run, at, attempts)).intents
         due = {OBSERVER: turns.question_of(run.world, at.state, intents) or {}}
     expected = [
         (str(Address(at.turn, agent, len(attempts.get(agent, ())) + 1)), canonical(asks))
@@ -234,27 +244,45 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
         yield "the column runs.question is not what people have to be asked"
 
 
+def _attempts(
+    store: Store, run: Run, at: _Position
+) -> Generator[str, None, tuple[dict[str, list[Call]], list[str]]]:
+    """Return all calls of a turn by agent; name those whose row was changed.
+
+    The list names the scripted policies that were not shown the view that follows from the turn before.
+    """
+    views = turns.views(run.world, at.state, at.memories)
+    shown = {agent: canonical(view) for agent, view in views.items()}
+    attempts: dict[str, list[Call]] = {}
+    odd_views: list[str] = []
+    for row in store.calls.rows_unchecked(run.id, at.turn):
+        agent = row["agent"]
+        who = f"{agent}, attempt {row['attempt']}"
+        if is_changed(row):
+            yield f"the call of {who}, was changed after it had been written"
+        known = {}
+        if is_policy(row["player"] or ""):
+            known = {row["prompt"]: shown.get(agent, "")}
+            if row["prompt"] != sha256(shown.get(agent, "")):
+                odd_views.append(
+                    f"the column calls.prompt of {who}, is not the hash of the view in this turn"
+                )
+        attempts.setdefault(agent, []).append(store.calls.read(row, known))
+    return attempts, odd_views
+
+
+def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dict[str, ParsedAnswer]:
+    """Return the answers that count of those who are asked in a turn."""
+    return {
+        agent: counting(run.world, at.state, agent, attempts[agent])
+        for agent in run.world.actors(at.state)
+        if agent in attempts
+    }
+
+
 def _decided(attempts: Mapping[str, list[Call]]) -> set[str]:
     """Return the agents whose last call is a decision."""
     return {agent for agent, calls in attempts.items() if calls[-1].outcome in DECISIONS}
-
-
-def _broken_calls(store: Store, run: Run, turn: int) -> Iterator[str]:
-    """Name the calls of a turn whose row was changed after it was written."""
-    rows = store.db.table("calls").rows_where("run = ? and turn = ?", [run.id, turn])
-    for row in rows:
-        if row["seal"] != seal_of(row):
-            who = f"{row['agent']}, attempt {row['attempt']}"
-            yield f"the call of {who}, was changed after it had been written"
-
-
-def _other_views(store: Store, run: Run, turn: int) -> Iterator[str]:
-    """Name the calls of scripted policies whose view is not the one that follows from the turn before."""
-    shown = {agent: sha256(view) for agent, view in store.views_sent(run.id, turn).items()}
-    for row in store.db.table("calls").rows_where("run = ? and turn = ?", [run.id, turn]):
-        if is_policy(row["player"] or "") and row["prompt"] != shown.get(row["agent"]):
-            who = f"{row['agent']}, attempt {row['attempt']}"
-            yield f"the column calls.prompt of {who}, is not the hash of the view in this turn"
 
 
 def _odd_prompts(way: Run, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
@@ -351,19 +379,14 @@ def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
     """Name the rows of turns that the run does not have; calls of the next turn may be there."""
     for table in ("turns", "calls"):
         after = run.turns + (table == "calls" and run.status != "finished")
-        beyond = (
-            "(typeof(turn) != 'integer' or not turn between 0 and ?)"  # SQLite takes any type in any column
-        )
-        sql = f"select turn from {table} where run = ? and {beyond}"  # noqa: S608  names are ours
-        found = store.db.execute(f"{sql} order by turn limit 1", (run.id, after - 1)).fetchone()
-        if found is not None:
-            (turn,) = found
+        sql = f"select turn from {table} where run = ? and not turn between 0 and ? order by turn limit 1"  # noqa: S608  names are ours
+        for (turn,) in store.db.execute(sql, (run.id, after - 1)):
             yield Fault(turn, f"the table {table} has rows of a turn that the run does not have")
 
 
 def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     """Name what a run is said to have come to and does not follow from its turns."""
-    row = store.db.table("runs").get(run.id)
+    row = store.runs.row_unchecked(run.id)
     told = {name: row[name] for name in ("outcomes", "scores", "tainted")}
     if run.status != "finished":
         figures = store.db.table("measures").count_where("run = ?", [run.id])
@@ -389,7 +412,7 @@ def _differ(store: Store, run: Run, due: Iterable[Measure]) -> bool:
     """Return whether the measures of a run, or their counts, are others than those that are due."""
     stored = "select value, decisions, failures from measures where run = ? and name = ? and scope = ?"
     unchecked = store.db.table("measures").count_where("run = ?", [run.id])
-    counts = store.counts_of_scopes(run.id)
+    counts = store.figures.counts_of_scopes(run.id)
     for one in due:
         found = store.db.execute(stored, (run.id, one.name, one.scope)).fetchone()
         if found != (one.value, *counts[one.scope]):

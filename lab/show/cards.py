@@ -16,8 +16,7 @@ from hobbes.engine.record import Event
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
-from hobbes.lab.show.tracing import all_calls, changed_in_memory, deeds, reasoning_of
-from hobbes.lab.store.database import Decision, LoggedTurn
+from hobbes.lab.show.tracing import TurnSoFar, all_calls, changed_in_memory, deeds, reasoning_of
 
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
@@ -29,19 +28,13 @@ MOST_DEEDS = 8
 """How many pairs of agents are listed for each type of event in a turn."""
 
 
-def show_overview(
-    turns: Iterable[tuple[int, LoggedTurn | None, Sequence[Decision]]],
-    completed: int,
-    looks: Looks,
-    causes: Mapping[str, str],
-) -> None:
+def show_overview(turns: Iterable[TurnSoFar], looks: Looks, causes: Mapping[str, str]) -> None:
     """Print a run: for each turn who did what to whom, the number of other events, and failed calls."""
-    for number, turn, decided in turns:
-        if turn:
-            parts = [*_happened(turn.record.events, looks, causes), *_refused(turn.record)]
-        else:
-            parts = [Text(DAMAGED if number < completed else UNFINISHED)]
-        failed = Counter(decision.outcome for decision in decided if decision.failed)
+    for number, record, _, decisions in turns:
+        parts = [Text(UNFINISHED)]
+        if record:
+            parts = [*_happened(record.events, looks, causes), *_refused(record)]
+        failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
             parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
         _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
@@ -121,8 +114,7 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
     """Print a turn: its agents, events, calls, arithmetic and reports; only the calls before its end."""
     title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
-        why = "has a damaged record; its calls" if "damaged" in turn else "has not finished; its calls so far"
-        OUT.print(Text(f"{title} {why}:", style="bold"))
+        OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
         OUT.print(_calls("", all_calls(turn), looks))
         return
     columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning")

@@ -10,8 +10,9 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.show.judgements import shade
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.tracing import named_by
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.exchanges import Happened, events_until
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 
 MOST_ENTRIES = 200
 """How many messages and deeds a page lists."""

@@ -18,7 +18,8 @@ from hobbes.lab.play.forking import ForkOptions, fork, planned
 from hobbes.lab.proof.pinning import pin
 from hobbes.lab.show.pinned import NAME, Files, files_of, write
 from hobbes.lab.show.tracing import agent_card
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.receiving import with_line_feeds
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.prompting import is_path, variants
@@ -123,7 +124,7 @@ def fingerprint(fields: Fields) -> str:
 
 def prompts_of(store: Store, run: Run) -> list[str]:
     """Return the prompts to choose from for a fork: those that are shipped, and those of other runs."""
-    played = {row["prompts"] for row in store.runs() if row["world"] == run.world.name}
+    played = {row["prompts"] for row in store.figures.of_all_runs() if row["world"] == run.world.name}
     return sorted({*variants(run.world), *played})
 
 

@@ -18,8 +18,8 @@ from hobbes.lab.experiment.report import (
 from hobbes.lab.show.findings import MOST_LINES
 from hobbes.lab.show.judgements import SHADES
 from hobbes.lab.show.reports import sections, title_of
-from hobbes.lab.store.database import Store
 from hobbes.lab.store.experiments import CellSoFar, cells_so_far
+from hobbes.lab.store.home import Store
 
 WIDTH, LEFT, ROW, DOT = 640, 130, 34, 5
 """Pixels: the width of a plot, of the names on its left, the height of an arm, the radius of a point."""

@@ -22,7 +22,8 @@ from hobbes.engine.record import sha256
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.show.terminal import ERR
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.store.tables import TABLES, RunTable, table_of
 
 LOCK = "lock"
@@ -42,7 +43,7 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     What an export that was killed has left there is removed. Raise UsageError if it exists, LabError if it
     cannot be written, MissingError if the run's turns were not kept.
     """
-    store.check_kept(run.id)
+    store.turns.check_kept(run.id)
     what = "file" if form == "inspect" else "folder"
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another {what} with --to")
@@ -83,7 +84,7 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     """Write the files of a run into an existing folder."""
     if form == "html":
         return _write_pages(store, run, folder)
-    about = {**store.about(run.id), **store.result(run)}
+    about = {**store.figures.about(run.id), **store.figures.result(run)}
     (folder / "run.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     written = {"run.json": 1}
     for name in track(TABLES, "exporting", console=ERR, transient=True):
@@ -153,7 +154,7 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     from hobbes.lab.show.pages import MOMENTS, Kept, Pages  # noqa: PLC0415  slow to import
     from hobbes.lab.show.templating import SCRIPT  # noqa: PLC0415  slow to import
 
-    decisions = [decision for decision in store.decisions(run.id) if decision.turn <= run.turns]
+    decisions = [decision for decision in store.calls.decisions(run.id) if decision.turn <= run.turns]
     turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not be finished
     addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
     addresses += [(decision.turn, decision.agent) for decision in decisions]
@@ -167,7 +168,7 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
         pages = Pages(store, partial(linked.link, up), live=False, script=f"{up}hobbes.js", kept=kept)
         to = folder / path
         to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(store.if_readable(partial(show, pages), "") or pages.damaged(), encoding="utf-8")
+        to.write_text(show(pages), encoding="utf-8")
 
     for address in track(addresses, "exporting", console=ERR, transient=True):
         write(
@@ -176,7 +177,7 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
         )
         if len(address) == 1:
             at_root = Pages(store, partial(linked.link, ""), live=False, kept=kept)
-            moment = store.if_readable(partial(at_root.moment, run, *address), "")
+            moment = at_root.moment(run, *address)
             script = f"hobbes.moment({address[0]}, {json.dumps(moment)});\n"
             (folder / MOMENTS / f"{address[0]}.js").write_text(script, encoding="utf-8")
     others = {

@@ -6,7 +6,6 @@ This module needs inspect-ai, which is optional.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,7 +41,8 @@ from hobbes.engine.answer import DECISIONS, FAILURE_CODES, READING_CODES, Outcom
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.show.terminal import ERR
 from hobbes.lab.show.tracing import Card, FullTurn, agent_card, full_turn
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Call
 from hobbes.nodes.reading import deciding
 
@@ -68,7 +68,7 @@ def write(store: Store, run: Run, path: Path) -> int:
 
 def _log(store: Store, run: Run, samples: list[EvalSample]) -> EvalLog:
     """Return the log of a run with these samples."""
-    about, result = store.about(run.id), store.result(run)
+    about, result = store.figures.about(run.id), store.figures.result(run)
     return EvalLog(
         status=STATUSES.get(run.status, "started"),
         eval=EvalSpec(
@@ -95,7 +95,7 @@ def _log(store: Store, run: Run, samples: list[EvalSample]) -> EvalLog:
             total_samples=len(samples),
             completed_samples=sum(sample.error is None for sample in samples),
             scores=list(_over_samples(samples)),
-            metadata={"measures": store.measures(run.id)},
+            metadata={"measures": store.figures.measures(run.id)},
         ),
         stats=EvalStats(
             started_at=about["started"],
@@ -116,7 +116,7 @@ def _samples(store: Store, run: Run) -> Iterator[EvalSample]:
     """Yield the turns of all agents, turn by turn; the last turn may not have ended."""
     for number in track(range(run.turns + 1), "exporting", console=ERR, transient=True):
         full = full_turn(store, run, number) if number < run.turns else None
-        for calls in store.attempts(run.id, number, note=store.leave_out).values():
+        for calls in store.calls.attempts(run.id, number).values():
             yield _sample(store, run, full, calls)
 
 
@@ -126,7 +126,7 @@ def _sample(store: Store, run: Run, full: FullTurn | None, calls: Sequence[Call]
     number, agent = call.address.turn, call.address.agent
     card: Card = {}
     if full and (agent == OBSERVER or agent in full.turn.record.intents):
-        card = store.if_readable(partial(agent_card, store, run, number, agent, lambda *_: full), {})
+        card = agent_card(store, run, number, agent, lambda *_: full)
     failed = call.outcome not in DECISIONS
     decided: Card = {name: card[name] for name in ("intent", "rulings") if name in card}
     if failed:

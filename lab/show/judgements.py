@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from hobbes.engine.record import MESSAGE, Event
@@ -12,9 +11,10 @@ from hobbes.engine.world import AnyWorld
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.timelines import sampled
 from hobbes.lab.show.tracing import named_by
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.history import logged, reports
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 
 SMALL = 8
 """How many turns are shown at a glance."""
@@ -93,14 +93,13 @@ def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[s
     Raise MissingError if there is no such turn.
     """
     number = run.turns - 1 if turn is None else turn
-    logged_turn = store.if_readable(partial(logged, store, run, number), None)
-    ratings = reports(logged_turn) if logged_turn else {kind: {} for kind in REPORTS}
+    ratings = reports(logged(store, run, number))
     happened = (one.event for one in events_until(store, run, number))
     deeds = deeds_by_type(run.world, happened, looks)
     named = {name for of_kind in ratings.values() for pair in of_kind.items() for name in (pair[0], *pair[1])}
     named |= {name for one in deeds for pair in one.done.items() for name in (pair[0], *pair[1])}
     agents = sorted(named, key=lambda name: looks[name].place if name in looks else len(looks))
-    measures = store.measures(run.id)
+    measures = store.figures.measures(run.id)
     calibrated = [
         name for kind in REPORTS if (name := f"{kind.removesuffix('report')}calibration") in measures
     ]
@@ -133,8 +132,7 @@ def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
     """Return the ratings of each kind after some turns, where there are any."""
     found: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
     for number in sampled(run.turns, SMALL):
-        turn = store.if_readable(partial(logged, store, run, number), None)
-        for kind, ratings in reports(turn).items() if turn else ():
+        for kind, ratings in reports(logged(store, run, number)).items():
             if ratings:
                 found[kind].append((number, ratings))
     return found

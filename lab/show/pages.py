@@ -58,9 +58,11 @@ from hobbes.lab.show.tracing import (
     strip,
     turn_card,
 )
-from hobbes.lab.store.database import Decision, Run, Store
+from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note, noted
+from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -146,14 +148,13 @@ class Pages:
             "live": self.live,
             "script": self.script,
             "looks": {},
-            "damage": self.store.damage_lines(),
             **values,
         }
         return environment().get_template(name).render(**shown)
 
     def runs(self) -> str:
         """Return the list of runs."""
-        return self._page("runs.html", runs=self.store.runs(), command=self._command("runs"))
+        return self._page("runs.html", runs=self.store.figures.of_all_runs(), command=self._command("runs"))
 
     def run(
         self, run: Run, first: int | None = None, written: Fields | None = None, problem: str = ""
@@ -183,8 +184,8 @@ class Pages:
         return self._page(
             "run.html",
             run=run,
-            result=self.store.result(run),
-            error=self.store.about(run.id)["error"],
+            result=self.store.figures.result(run),
+            error=self.store.figures.about(run.id)["error"],
             observed=asked,
             requests=requests(asked) if asked else [],
             form=form_for(run, asked) if asked else None,
@@ -205,18 +206,18 @@ class Pages:
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
             slot=TURN,
             picture=painted(words_of(run, looks), self._picture(run, run.turns))[0],
-            measures=self.store.measures_with_counts(run.id),
+            measures=self.store.figures.measures_with_counts(run.id),
             reload=reload_after(monotonic() - began) if reloads else None,
-            forks=self.store.forks(run.id) if self.live else (),
+            forks=self.store.runs.forks(run.id) if self.live else (),
             command=self._command("trace", run.id),
         )
 
     def moment(self, run: Run, number: int) -> str:
         """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
         full = self._full_turn(self.store, run, number)
-        board = board_in(self.store, run, full)
+        board = board_in(run, full)
         record = full.turn.record if full else None
-        if self.kept.looks is None and full and full.played:
+        if self.kept.looks is None and full:
             looks: Looks = looks_now(run, full.played.before)
         else:
             looks = self._looks(run)
@@ -262,14 +263,12 @@ class Pages:
         """Return the SVG of what happened in a turn. Raise MissingError if there is none."""
         drawn = self._board(run, number)
         if not drawn:
-            raise MissingError(
-                f"there is no board of turn {number} of run {run.id}: it has not ended, or is damaged"
-            )
+            raise MissingError(f"there is no board of turn {number} of run {run.id}: it has not ended")
         return drawn
 
     def _board(self, run: Run, number: int) -> str:
-        """Return the SVG of what happened in a turn, or nothing if it has not ended or is damaged."""
-        board = board_in(self.store, run, self._full_turn(self.store, run, number))
+        """Return the SVG of what happened in a turn, or nothing if it has not ended."""
+        board = board_in(run, self._full_turn(self.store, run, number))
         return "" if board is None else Markup(svg(board))  # noqa: S704  it escapes all texts
 
     def agent(self, run: Run, number: int, agent: str) -> str:
@@ -363,10 +362,6 @@ class Pages:
             looks=self._looks(run),
             command=words_of_pin(self.store, run, fields),
         )
-
-    def damaged(self) -> str:
-        """Return the page in place of one that damage hides: what is damaged."""
-        return self._page("damaged.html")
 
     def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
         """Return the page of two runs side by side at one turn; without a turn, also their whole comparison.
@@ -488,20 +483,20 @@ class Pages:
         return self.kept.looks
 
     def _calls(self, run: Run, number: int, agent: str) -> list[Call]:
-        """Return the calls of an agent's turn without those that are damaged."""
-        return self.store.attempts(run.id, number, agent, note=self.store.leave_out).get(agent, [])
+        """Return the calls of an agent's turn."""
+        return self.store.calls.attempts(run.id, number, agent).get(agent, [])
 
     def _asked(self, run: Run, agent: str) -> list[Decision]:
         """Return the decisions of an agent, in the order of turns."""
         if self.live:
-            return list(self.store.decisions(run.id, agent))
+            return list(self.store.calls.decisions(run.id, agent))
         return self._all_asked(run)[agent]
 
     def _all_asked(self, run: Run) -> dict[str, list[Decision]]:
         """Return the decisions of each agent, in the order of turns."""
         if self.kept.asked is None:
             self.kept.asked = {}
-            for decision in self.store.decisions(run.id):
+            for decision in self.store.calls.decisions(run.id):
                 self.kept.asked.setdefault(decision.agent, []).append(decision)
         return self.kept.asked
 
@@ -521,7 +516,7 @@ class Pages:
         full = self._full_turn(self.store, run, number)
         if full and run.world.observer is None:
             return list(full.turn.record.intents)
-        asked = self.store.attempts(run.id, number, note=self.store.leave_out)
+        asked = self.store.calls.attempts(run.id, number)
         return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *asked]))
 
     def _full_turn(self, store: Store, run: Run, number: int) -> FullTurn | None:
@@ -532,4 +527,4 @@ class Pages:
 
     def _picture(self, run: Run, number: int) -> Rows:
         """Return the picture of the world at the start of a turn."""
-        return self.store.if_readable(lambda: run.world.picture(state_before(self.store, run, number)), ())
+        return run.world.picture(state_before(self.store, run, number))

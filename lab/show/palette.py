@@ -5,13 +5,13 @@ They follow from the agent's place among the agents of its run, and are decided 
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.engine.world import OBSERVER
 
 if TYPE_CHECKING:
-    from hobbes.lab.store.database import Run, Store
+    from hobbes.lab.store.home import Store
+    from hobbes.lab.store.run import Run
 
 # Eight colours by Okabe and Ito that colour-blind people can tell apart; grey stands in for their black.
 PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
@@ -68,23 +68,10 @@ def looks_in(store: "Store", run: "Run") -> dict[str, Look]:
     from hobbes.lab.store.history import state_before  # noqa: PLC0415  slow to import, and the terminal needs looks
 
     looks = looks_of(run.setting.agents)
-    for name, turn in store.first_asked(run.id).items():
+    for name, turn in store.calls.first_asked(run.id).items():
         if name not in looks and name != OBSERVER:
-            state = (
-                store.if_readable(partial(state_before, store, run, turn), None)
-                if turn <= run.turns
-                else None
-            )
-            looks[name] = _like_its_owner(run, state, name, looks)
+            looks[name] = looks[run.world.owner(state_before(store, run, turn), name)]
     return looks
-
-
-def _like_its_owner(run: "Run", state: Any, actor: str, looks: Looks) -> Look:  # noqa: ANN401  a world's own state
-    """Return the look of an actor's owner; a look of its own if damage gave the run an actor too many."""
-    try:
-        return looks[run.world.owner(state, actor)]
-    except (LookupError, AttributeError):
-        return Look(len(looks))
 
 
 def looks_now(run: "Run", state: Any) -> dict[str, Look]:  # noqa: ANN401  a world's own state

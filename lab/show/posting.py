@@ -25,7 +25,8 @@ from hobbes.lab.show.doing import (
     written,
 )
 from hobbes.lab.show.pages import Pages
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.receiving import posted_fields
 
 TOKEN, SHOWN = "token", "shown"
@@ -49,7 +50,7 @@ class Forms:
         fields = filled_in(self.ours(body), (SHOWN, *FORK_FIELDS))
         turn = whole_number("turn", fields["turn"])
         with open_store(self.home) as opened:
-            run = opened.find(request.path_params["run"])
+            run = opened.runs.find(request.path_params["run"])
             problem = ""
             try:
                 asked = forking(opened, run, fields)
@@ -66,7 +67,7 @@ class Forms:
         fields = filled_in(self.ours(body), PIN_FIELDS)
         turn = whole_number("turn", fields["turn"])
         with open_store(self.home, writes=False) as opened, opened.as_of_now():
-            run, files, problem = opened.find(request.path_params["run"]), None, ""
+            run, files, problem = opened.runs.find(request.path_params["run"]), None, ""
             try:
                 files = pinned(opened, run, fields)
             except LabError as error:

@@ -17,7 +17,7 @@ from hobbes.lab.experiment.statistics import RESAMPLES, Mean
 from hobbes.lab.show.boards import svg
 from hobbes.lab.show.findings import Picture, Section, interval, parts
 from hobbes.lab.show.terminal import plain, spelled_out, table
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.traces import with_traces
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _boards(store: Store, found: Report) -> Iterator[Picture]:
     for one, _, seed, pair in _to_look_at(store, found):
         first.setdefault(one.arm, (seed, pair))
     for arm, (seed, pair) in list(first.items())[:MOST_PAIRS]:
-        what, at = store.if_readable(partial(_where_they_part, store, *pair), ("", None))
+        what, at = _where_they_part(store, *pair)
         for name, board in zip((found.baseline, arm), at.boards if at else (), strict=False):
             if board:
                 title = f"{name}, seed {seed}, where the {what} begin to differ: {board.title}"
@@ -163,7 +163,7 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
     from hobbes.lab.proof.comparing import first_decision  # noqa: PLC0415  slow to import
     from hobbes.lab.show.side_by_side import locked  # noqa: PLC0415  slow to import
 
-    pair = store.find(one), store.find(other)
+    pair = store.runs.find(one), store.runs.find(other)
     decision = first_decision(store, *pair)
     at = locked(store, *pair, decision["turn"] if decision else None, None)
     return "decisions" if decision else "runs", at
@@ -274,7 +274,7 @@ def html(store: Store, found: Report) -> str:
             live=False,
             link=None,
             looks={},
-            damage=store.damage_lines(),
+            left_out=found.left_out,
         )
     )
 

@@ -26,11 +26,8 @@ def show(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def _tree(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield each run with its depth in the tree of forks; a fork whose parent is gone is a root.
-
-    Runs that are damaged so that each is a fork of the other come last, as roots.
-    """
-    there = {run["id"] for run in runs} - {None}  # a damaged id
+    """Yield each run with its depth in the tree of forks; a fork whose parent is gone is a root."""
+    there = {run["id"] for run in runs}
     forks: dict[str | None, list[Mapping[str, Any]]] = {}
     for run in runs:
         forks.setdefault(run["parent"] if run["parent"] in there else None, []).append(run)
@@ -38,15 +35,13 @@ def _tree(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any]
     while left:
         run, depth = left.pop()
         yield run, depth
-        if run["id"] in there:
-            left += [(fork, depth + 1) for fork in reversed(forks.pop(run["id"], []))]
-    yield from ((run, 0) for circle in forks.values() for run in circle)
+        left += [(fork, depth + 1) for fork in reversed(forks.pop(run["id"], []))]
 
 
 def _row(run: Mapping[str, Any], depth: int) -> list[Any]:
     """Return the cells of a run."""
     return [
-        f"{'  ' * (depth - 1)}└ {run['id'] or '?'}" if depth else run["id"] or "?",
+        f"{'  ' * (depth - 1)}└ {run['id']}" if depth else run["id"],
         run["name"],
         run["world"],
         "tainted" if run["tainted"] else run["status"],

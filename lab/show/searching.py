@@ -9,7 +9,8 @@ from typing import Any
 from hobbes.engine.record import MESSAGE, JsonObject, canonical
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.tracing import names_in, turns_so_far
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 
 AROUND = 60
 """How many characters are shown before and after what was found in a text."""
@@ -58,10 +59,10 @@ def found(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
 
     Without a type of event, answers and reasoning are searched, too.
     """
-    for number, turn, _ in turns_so_far(store, run, search.agents):
+    for number, record, *_ in turns_so_far(store, run, search.agents):
         if search.pattern is not None and not search.events:
-            intents = turn.record.intents if turn else {}
-            for agent, answer, reasoning in store.answers(run.id, number):
+            intents = record.intents if record else {}
+            for agent, answer, reasoning in store.calls.answers(run.id, number):
                 if search.agents and agent not in search.agents:
                     continue
                 reflection: Any = intents.get(agent, {}).get("reflection", {})
@@ -70,7 +71,7 @@ def found(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
                     if match := search.pattern.search(text):
                         yield {"turn": number, "agent": agent, "found_in": where, "text": _around(match)}
                         break  # the reasoning is often a part of the answer
-        for event in turn.record.events if turn else ():
+        for event in record.events if record else ():
             if search.events and event.type not in search.events:
                 continue
             told = event.to_json()

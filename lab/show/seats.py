@@ -32,8 +32,9 @@ from hobbes.lab.show.boards import svg
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import STATIC, environment
 from hobbes.lab.show.terminal import ERR, plain
-from hobbes.lab.store.database import PersonQuestion, Run, Store, open_store
 from hobbes.lab.store.history import memories_before, state_before
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.lab.wire.receiving import form_of, posted_fields
 from hobbes.nodes.prompting import system_text
 
@@ -92,7 +93,7 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
             try:
                 run = _kept(opened, run, seat, posted, clock)
             except LabError as error:
-                run = opened.find(run.id)
+                run = opened.runs.find(run.id)
                 return HTMLResponse(
                     _shown(opened, run, seat, clock(), Refused(str(error), dict(posted))), 400
                 )
@@ -117,7 +118,7 @@ def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
     if not right:
         raise HTTPException(403, "hobbes: this is not the link of a seat; use the one that you were given\n")
     try:
-        return opened.find(at["run"]), at["seat"]
+        return opened.runs.find(at["run"]), at["seat"]
     except LabError as error:
         raise HTTPException(404, "hobbes: this run is no longer there\n") from error
 
@@ -151,7 +152,7 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
     try:
         return keep_answer(opened, run, questions[0], said, clock)
     except LabError as error:
-        if questions[0] in opened.find(run.id).questions:
+        if questions[0] in opened.runs.find(run.id).questions:
             raise
         raise LabError(TOO_LATE) from error  # what the error says is meant for the terminal
 
@@ -163,7 +164,6 @@ def page(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | N
     values: dict[str, object] = {
         "script": STATIC,
         "live": False,
-        "damage": (),
         "looks": {},
         "reload": None if asked or over else RELOAD,
         "run": run,

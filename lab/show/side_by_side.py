@@ -8,7 +8,8 @@ from hobbes.engine.record import canonical
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import differing_turns, first_differing_turn, moves, whole_word_diff
 from hobbes.lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Call
 
 
@@ -59,7 +60,7 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
     if turns and not 0 <= number < turns:
         raise MissingError(f"neither run has a turn {number}; they have turns 0 to {turns - 1}")
     full = [full_turn(store, run, number) if number < run.turns else None for run in runs]
-    calls = [{call.address.agent: call for call in store.calls(run.id, number)} for run in runs]
+    calls = [{call.address.agent: call for call in store.calls.of_turn(run.id, number)} for run in runs]
     asked = [_asked(name, full, calls) for name in dict.fromkeys([*calls[0], *calls[1]])]
     if asked and agent not in {one.agent for one in asked}:
         agent = max(asked, key=lambda one: (len(one.differs), "decision" in one.differs)).agent
@@ -72,7 +73,7 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
         turns,
         first,
         [(near, near in differing) for near in range(max(number - REACH, 0), min(number + REACH + 1, turns))],
-        (board_in(store, a, full[0]), board_in(store, b, full[1])),
+        (board_in(a, full[0]), board_in(b, full[1])),
         asked,
         agent,
         prompt_diffs(systems[0], systems[1]),

@@ -10,7 +10,7 @@ from hobbes.lab.play import forms
 from hobbes.lab.play.answering import columns_and_rows, in_lines, requests
 from hobbes.lab.play.forms import Field, Form
 from hobbes.lab.show.terminal import ERR, plain, table
-from hobbes.lab.store.database import PersonQuestion
+from hobbes.lab.store.run import PersonQuestion
 
 
 def answer_from_terminal(question: PersonQuestion, form: Form) -> str:

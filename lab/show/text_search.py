@@ -7,7 +7,7 @@ from urllib.parse import quote
 from hobbes.engine.answer import Outcome
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.textindex import KINDS, Filters, Hit, open_index
 
 MOST_HITS = 50
@@ -77,7 +77,7 @@ def _checked(store: Store, asked: Filters) -> Filters:
     for name, choices in CHOICES.items():
         if (value := getattr(asked, name)) and value not in choices:
             raise UsageError(f"there is no {name} {value!r}; choose of: {', '.join(choices)}")
-    return asked._replace(run=store.find(asked.run).id) if asked.run else asked
+    return asked._replace(run=store.runs.find(asked.run).id) if asked.run else asked
 
 
 def jump(hit: Hit) -> str:

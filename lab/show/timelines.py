@@ -12,9 +12,11 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.lab.show.palette import PALETTE, Looks
-from hobbes.lab.store.database import Decision, Run, Store
+from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import scores
-from hobbes.lab.store.timelines import Place, damaged_turns, landmarks, measures_by_turn, ratings, rejections
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.timelines import Place, landmarks, measures_by_turn, ratings, rejections
 
 MOST_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
@@ -101,7 +103,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
     if not run.turns:
         return None
     drawn = _Columns(run.turns)
-    decided = [decision for decision in store.decisions(run.id) if decision.turn < run.turns]
+    decided = [decision for decision in store.calls.decisions(run.id) if decision.turn < run.turns]
     agents = list(dict.fromkeys([*run.setting.agents, *(decision.agent for decision in decided)]))
     score_of = {
         (turn, agent): value
@@ -114,7 +116,6 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
     if score_of:
         graphs.append(drawn.graph("scores", _by_agent(score_of), looks))
     lanes = [
-        drawn.lane("damaged turns", dict.fromkeys(damaged_turns(store, run), 1), "bad"),
         drawn.lane("failed calls", Counter(d.turn for d in decided if d.failed), "bad"),
         drawn.lane("rejections", _by_turn(dropped), "odd"),
         *(drawn.lane(name, _by_turn(found), "deed") for name, found in marked.items()),

@@ -4,21 +4,23 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.record import MESSAGE, Event, JsonObject
-from hobbes.engine.turn import as_list, question_of
+from hobbes.engine.turn import TurnRecord, as_list, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
-from hobbes.lab.store.database import Decision, LoggedTurn, Run, Store
+from hobbes.lab.store.calls import Decision
+from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note
-from hobbes.lab.store.rows import damaged
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Call
 from hobbes.nodes.reading import deciding
 
@@ -49,37 +51,45 @@ def overview(
     """
     names = names_in(store, run)
     causes = run.world.causes
-    return [_line(*each, names, causes) for each in islice(turns_so_far(store, run, agents, first), most)]
+    return [_line(each, names, causes) for each in islice(turns_so_far(store, run, agents, first), most)]
 
 
 def names_in(store: Store, run: Run) -> set[str]:
     """Return the names of all agents of a run, and of everybody else who was asked."""
-    return {*run.setting.agents, *(decision.agent for decision in store.decisions(run.id))}
+    return {*run.setting.agents, *(decision.agent for decision in store.calls.decisions(run.id))}
 
 
-def turns_so_far(
-    store: Store, run: Run, agents: Collection[str] = (), first: int = 0
-) -> Iterator[tuple[int, LoggedTurn | None, list[Decision]]]:
-    """Yield each turn's number from the first, its record (see below), and the calls that count.
+class TurnSoFar(NamedTuple):
+    """A turn that has begun, with the calls that count in it; record and digest are None before its end."""
 
-    The record is None before the end of the turn, or if it is damaged.
+    number: int
+    record: TurnRecord | None
+    digest: str | None
+    decisions: Sequence[Decision]
 
-    With agents, they are their calls, and the record holds only what is their own or names one of them.
+
+def turns_so_far(store: Store, run: Run, agents: Collection[str] = (), first: int = 0) -> Iterator[TurnSoFar]:
+    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one.
+
+    With agents, the calls are theirs, and the record holds only what is their own or names one of them.
     """
     decided: dict[int, list[Decision]] = {}
-    for decision in store.decisions(run.id):
+    for decision in store.calls.decisions(run.id):
         if decision.turn >= first and (not agents or decision.agent in agents):
             decided.setdefault(decision.turn, []).append(decision)
     last = first - 1
-    for last, turn in store.readable_turns(run.id, first):
-        yield last, _of(turn, agents) if turn and agents else turn, decided.get(last, [])
-    yield from ((number, None, decided[number]) for number in sorted(decided) if number > last)
+    for turn in store.turns.of(run, first):
+        last = turn.turn
+        record = _of(turn.record, agents) if agents else turn.record
+        yield TurnSoFar(last, record, turn.digest, decided.get(last, []))
+    for number in sorted(decided):
+        if number > last:
+            yield TurnSoFar(number, None, None, decided[number])
 
 
-def _of(turn: LoggedTurn, agents: Collection[str]) -> LoggedTurn:
-    """Return a turn with only those rejections, corrections and events that are of agents or name one."""
-    record = turn.record
-    only = replace(
+def _of(record: TurnRecord, agents: Collection[str]) -> TurnRecord:
+    """Return a record with only those rejections, corrections and events that are of agents or name one."""
+    return replace(
         record,
         drops=tuple(drop for drop in record.drops if drop.agent in agents),
         mends=tuple(mend for mend in record.mends if mend.agent in agents),
@@ -87,7 +97,6 @@ def _of(turn: LoggedTurn, agents: Collection[str]) -> LoggedTurn:
             event for event in record.events if any(agent in event.to_json().values() for agent in agents)
         ),
     )
-    return replace(turn, record=only)
 
 
 class Deed(NamedTuple):
@@ -138,69 +147,47 @@ def _words(event: Event, names: Collection[str]) -> str:
     return " ".join([*words, *(key for key, value in told if value is True)])
 
 
-def _line(
-    number: int,
-    turn: LoggedTurn | None,
-    decided: list[Decision],
-    names: Collection[str],
-    causes: Mapping[str, str],
-) -> Card:
+def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) -> Card:
     """Return the line of a turn, or of one that has not ended."""
-    record = turn.record if turn else None
+    record = turn.record
     done: Mapping[Deed, int] = deeds(record.events, names, causes)[0] if record else {}
     return {
-        "turn": number,
-        "outcomes": dict(Counter(decision.outcome for decision in decided)),
-        "failures": sum(decision.failed for decision in decided),
+        "turn": turn.number,
+        "outcomes": dict(Counter(decision.outcome for decision in turn.decisions)),
+        "failures": sum(decision.failed for decision in turn.decisions),
         "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
         "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
         "events": dict(Counter(event.type for event in record.events)) if record else {},
         "deeds": [{**deed._asdict(), "times": times} for deed, times in done.items()],
-        "digest": turn.digest if turn else None,
+        "digest": turn.digest,
     }
 
 
 @dataclass(frozen=True, slots=True)
 class FullTurn:
-    """A completed turn with what is known from the turn before it, and each agent's figures after it.
-
-    `played` is the turn as its world's values, None if the state before it is damaged; then there are no
-    figures.
-    """
+    """A completed turn with what is known from the turn before it, and each agent's figures after it."""
 
     turn: LoggedTurn
-    played: PlayedTurn[Any, Any] | None
+    played: PlayedTurn[Any, Any]
     memories: Mapping[str, Memory]
     arithmetic: Arithmetic
 
 
 def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
-    """Return a completed turn; None if it has calls only: it has not ended, or its record is damaged."""
-    if number == run.turns and store.attempts(run.id, number, note=store.leave_out):
+    """Return a completed turn; None if it has not ended, but has calls.
+
+    Raise MissingError if there is no such turn, DamagedError if it is damaged.
+    """
+    if number == run.turns and store.calls.attempts(run.id, number):
         return None
-    turn = store.if_readable(lambda: logged(store, run, number), None)
-    if turn is None:
-        return None
-    before = store.if_readable(lambda: state_before(store, run, number), None)
-    memories: Mapping[str, Memory] = store.if_readable(lambda: memories_before(store, run, number), {})
-    played = None if before is None else played_turn(run, before, turn)
-    figures = {} if played is None else run.world.arithmetic(played)
-    return FullTurn(turn, played, memories, figures)
+    turn = logged(store, run, number)
+    played = played_turn(run, state_before(store, run, number), turn)
+    return FullTurn(turn, played, memories_before(store, run, number), run.world.arithmetic(played))
 
 
-def board_in(store: Store, run: Run, full: FullTurn | None) -> Board | None:
-    """Return the board of a completed turn; None if the turn has not ended, or damage hides what it shows."""
-    if full is None or full.played is None:
-        return None
-    return store.if_readable(partial(_board_in, run, full.turn.turn, full.played), None)
-
-
-def _board_in(run: Run, number: int, played: PlayedTurn[Any, Any]) -> Board:
-    try:
-        return board_of(run.world, played)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        why = f"the events in the column turns.record are damaged: {error!r}"
-        raise damaged(run.id, f", turn {number}", why) from error
+def board_in(run: Run, full: FullTurn | None) -> Board | None:
+    """Return the board of a completed turn; None if the turn has not ended."""
+    return None if full is None else board_of(run.world, full.played)
 
 
 Read: TypeAlias = Callable[[Store, Run, int], FullTurn | None]
@@ -208,15 +195,10 @@ Read: TypeAlias = Callable[[Store, Run, int], FullTurn | None]
 
 
 def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Card:
-    """Return a turn: each agent's card, then what happened to all. Without a record, its calls only.
-
-    Only if its record is damaged it has the key `damaged`.
-    """
+    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only."""
     full = read(store, run, number)
     if full is None:
-        damage = {"damaged": True} if number < run.turns else {}
-        calls = _all_ended(store, run, number)
-        return {"run": run.id, "turn": number, **NOTHING, **damage, "calls": calls}
+        return {"run": run.id, "turn": number, **NOTHING, "calls": _all_ended(store, run, number)}
     told = full.turn.record.to_json()
     return {
         "run": run.id,
@@ -235,8 +217,8 @@ def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Ca
 
 def _all_ended(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
     """Return how each call of a turn ended, by agent."""
-    found = store.attempts(run.id, number, note=store.leave_out).items()
-    return {agent: [_ended(call) for call in calls] for agent, calls in found}
+    attempts = store.calls.attempts(run.id, number).items()
+    return {agent: [_ended(call) for call in calls] for agent, calls in attempts}
 
 
 def agent_card(store: Store, run: Run, number: int, agent: str, read: Read = full_turn) -> Card:
@@ -254,7 +236,7 @@ def agent_card(store: Store, run: Run, number: int, agent: str, read: Read = ful
 
 def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
     """Return the call that counts for one agent, or for the observer, with all attempts; None without one."""
-    attempts = store.attempts(run.id, number, agent, note=store.leave_out).get(agent, [])
+    attempts = store.calls.attempts(run.id, number, agent).get(agent, [])
     call = deciding(attempts)
     if call is None:
         return None
@@ -270,12 +252,10 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
         raise MissingError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
     called = _call_card(store, run, number, agent)
     if called is None:
-        raise damaged(
-            run.id, f", turn {number}, {agent}", "the table calls is damaged: it has no call that counts"
-        )
+        raise damaged(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")
     return {
         **called,
-        "view": {} if full.played is None else run.world.observe(full.played.before, agent),
+        "view": run.world.observe(full.played.before, agent),
         "intent": record.intents[agent],
         **_found(turn, agent),
         "events": list(_about([event.to_json() for event in record.events], agent)),
@@ -295,7 +275,7 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
     intents = intents_of(run, turn)
     return {
         **called,
-        "view": {} if full.played is None else question_of(run.world, full.played.before, intents),
+        "view": question_of(run.world, full.played.before, intents),
         **_found(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
     }

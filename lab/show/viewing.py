@@ -41,7 +41,9 @@ from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
 from hobbes.lab.show.templating import POLICY, SCRIPT, STATIC
 from hobbes.lab.show.terminal import ERR, plain
-from hobbes.lab.store.database import Run, Store, command, is_writable, open_store
+from hobbes.lab.store.command_line import command
+from hobbes.lab.store.home import Store, is_writable, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
 from hobbes.lab.wire.listening import is_open, listener, url
 from hobbes.lab.wire.receiving import configured, disconnected, form_of
@@ -120,7 +122,7 @@ OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
 
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
     """Return the run that an address names."""
-    return pages.store.find(at.get(which, ""))
+    return pages.store.runs.find(at.get(which, ""))
 
 
 def _board(pages: Pages, at: At) -> str:
@@ -178,7 +180,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
             try:
                 run = _kept(opened, request.path_params["run"], fields)
             except LabError as error:
-                asked = opened.find(request.path_params["run"])
+                asked = opened.runs.find(request.path_params["run"])
                 return HTMLResponse(pages(opened).run(asked, None, dict(fields), str(error)), 400)
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
@@ -247,7 +249,7 @@ def _kept(opened: Store, name: str, fields: Sequence[tuple[str, str]]) -> Run:
     """
     addresses = [value for name, value in fields if name == ADDRESS]
     posted = [(name, value) for name, value in fields if name != ADDRESS]
-    run = opened.find(name)
+    run = opened.runs.find(name)
     run.check_versions()
     asked = the_question(run, OBSERVER) if OBSERVER in {one.agent for one in run.questions} else None
     if asked is None or addresses != [asked.address]:
@@ -306,7 +308,7 @@ def play_late(home: Path, clock: Clock) -> None:
             try:
                 check_it_goes_on(run)
             except LabError as error:
-                opened.update(run.id, error=str(error))
+                opened.runs.update(run.id, error=str(error))
                 stuck.append(f"run {run.id}: {error}")
             else:
                 play_behind(clock, home, run)
@@ -320,7 +322,7 @@ def _play_on(clock: Clock, home: Path, run: Run) -> None:
         try:
             play_out(go_on(opened, run, lambda _: None, clock=clock))
         except LabError as error:
-            opened.update(run.id, error=str(error))
+            opened.runs.update(run.id, error=str(error))
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
 
 
@@ -340,7 +342,7 @@ def _play_apart(home: Path, run: Run) -> None:
 
 def _play_by_id(home: Path, run: str) -> None:
     with open_store(home) as opened:
-        found = opened.find(run)
+        found = opened.runs.find(run)
     _play_on(utc, home, found)
 
 
@@ -377,11 +379,11 @@ def show_links(home: Path, base: str) -> None:
     if not is_writable(home):
         return
     with open_store(home) as opened:
-        for row in opened.runs():
+        for row in opened.figures.of_all_runs():
             if row["status"] == "finished":
                 continue
             try:
-                run = opened.find(row["id"])
+                run = opened.runs.find(row["id"])
             except LabError:  # the page of a damaged run says what is wrong
                 continue
             _show_links_of(home, run, base)

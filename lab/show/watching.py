@@ -25,7 +25,7 @@ from rich.text import Text
 
 from hobbes.lab.show.palette import looks_now, words_of
 from hobbes.lab.show.terminal import ERR, picture, plain
-from hobbes.lab.store.database import Run
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.state import TurnState
 

@@ -2,7 +2,7 @@
 
 import json
 
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.schema import TEMPLATES
 
 NOT_OF_THE_RUN = {"cells"}
@@ -41,7 +41,7 @@ def _copy_texts(source: Store, target: Store, run: str) -> None:
         {"templates": json.dumps(sorted(templates)), "run": run},
     )
     for (text,) in texts:
-        target.text_hash(text)
+        target.runs.add_text(text)
 
 
 def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> None:

@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import DamagedError, MissingError
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.runs import now
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]
         connection.execute(
             "insert into experiments (name, world, file, started) values (?, ?, ?, ?)"
             " on conflict (name) do update set file = excluded.file",
-            (name, world, json.dumps(file, ensure_ascii=False), _now()),
+            (name, world, json.dumps(file, ensure_ascii=False), now()),
         )
 
 
@@ -101,20 +101,15 @@ class CellSoFar:
 
 
 def cells_so_far(store: Store, experiment: str) -> dict[tuple[str, int], CellSoFar]:
-    """Return the cells of an experiment whose runs have begun, by arm and seed.
-
-    What is damaged is noted and left out.
-    """
+    """Return the cells of an experiment whose runs have begun, by arm and seed."""
     sql = (
         "select arm, cells.seed, id, status, turns, tainted from cells join runs on runs.id = cells.run"
         " where experiment = ?"
     )
-    found = {}
-    for values in list(store.db.query(sql, [experiment])):
-        row = store.stored_row("runs", values, store.leave_out)
-        key = values["arm"], values["seed"]
-        found[key] = CellSoFar(values["id"], row["status"], row["turns"], bool(row["tainted"]))
-    return found
+    return {
+        (arm, seed): CellSoFar(run, status, turns, bool(tainted))
+        for arm, seed, run, status, turns, tainted in store.db.conn.execute(sql, [experiment])
+    }
 
 
 def experiment_of(store: Store, run: str) -> str:
@@ -137,19 +132,14 @@ def run_names(store: Store) -> set[str]:
 
 
 def played_cells(store: Store, experiment: str, only: str | None = None) -> Iterator[PlayedCell]:
-    """Yield the cells of an experiment whose runs have finished, or that of one run alone.
-
-    What is damaged is noted and left out.
-    """
-    runs = store.db.query(
+    """Yield the cells of an experiment whose runs have finished, or that of one run alone."""
+    rows = store.db.conn.execute(
         "select arm, cells.seed, id, name, digest, tainted from cells join runs on runs.id = cells.run"
         " where experiment = ? and status = 'finished' and ifnull(id = ?, true)",
         [experiment, only],
     )
-    for run in list(runs):
-        row = store.stored_row("runs", run, store.leave_out)
-        name = row["name"] or run["id"]
-        yield PlayedCell(run["arm"], run["seed"], run["id"], name, row["digest"], bool(row["tainted"]))
+    for arm, seed, run, name, digest, tainted in rows.fetchall():
+        yield PlayedCell(arm, seed, run, name or run, digest, bool(tainted))
 
 
 def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float]]:
@@ -160,7 +150,3 @@ def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float]]:
         " group by player"
     )
     return {player: (a, b) for player, a, b in store.db.conn.execute(sql, [world])}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

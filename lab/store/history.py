@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from hobbes.engine.memory import Memory
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import PlayedTurn
 from hobbes.lab.errors import DamagedError, MissingError
-from hobbes.lab.store.database import LoggedTurn, Run, Store
-from hobbes.lab.store.rows import damaged
+from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.turns import LoggedTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class StoredHistory:
     def __iter__(self) -> Iterator[PlayedTurn[Any, Any]]:
         """Yield the turns; raise DamagedError at a damaged one."""
         before = first_of(self.run)
-        for turn in self.store.turns(self.run.id):
+        for turn in self.store.turns.of(self.run):
             played = played_turn(self.run, before, turn)
             yield played
             before = _carried(self.run, turn.turn, played.after)
@@ -84,19 +85,11 @@ def scores(
 ) -> Iterator[tuple[int, Mapping[str, int]]]:
     """Yield each stored turn's number with the scores after it; of all turns, or of those that are named.
 
-    Where a turn is damaged, there are no scores.
+    Raise DamagedError at a damaged turn.
     """
-    found: Iterable[tuple[int, LoggedTurn | None]]
-    if turns is None:
-        found = store.readable_turns(run.id)
-    else:
-        found = ((number, store.if_readable(partial(logged, store, run, number), None)) for number in turns)
-    for number, turn in found:
-        yield number, store.if_readable(partial(_scores_after, run, turn), {}) if turn else {}
-
-
-def _scores_after(run: Run, turn: LoggedTurn) -> Mapping[str, int]:
-    return run.world.scores(state_after(run, turn))
+    chosen = store.turns.of(run) if turns is None else (logged(store, run, number) for number in turns)
+    for turn in chosen:
+        yield turn.turn, run.world.scores(state_after(run, turn))
 
 
 def logged(store: Store, run: Run, number: int) -> LoggedTurn:
@@ -104,9 +97,7 @@ def logged(store: Store, run: Run, number: int) -> LoggedTurn:
     if not 0 <= number < run.turns:
         there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
         raise MissingError(f"run {run.id} has no turn {number}; {there}")
-    turn = next(store.turns(run.id, number), None)
-    if turn is None or turn.turn != number:
-        raise damaged(run.id, f", turn {number}", "the table turns is damaged: it does not have this turn")
+    (turn,) = store.turns.of(run, number, number)
     return turn
 
 

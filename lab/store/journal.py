@@ -4,16 +4,18 @@ import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import Any
 
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import canonical, sha256
-from hobbes.lab.store.database import TURN_COLUMNS, PersonQuestion, Run, Store, update_run
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.measuring import RunMeasuring
-from hobbes.lab.store.seals import CALL_COLUMNS, seal_of
+from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
+from hobbes.lab.store.run import PersonQuestion, Run
+from hobbes.lab.store.runs import now, update_run
+from hobbes.lab.store.turns import TURN_COLUMNS
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_policy
 from hobbes.nodes.reading import deciding
 
@@ -23,8 +25,8 @@ def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
     return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
-SEALED_CALL_COLUMNS = (*CALL_COLUMNS, "seal")
-INSERT_CALL = _insertion("insert", "calls", SEALED_CALL_COLUMNS)
+STORED_COLUMNS = (*CALL_COLUMNS, "row_hash")
+INSERT_CALL = _insertion("insert", "calls", STORED_COLUMNS)
 INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
 """If a turn is stored again after a crash, its row replaces the first one."""
 INSERT_TEXT = _insertion("insert or ignore", "texts", ("hash", "text"))
@@ -40,7 +42,7 @@ class RunJournal:
         self._run = run.id
         self._begun = run
         # Turns that have calls and no record exist only after a crash or a halt.
-        self._attempts = store.attempts_since(run.id, run.turns)
+        self._attempts = store.calls.attempts_since(run.id, run.turns)
         # A run that halted on failed calls repeats them; any other run keeps them as they are.
         self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
@@ -56,7 +58,7 @@ class RunJournal:
         """Return the last call to this question with this prompt, or None if it must be asked again."""
         if (turn, agent) not in self._attempts:
             return None
-        calls = self._store.attempts(self._run, turn, agent)[agent]
+        calls = self._store.calls.attempts(self._run, turn, agent)[agent]
         counts = deciding(calls)
         if not self._failures_count and counts is not None and counts.outcome not in DECISIONS:
             return None
@@ -92,7 +94,7 @@ class RunJournal:
         Return whether the run still waited for this answer. If it did not, nothing is stored.
         """
         with self._store.db.conn as connection:
-            questions = self._store.find(self._run).questions
+            questions = self._store.runs.find(self._run).questions
             if asked not in questions:
                 return False
             self._insert([call])
@@ -129,11 +131,11 @@ class RunJournal:
             "milliseconds": reply.milliseconds,
             "arrived": arrived,
         }
-        return {**row, "seal": seal_of(row)}
+        return {**row, "row_hash": call_hash(row)}
 
     def _insert(self, calls: Sequence[Call]) -> None:
         """Insert the rows of calls, and the prompts that models and people were sent."""
-        arrived = _now()
+        arrived = now()
         rows = [self._row(call, arrived) for call in calls]
         texts = {row["system"]: call.prompt.system for row, call in zip(rows, calls, strict=True)}
         for row, call in zip(rows, calls, strict=True):
@@ -141,7 +143,7 @@ class RunJournal:
                 texts[row["prompt"]] = call.prompt.turn
         self._store.db.conn.executemany(INSERT_TEXT, texts.items())
         # Values by position are bound twice as fast as values by name.
-        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*SEALED_CALL_COLUMNS), rows))
+        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED_COLUMNS), rows))
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: Logged) -> None:
@@ -149,7 +151,7 @@ class RunJournal:
         number, record, digest, ledgers, played = turn
         self.measuring.add(played)
         with self._store.db.conn as connection:
-            values = (self._run, number, record.text, digest, canonical(ledgers), _now())
+            values = (self._run, number, record.text, digest, canonical(ledgers), now())
             connection.execute(INSERT_TURN, values)
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
@@ -157,7 +159,3 @@ class RunJournal:
                 (number + 1, digest, self._run),
             )
         self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > number}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

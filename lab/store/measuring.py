@@ -5,8 +5,9 @@ from typing import Any
 
 from hobbes.engine.measuring import measured
 from hobbes.engine.world import Measure, PlayedTurn
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import StoredHistory
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 
 MOST_KEPT = 400
 """How many intents of a game that may end early are kept in memory, with their turns."""

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from hobbes.lab.store.database import Decision, Run, Store
+from hobbes.lab.store.calls import Decision
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import landmarks, rejections
 
 

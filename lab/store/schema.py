@@ -38,7 +38,8 @@ def create(db: Database) -> None:
 
 
 def _create_tables(db: Database) -> None:
-    db.table("texts").create({"hash": str, "text": str}, pk="hash")
+    """Create the tables. They are strict: each column takes values of its type alone."""
+    db.table("texts").create({"hash": str, "text": str}, pk="hash", strict=True)
     db.table("runs").create(
         {
             "id": str,
@@ -74,9 +75,10 @@ def _create_tables(db: Database) -> None:
             "record_version": int,
             "rules_version": int,
             "hobbes": str,
-            "seal": str,
+            "column_hashes": str,
         },
         pk="id",
+        strict=True,
         foreign_keys=[*((column, "texts", "hash") for column in TEMPLATES), ("parent", "runs", "id")],
         defaults={"turns": 0, "seconds": 0},
     )
@@ -84,6 +86,7 @@ def _create_tables(db: Database) -> None:
     db.table("turns").create(
         {**ADDRESS, "record": str, "digest": str, "ledgers": str, "ended": str},
         pk=("run", "turn"),
+        strict=True,
         foreign_keys=RUN,
     )
     db.conn.execute(
@@ -110,20 +113,25 @@ def _create_tables(db: Database) -> None:
             "tokens_out": int,
             "milliseconds": int,
             "arrived": str,
-            "seal": str,
+            "row_hash": str,
         },
         pk=(*ADDRESS, "agent", "attempt"),
+        strict=True,
         foreign_keys=[*RUN, ("system", "texts", "hash")],  # no table has the prompts of policies
     )
     db.table("measures").create(
         {"run": str, "name": str, "scope": str, "value": float, "decisions": int, "failures": int},
         pk=("run", "name", "scope"),
+        strict=True,
         foreign_keys=RUN,
     )
-    db.table("experiments").create({"name": str, "world": str, "file": str, "started": str}, pk="name")
+    db.table("experiments").create(
+        {"name": str, "world": str, "file": str, "started": str}, pk="name", strict=True
+    )
     db.table("cells").create(
         {"experiment": str, "arm": str, "seed": int, "run": str},
         pk=("experiment", "arm", "seed"),
+        strict=True,
         foreign_keys=[("experiment", "experiments", "name"), *RUN],
     )
 

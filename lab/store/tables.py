@@ -6,7 +6,6 @@ Further columns tell which call of each agent and turn counts, and which calls f
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -14,24 +13,19 @@ from typing import Any, TypeAlias
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.errors import MissingError
-from hobbes.lab.store.database import Run, Store, by_turn
+from hobbes.lab.store.calls import by_turn
 from hobbes.lab.store.history import scores
-from hobbes.lab.store.rows import JSON
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.row_hashes import CALL_COLUMNS
+from hobbes.lab.store.run import Run
 from hobbes.lab.store.schema import columns_of, kinds_of
-from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, is_policy
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
 
 QUERIES = {
     "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",
-    "calls": (
-        "select run, turn, agent, attempt, question, tries, outcome, found_as, model, player,"
-        " systems.text as system, prompts.text as prompt, answer, reasoning, error, tokens_in, tokens_out,"
-        " milliseconds, arrived"
-        " from calls left join texts as systems on systems.hash = calls.system"
-        " left join texts as prompts on prompts.hash = calls.prompt"
-        " where run = ? order by turn, agent, attempt"
-    ),
+    "calls": f"select {', '.join(CALL_COLUMNS)} from calls where run = ? order by turn, agent, attempt",  # noqa: S608  names are ours
     **{
         table.name: f"select {', '.join(columns_of(table))} from {table.name} where run = ?"  # noqa: S608  names are ours
         f" order by turn, {', '.join(table.key)}"
@@ -48,7 +42,12 @@ TABLES = (*QUERIES, "failures", "scores")
 ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
 """The first columns of the tables that are added."""
 
-JSON_COLUMNS = {place for place in JSON if place[0] in QUERIES and place != ("turns", "record")}
+JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers")} | {
+    (table.name, column)
+    for table in TurnRecord.tables()
+    for column, kind in columns_of(table).items()
+    if kind == "json"
+}
 """The columns that hold JSON: values in jsonl, text in the other formats."""
 
 
@@ -56,7 +55,7 @@ JSON_COLUMNS = {place for place in JSON if place[0] in QUERIES and place != ("tu
 class RunTable:
     """One table of a run: its columns, each with its type (str, int, float or bool), and its rows.
 
-    The rows are read from the run database one by one, and only once. A damaged value is None.
+    The rows are read from the run database one by one, and only once.
     """
 
     name: str
@@ -78,41 +77,33 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
         return _failures(store, run)
     if name == "scores":
         return _scores(store, run)
-    table = _stored(store, run, name)
-    if name == "turns":
-        columns = {**table.columns, "decisions": int, "failures": int}
-        return RunTable(name, columns, _with_decisions(store, run, table.rows))
-    if name == "calls":
-        rows = _with_what_counts(_with_views(store, table.rows))
-        return RunTable(name, {**table.columns, "decides": bool, "failed": bool}, rows)
-    return table
-
-
-def _stored(store: Store, run: Run, name: str) -> RunTable:
-    """Return the rows of a run in a table of the run database."""
     types = kinds_of(store.db, name)
     cursor = store.db.execute(QUERIES[name], [run.id])
     columns = {column: types[column] for column, *_ in cursor.description}
-    stored = (store.stored_row(name, dict(zip(columns, row, strict=True)), store.leave_out) for row in cursor)
-    return RunTable(name, columns, ({column: row.stored(column) for column in columns} for row in stored))
+    if name == "calls":
+        rows = _with_what_counts(_with_texts(store, store.calls.rows(run.id)))
+        return RunTable(name, {**columns, "decides": bool, "failed": bool}, rows)
+    if name != "measures":
+        store.turns.check(run)
+    stored = (dict(zip(columns, row, strict=True)) for row in cursor)
+    if name == "turns":
+        counted = {"decisions": int, "failures": int}
+        return RunTable(name, {**columns, **counted}, _with_decisions(store, run, stored))
+    return RunTable(name, columns, stored)
 
 
 def _with_decisions(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row]:
     """Yield the rows of turns with the numbers of their decisions and failures."""
-    decided, failed = by_turn(store.outcomes(run.id))
+    decided, failed = by_turn(store.calls.outcomes(run.id))
     for row in rows:
         yield {**row, "decisions": decided[row["turn"]], "failures": failed[row["turn"]]}
 
 
-def _with_views(store: Store, rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield the rows of calls; those of scripted policies, whose prompts are not stored, with their view."""
+def _with_texts(store: Store, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of calls with the texts of their prompts in place of their hashes."""
     for row in rows:
-        if row["prompt"] is None and is_policy(row["player"] or ""):
-            shown: Mapping[str, str] = store.if_readable(
-                partial(store.views_sent, row["run"], row["turn"]), {}
-            )
-            row["prompt"] = shown.get(row["agent"])
-        yield row
+        system, prompt = store.calls.read(row).prompt
+        yield {column: row[column] for column in CALL_COLUMNS} | {"system": system, "prompt": prompt}
 
 
 def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:
@@ -126,8 +117,8 @@ def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:
             yield {**row, "decides": row is counts, "failed": failed}
 
 
-def _may_count(question: int | None, outcome: str | None) -> bool:
-    """Return whether a call counts unless a later one does (see nodes.reading.deciding); None is damage."""
+def _may_count(question: int, outcome: str) -> bool:
+    """Return whether a call counts unless a later one does (see nodes.reading.deciding)."""
     return question == TURN_QUESTION or (question == FOLLOW_UP_QUESTION and outcome in DECISIONS)
 
 
@@ -135,7 +126,7 @@ def _failures(store: Store, run: Run) -> RunTable:
     """Return the failed calls among those that count."""
     rows = (
         {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
-        for d in store.decisions(run.id)
+        for d in store.calls.decisions(run.id)
         if d.failed
     )
     return RunTable("failures", {**ADDRESS, "attempt": int, "cause": str}, rows)

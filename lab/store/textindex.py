@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.record import sha256
 from hobbes.lab.errors import LabError
-from hobbes.lab.store.database import BUSY_SECONDS, Store, may_be_damage
+from hobbes.lab.store.home import BUSY_SECONDS, Store, may_be_damage
 from hobbes.nodes.journal import is_policy
 
 NAME = "search.db"
@@ -107,7 +107,7 @@ def open_index(store: Store) -> Iterator["TextIndex"]:
         with closing(connection):
             connection.execute("attach ? as runs", [str(folder / "runs.db")])
             lasting = folder.resolve() == store.home.resolve()
-            yield TextIndex(connection, store.views_sent, lasting=lasting)
+            yield TextIndex(connection, store.calls.views_sent, lasting=lasting)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
             raise  # a bug

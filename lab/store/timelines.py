@@ -2,11 +2,12 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from hobbes.engine.world import Landmark
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 
 Place: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
@@ -19,8 +20,11 @@ def rejections(
     store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
 ) -> Counter[Place]:
     """Return how many rejections each agent, or one, has in each turn, or in those from first to last."""
+    store.turns.check(run, first, last)
     sql = f"select turn, agent, count(*) from drops where {_WITHIN} group by 1, 2"  # noqa: S608  no names at all
-    return Counter({(turn, who): n for turn, who, n in _whole(store, sql, run.id, agent, first, last)})
+    return Counter(
+        {(turn, who): n for turn, who, n in store.db.conn.execute(sql, [run.id, agent, first, last])}
+    )
 
 
 def landmarks(
@@ -30,12 +34,13 @@ def landmarks(
 
     With an agent, only its own are counted; else those of all, in all turns or in those from first to last.
     """
+    store.turns.check(run, first, last)
     marks = run.world.landmarks
     found: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
     types = sorted({mark.event for mark in marks})
     among = ", ".join("?" * len(types))
     sql = f"select turn, agent, event from events where {_WITHIN} and type in ({among})"  # noqa: S608  no names at all
-    for turn, who, text in _whole(store, sql, run.id, agent, first, last, *types):
+    for turn, who, text in store.db.conn.execute(sql, [run.id, agent, first, last, *types]):
         event = json.loads(text)
         for mark in marks:
             if _is(mark, event):
@@ -51,27 +56,14 @@ def _is(mark: Landmark, event: Mapping[str, Any]) -> bool:
 
 def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:
     """Return the mean of the ratings that each agent received in each turn, by the kind of the report."""
+    store.turns.check(run)
     sql = (
         "select turn, ratee, avg(score), kind from reports where run = ? and rater != ratee group by 4, 1, 2"
     )
     found: dict[str, dict[Place, float]] = defaultdict(dict)
-    for turn, ratee, mean, kind in _whole(store, sql, run.id):
+    for turn, ratee, mean, kind in store.db.conn.execute(sql, [run.id]):
         found[kind][turn, ratee] = mean
     return dict(found)
-
-
-def damaged_turns(store: Store, run: Run) -> list[int]:
-    """Return the turns whose record, digest or ledgers are no longer what such a column holds.
-
-    This is what can be told without reading the records, which takes too long for all turns of a run.
-    """
-    sql = (
-        "select turn from turns where run = ? and typeof(turn) = 'integer' and not (typeof(digest) = 'text'"
-        " and typeof(ledgers) = 'text' and typeof(record) = 'text' and json_valid(record)) order by turn"
-    )
-    there = {turn for (turn,) in store.db.conn.execute("select turn from turns where run = ?", [run.id])}
-    missing = [turn for turn in range(run.turns) if turn not in there]
-    return sorted({*missing, *(turn for (turn,) in store.db.conn.execute(sql, [run.id]))})
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
@@ -79,13 +71,7 @@ def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, 
     found: dict[str, dict[int, float]] = {}
     for name in names:
         sql = "select cast(substr(scope, 6) as integer), value from measures where run = ? and name = ?"
-        sql += " and scope glob 'turn/[0-9]*' and typeof(value) in ('real', 'integer') order by 1"
+        sql += " and scope glob 'turn/[0-9]*' and value is not null order by 1"
         if figures := dict(store.db.conn.execute(sql, [run.id, name])):
             found[name] = figures
     return found
-
-
-def _whole(store: Store, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query that begin with a turn and a name; in damaged ones, something else stands."""
-    rows = store.db.conn.execute(sql, values)
-    return (row for row in rows if isinstance(row[0], int) and isinstance(row[1], str))

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 
 
 def with_traces(store: Store, runs: Collection[str]) -> set[str]:

@@ -25,7 +25,7 @@ from hobbes.lab.files import CASSETTE
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.play.runfile import read_run_file
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.temporary import temporary
 from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, playing, recording
 from hobbes.lab.wire.serving import server, stand_in
@@ -109,12 +109,12 @@ def _played(home: Store, request: RunOptions) -> dict[str, Any]:
     """Play a run and return its results: the digest of each turn, counts and scores."""
     run = begin(home, request)
     play_out(go_on(home, run, lambda _: None))
-    result = home.result(home.find(run.id))
+    result = home.figures.result(home.runs.find(run.id))
     names = ("turns", "digest", "calls", "outcomes", "drops", "mends", "scores")
     return {
         **{name: result[name] for name in names},
-        "found_as": home.counts(run.id, "calls", "found_as"),
-        "digests": home.digests(run.id),
+        "found_as": home.figures.counts(run.id, "calls", "found_as"),
+        "digests": [turn.digest for turn in home.turns.of(home.runs.find(run.id))],
     }
 
 

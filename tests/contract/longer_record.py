@@ -60,7 +60,7 @@ def main(home: Path) -> dict[str, Any]:
     from hobbes.lab.proof.replaying import replay_run  # noqa: PLC0415
     from hobbes.lab.proof.verifying import faults  # noqa: PLC0415
     from hobbes.lab.show.exporting import export  # noqa: PLC0415
-    from hobbes.lab.store.database import open_store  # noqa: PLC0415
+    from hobbes.lab.store.home import open_store  # noqa: PLC0415
     from tests.lab.play import mining  # noqa: PLC0415
 
     with open_store(home) as store:
@@ -72,7 +72,7 @@ def main(home: Path) -> dict[str, Any]:
         }
         export(store, run, "jsonl", home / "run")
         told["exported"] = [json.loads(line) for line in (home / "run" / "moods.jsonl").open()]
-        first, *_ = store.turns(run.id)
+        first, *_ = store.turns.of(run)
         told["hashed"] = json.loads(first.text)["moods"]
         difference = first_differing_part(first.record, replace(first.record, moods={"miner-02": {}}))  # type: ignore[call-arg]
         assert difference is not None

@@ -15,7 +15,7 @@ from hobbes.engine.turn import RECORD_VERSION, first_digest
 from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.nodes.state import first_state
 from tests.contract import golden
 
@@ -179,5 +179,5 @@ def test_who_answers_changes_no_first_link_and_no_digest_as_long_as_it_says_the_
     for spec in (f"policy:{default}", f"policy:{default}?noise=0*1,policy:{default}*1"):
         run = begin(opened, RunOptions(world.name, 2, models=spec, values={"rounds": 2}))
         asyncio.run(go_on(opened, run, lambda _: None))
-        digests.add(opened.find(run.id).digest)
+        digests.add(opened.runs.find(run.id).digest)
     assert len(digests) == 1

@@ -18,7 +18,8 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.stepping import step
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
 from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
 from tests.lab.play import go
@@ -46,14 +47,14 @@ def ended(store: Store, run: Run, case: Case) -> Run:
 @pytest.mark.parametrize("case", FEW, ids=str)
 def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case: Case, opened: Store) -> None:
     run = recorded(opened, case)
-    assert [turn.text for turn in opened.turns(run.id)] == [one.played.record.text for one in game(case)]
+    assert [turn.text for turn in opened.turns.of(run)] == [one.played.record.text for one in game(case)]
     digest = first_digest(case.world, case.setting)
     for moment in game(case):
         digest = link(digest, moment.played.record)
     assert run.digest == digest
     assert list(faults(opened, run)) == []
     for moment in game(case):
-        calls = opened.calls(run.id, moment.state.turn)
+        calls = opened.calls.of_turn(run.id, moment.state.turn)
         told = {call.address.agent: call.reply.text for call in calls}
         ruled = {} if moment.ruled is None else {OBSERVER: moment.ruled}
         assert told == {**moment.texts, **ruled}
@@ -68,7 +69,7 @@ def test_a_fork_in_which_nothing_changes_is_the_run_again(case: Case, opened: St
         assert list(faults(opened, again)) == []
         replayed = asyncio.run(replay_run(opened, again, reread=False))
         assert (replayed.digest, replayed.divergence) == (run.digest, None)
-        assert opened.measures(again.id) == opened.measures(run.id)
+        assert opened.figures.measures(again.id) == opened.figures.measures(run.id)
 
 
 @pytest.mark.parametrize("case", FEW, ids=str)

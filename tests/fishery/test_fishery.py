@@ -20,8 +20,9 @@ from hobbes.graphs.studio import studio_graph
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.play.stepping import step_lines
 from hobbes.lab.show.viewing import site
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import logged
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Reply
@@ -176,7 +177,7 @@ def test_it_is_replayed_and_verified(say: Say, opened: Store) -> None:
     assert (told["same"], told["digest"]) == (True, run.digest)
     assert json.loads(say("replay", run.id, "--reread", "--json"))["same"]
     assert json.loads(say("verify", run.id, "--json"))["faults"] == []
-    assert {call.reply.model for call in opened.calls(run.id, 0, "boat-03")} == {"policy/greedy"}
+    assert {call.reply.model for call in opened.calls.of_turn(run.id, 0, "boat-03")} == {"policy/greedy"}
 
 
 def test_who_regulates_by_which_player_changes_no_digest(say: Say, opened: Store) -> None:
@@ -185,7 +186,7 @@ def test_who_regulates_by_which_player_changes_no_digest(say: Say, opened: Store
     run = to_the_next_question(opened, begin(opened, fishery(GREED, observer="human")))
     while run.status == "waiting":
         say("answer", run.id, "--quota", "30", "--why", "The quota stays.")
-        run = opened.find(run.id)
+        run = opened.runs.find(run.id)
     assert (run.turns, run.digest) == (ROUNDS, scripted.digest)
     assert json.loads(say("verify", run.id, "--json"))["faults"] == []
     assert json.loads(say("replay", run.id, "--json"))["same"]
@@ -254,8 +255,8 @@ def test_it_is_viewed(opened: Store, pages: TestClient) -> None:
 
 
 def to_the_next_question(store: Store, run: Run) -> Run:
-    asyncio.run(go_on(store, store.find(run.id), lambda _: None))
-    return store.find(run.id)
+    asyncio.run(go_on(store, store.runs.find(run.id), lambda _: None))
+    return store.runs.find(run.id)
 
 
 def waiting_run(opened: Store) -> Run:
@@ -321,15 +322,15 @@ def test_a_run_records_the_full_path_of_its_prompts(
     (mine / "turn.en.md").write_text("Be kind.\n{{ view }}")
     monkeypatch.chdir(mine)
     ended = json.loads(say(*PLAY, "--prompts", "../plain", "--json"))
-    run = opened.find(ended["run"])
+    run = opened.runs.find(ended["run"])
     assert (run.prompts.variant, run.prompts.turn) == (str(mine), "Be kind.\n{{ view }}")
     assert json.loads(say("replay", run.id, "--json"))["same"]
     default = json.loads(say(*PLAY, "--json"))
-    assert opened.find(default["run"]).prompts.variant == str(PROMPTS)
+    assert opened.runs.find(default["run"]).prompts.variant == str(PROMPTS)
     assert default["digest"] == ended["digest"], "scripted policies read no prompt"
     (tmp_path / "run.toml").write_text(f'world = "fishery"\nprompts = "{mine}"\nrounds = 1\n')
     from_file = json.loads(say("run", str(tmp_path / "run.toml"), "--json"))
-    assert opened.find(from_file["run"]).prompts.variant == str(mine)
+    assert opened.runs.find(from_file["run"]).prompts.variant == str(mine)
 
 
 def test_its_prompts_are_rendered_in_a_run_and_without_one(say: Say, opened: Store, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 import hobbes
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
 from tests.lab.play import go, mining
 
@@ -59,7 +60,7 @@ def test_playing_on_from_any_checkpoint_leads_to_the_same_digest(
         return ends
 
     assert traveled(home, run, everywhere) == [run.digest] * 4
-    assert opened.find(run.id) == run
+    assert opened.runs.find(run.id) == run
 
 
 def test_a_state_may_be_changed_between_two_turns_and_before_each_node(opened: Store, home: Path) -> None:

@@ -19,7 +19,7 @@ from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
 from hobbes.graphs.turn import Node, build, declared
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.prompting import approximate_tokens
@@ -63,7 +63,7 @@ def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
     run = mining(opened, agents=4, values={"rounds": 201, "rows": 6, "cols": 6})
 
     def mean(turn: int) -> float:
-        tokens = [approximate_tokens(call.prompt.turn) for call in opened.calls(run.id, turn)]
+        tokens = [approximate_tokens(call.prompt.turn) for call in opened.calls.of_turn(run.id, turn)]
         return sum(tokens) / len(tokens)
 
     assert abs(mean(200) - mean(20)) <= 0.1 * mean(20)

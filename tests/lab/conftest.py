@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from tests.lab.test_experiments import play_all, written
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from hobbes.lab.play.answering import the_question
 from hobbes.lab.play.playing import OnTurn, RunOptions, begin, go_on, keep_answer
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 
 SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 
@@ -28,8 +29,8 @@ def _copied(store: Store) -> Run:
     runs, checkpoints = _small_home()
     runs.backup(store.db.conn)
     (store.home / "checkpoints.db").write_bytes(checkpoints)
-    (run,) = store.runs()
-    return store.find(run["id"])
+    (run,) = store.figures.of_all_runs()
+    return store.runs.find(run["id"])
 
 
 @cache
@@ -48,8 +49,8 @@ def go(store: Store, run: Run, said: str | None = None, on_turn: OnTurn = lambda
     """Go on with a run as a new process would; a person who was asked has `said` something before."""
     if said is not None:
         keep_answer(store, run, the_question(run), said)
-    asyncio.run(go_on(store, store.find(run.id), on_turn))
-    return store.find(run.id)
+    asyncio.run(go_on(store, store.runs.find(run.id), on_turn))
+    return store.runs.find(run.id)
 
 
 def played(store: Store, request: RunOptions) -> Run:

@@ -9,7 +9,8 @@ from hobbes.engine.record import Event
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from tests.conftest import Cli
 from tests.lab.axelrod_double import library
 from tests.lab.play import played
@@ -35,7 +36,7 @@ def deeds(store: Store, run: Run, unit: str) -> list[str]:
     def shown(events: tuple[Event, ...]) -> str:
         return next(e.type for e in events if e.agent == unit and e.type in {"high_five", "attack", "block"})
 
-    return [shown(turn.record.events) for turn in store.turns(run.id)]
+    return [shown(turn.record.events) for turn in store.turns.of(run)]
 
 
 def test_a_strategy_answers_an_attack_and_its_whole_history_is_played_again(opened: Store) -> None:
@@ -51,7 +52,7 @@ def test_a_block_is_no_defection(opened: Store) -> None:
 
 def test_a_miss_is_a_defection_to_the_one_who_sees_it_and_none_to_its_author(opened: Store) -> None:
     run = game(opened, "policy:axelrod/TitForTat*1,policy:always-high-five*1", miss=100)
-    *_, last = opened.turns(run.id)
+    *_, last = opened.turns.of(run)
     assert last.record.memories["unit-a"].notes.split(" ")[1:] == ["CDDDD", "DDDDD"]
 
 
@@ -105,4 +106,4 @@ def test_a_strategy_may_take_over_from_another_player_in_a_fork(opened: Store, c
     run = game(opened, "policy:copycat*1,policy:always-attack*1")
     models = "policy:axelrod/TitForTat*1,policy:always-attack*1"
     assert cli("fork", run.id, "--turn", "3", "--model", models, "--name", "taken").exit_code == 0
-    assert deeds(opened, opened.find("taken"), "unit-a") == ["high_five", *["attack"] * 5]
+    assert deeds(opened, opened.runs.find("taken"), "unit-a") == ["high_five", *["attack"] * 5]

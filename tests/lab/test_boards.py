@@ -32,7 +32,7 @@ from hobbes.lab.show.strokes import STYLE
 from hobbes.lab.show.templating import POLICY
 from hobbes.lab.show.terminal import spelled_out
 from hobbes.lab.show.viewing import site
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.contract.games import heard
 from tests.lab.play import mining, played
@@ -508,7 +508,7 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
 def test_a_turn_that_has_not_ended_has_no_board(opened: Store, home: Path) -> None:
     with pytest.raises(LabError, match="halted"):
         dead_run(opened)
-    run = opened.find("last")
+    run = opened.runs.find("last")
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
         missing = visitor.get(f"/{run.id}/0.svg")
         assert missing.status_code == 404
@@ -523,14 +523,3 @@ def test_trace_tells_the_board_below_the_picture(opened: Store, cli: Cli) -> Non
     assert re.search(r"turn 0: \d attacks", told)
     assert re.search(r"  AgentA attacks Agent[BC] with \d+ mils?: \d+ damage", told)
     assert "attacks" not in cli("trace", run.id, "0", "--json").stdout.partition('"board"')[2]
-
-
-def test_damaged_events_take_the_board_away_and_nothing_else(opened: Store, home: Path) -> None:
-    run = mining(opened, models="policy:random")
-    record = next(opened.turns(run.id)).text
-    opened.db.table("turns").update((run.id, 0), {"record": record.replace('"plot"', '"plit"')})
-    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        page = visitor.get(f"/{run.id}/0")
-        assert page.status_code == 200
-        assert "<svg" not in page.text
-        assert "damaged" in page.text

@@ -14,8 +14,9 @@ from starlette.routing import Route
 
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes.caps import Caps
 from tests.lab.play import played
@@ -28,7 +29,7 @@ def stopped(store: Store, run: Run) -> str:
     """Go on with a run until a cap stops it; give what is said."""
     with pytest.raises(LabError) as error:
         asyncio.run(go_on(store, run, lambda _: None))
-    assert store.find(run.id).status == "halted"
+    assert store.runs.find(run.id).status == "halted"
     return str(error.value)
 
 
@@ -53,20 +54,20 @@ def test_a_cap_on_calls_is_exact_and_a_higher_one_leads_to_the_same_end(opened: 
     for cap in (13, 14, 29):
         run = recap(opened, run, {"calls": cap})
         assert f"--max-calls {cap} is reached" in stopped(opened, run)
-        run = opened.find(run.id)
-        assert opened.result(run)["calls"] == cap
+        run = opened.runs.find(run.id)
+        assert opened.figures.result(run)["calls"] == cap
     run = recap(opened, run, {"calls": CALLS})
     asyncio.run(go_on(opened, run, lambda _: None))
-    assert opened.find(run.id).digest == whole.digest
+    assert opened.runs.find(run.id).digest == whole.digest
 
 
 def test_a_cap_on_time_stops_before_the_next_call(opened: Store) -> None:
     run = begin(opened, MINING, Caps(seconds=0.0))
     assert "--max-seconds 0 is reached" in stopped(opened, run)
-    assert opened.result(run)["calls"] == 0
-    run = recap(opened, opened.find(run.id), {"seconds": 1000.0})
+    assert opened.figures.result(run)["calls"] == 0
+    run = recap(opened, opened.runs.find(run.id), {"seconds": 1000.0})
     asyncio.run(go_on(opened, run, lambda _: None))
-    assert opened.result(opened.find(run.id))["over"]
+    assert opened.figures.result(opened.runs.find(run.id))["over"]
 
 
 def test_a_cap_on_tokens_counts_in_and_out_over_all_resumes(opened: Store) -> None:
@@ -75,7 +76,7 @@ def test_a_cap_on_tokens_counts_in_and_out_over_all_resumes(opened: Store) -> No
         run = begin(opened, request, Caps(tokens=250))
         assert "--max-tokens 250 is reached" in stopped(opened, run)
         assert len(calls) == 3  # 100, 200, 300: the third was made below the cap
-        run = recap(opened, opened.find(run.id), {"tokens": 301})
+        run = recap(opened, opened.runs.find(run.id), {"tokens": 301})
         assert "--max-tokens 301" in stopped(opened, run)
         assert len(calls) == 4
         asyncio.run(go_on(opened, recap(opened, run, {"tokens": 1000}), lambda _: None))
@@ -89,7 +90,7 @@ def test_a_cap_on_money_counts_by_the_price_list(opened: Store) -> None:
         run = begin(opened, request, Caps(usd=0.9))
         assert "--max-usd 0.9 is reached" in stopped(opened, run)
     assert len(calls) == 2
-    assert opened.result(opened.find(run.id))["usd"] == 1.0
+    assert opened.figures.result(opened.runs.find(run.id))["usd"] == 1.0
 
 
 def test_an_unknown_price_is_never_zero(opened: Store, home: Path) -> None:
@@ -98,9 +99,9 @@ def test_an_unknown_price_is_never_zero(opened: Store, home: Path) -> None:
         with pytest.raises(UsageError, match=r"price of openai:new-model; write it into .*prices\.toml"):
             begin(opened, request, Caps(usd=1.0))
         run = played(opened, request)
-        assert opened.result(run)["usd"] is None
+        assert opened.figures.result(run)["usd"] is None
         (home / "prices.toml").write_text('"new-model" = { input = 1, output = 3 }\n')
-        assert opened.result(run)["usd"] == pytest.approx(4e-6)
+        assert opened.figures.result(run)["usd"] == pytest.approx(4e-6)
         assert begin(opened, request, Caps(usd=1.0)).caps == Caps(usd=1.0)
 
 
@@ -122,7 +123,7 @@ def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Store) -> None:
 
 def test_policies_cost_nothing(opened: Store) -> None:
     run = played(opened, MINING)
-    told = opened.result(run)
+    told = opened.figures.result(run)
     assert (told["usd"], told["tokens"]) == (0.0, {"in": 0, "out": 0, "untold": 0})
 
 

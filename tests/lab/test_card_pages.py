@@ -13,7 +13,8 @@ from starlette.testclient import TestClient
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import site
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import mining, played
@@ -145,7 +146,7 @@ def test_new_words_are_marked_in_the_whole_prompt(opened: Store, pages: TestClie
     with answering(lambda _: SECOND):
         run = played(opened, request(rounds=2))
     card = pages.get("/last/1/miner-01").text
-    (call,) = opened.calls(run.id, 1, "miner-01")
+    (call,) = opened.calls.of_turn(run.id, 1, "miner-01")
     changed, _, rest = card.partition("prompt, new words marked")
     whole = rest.partition("</details>")[0]
     assert call.prompt.turn in unescape(re.sub(r"<[^>]+>", "", whole))

@@ -10,8 +10,9 @@ import pytest
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store import database, journal
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store import runs
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.state import TurnState
 from tests.lab.play import go, played
@@ -42,8 +43,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     monkeypatch.setattr(time, "monotonic", lambda: monotonic() + ahead.monotonic)
     monkeypatch.setattr(time, "time", lambda: wall() + ahead.wall)
     monkeypatch.setattr(time, "time_ns", lambda: wall_ns() + int(ahead.wall * 10**9))
-    for module in (database, journal):
-        monkeypatch.setattr(module, "datetime", Datetime)
+    monkeypatch.setattr(runs, "datetime", Datetime)
     return ahead
 
 
@@ -61,7 +61,7 @@ def played_while(clocks: Clocks, store: Store, run: Run, wall: list[float], slee
         clocks.monotonic += sleeps
 
     asyncio.run(go_on(store, run, on_turn))
-    ended = store.find(run.id)
+    ended = store.runs.find(run.id)
     assert list(faults(store, ended)) == []
     return ended
 
@@ -74,7 +74,7 @@ def test_a_run_is_the_same_whatever_its_clocks_show(
     whole = played(opened, asked())
     run = played_while(clocks, opened, begin(opened, asked()), wall, sleeps)
     assert (run.digest, run.status) == (whole.digest, "finished")
-    assert opened.result(run)["outcomes"] == opened.result(whole)["outcomes"]
+    assert opened.figures.result(run)["outcomes"] == opened.figures.result(whole)["outcomes"]
     assert run.seconds >= 0
 
 
@@ -84,8 +84,8 @@ def test_a_machine_that_sleeps_between_turns_makes_no_call_time_out(opened: Stor
         whole = played(opened, asked("openai:policy/guided"))
         run = played_while(clocks, opened, begin(opened, asked("openai:policy/guided")), [DAY, -DAY], DAY)
     assert run.digest == whole.digest
-    assert opened.result(run)["outcomes"] == {"answered": 4 * ROUNDS}
-    calls = [call for turn in range(ROUNDS) for call in opened.calls(run.id, turn)]
+    assert opened.figures.result(run)["outcomes"] == {"answered": 4 * ROUNDS}
+    calls = [call for turn in range(ROUNDS) for call in opened.calls.of_turn(run.id, turn)]
     assert all(0 <= call.reply.milliseconds < DAY * 1000 for call in calls)
 
 
@@ -96,7 +96,7 @@ def test_a_run_that_stopped_goes_on_at_another_time(opened: Store, clocks: Clock
     with pytest.raises(HaltedRunError):
         go(opened, run)
     clocks.wall = ahead
-    run = go(opened, recap(opened, opened.find(run.id), {"calls": 99}))
+    run = go(opened, recap(opened, opened.runs.find(run.id), {"calls": 99}))
     assert (run.digest, run.status) == (whole.digest, "finished")
     assert run.seconds >= 0
     assert list(faults(opened, run)) == []
@@ -108,7 +108,7 @@ def test_max_seconds_counts_time_and_not_the_clock(opened: Store, clocks: Clocks
     run = begin(opened, asked(), Caps(seconds=3600))
     with pytest.raises(HaltedRunError, match="--max-seconds 3600 is reached"):
         played_while(clocks, opened, run, [0], sleeps=3600)
-    run = opened.find(run.id)
+    run = opened.runs.find(run.id)
     assert 3600 <= run.seconds < 2 * 3600
     assert go(opened, recap(opened, run, {"seconds": 7200})).status == "finished"
 
@@ -117,5 +117,5 @@ def test_the_last_run_is_the_one_that_was_begun_last(opened: Store, clocks: Cloc
     first = begin(opened, asked())
     clocks.wall = -DAY
     second = begin(opened, asked())
-    assert opened.find("last").id == second.id
-    assert [row["id"] for row in opened.runs()] == [second.id, first.id]
+    assert opened.runs.find("last").id == second.id
+    assert [row["id"] for row in opened.figures.of_all_runs()] == [second.id, first.id]

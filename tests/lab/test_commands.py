@@ -27,13 +27,14 @@ from hobbes.graphs.run import opened as opened_checkpoints
 from hobbes.lab.cli import app, main
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.show.terminal import NARROWEST, console
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.wire.recording import in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.play import mining
+from tests.lab.rewriting import rewrite
 
 COMMANDS = [
     "run", "resume", "answer", "replay", "verify", "runs", "trace", "compare", "export", "view",
@@ -199,6 +200,7 @@ def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Stor
     run = mining(opened)
     evil = "\x1b[2J\x1b]0;owned\x07[red]not red[/red]\u202etxet\r"
     opened.db.table("calls").update((run.id, 0, "miner-01", 1), {"answer": evil, "reasoning": evil})
+    rewrite(opened)
     shown = cli("trace", "last", "0", "miner-01").output
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", shown)
     assert "[red]not red[/red]" in shown
@@ -226,7 +228,7 @@ def test_model_text_is_spelled_out_by_every_command(
 
     monkeypatch.setattr(PolicyPlayer, "reply", reply)
     run = mining(opened, values={"rounds": 2, "communication": True})
-    opened.update(run.id, name=evil)
+    opened.runs.update(run.id, name=evil)
     shown = [cli(*command).stdout for command in (["runs"], ["trace", "last"], ["verify", "last"])]
     shown += [
         cli("trace", "last", turn, *agent).stdout for turn in ("0", "1") for agent in ([], ["miner-02"])
@@ -393,16 +395,16 @@ def test_a_run_with_models_is_not_resumed_without_a_server(opened: Store, cli: C
         halted = cli(*SMALL, "--model", "openai:policy/guided", "--max-calls", "2", env=env)
     assert isinstance(halted.exception, LabError)
     assert "need OPENAI_API_KEY" in str(refused(cli, "resume", "last", "--max-calls", "99"))
-    assert (opened.find("last").status, opened.find("last").turns) == ("halted", 1)
+    assert (opened.runs.find("last").status, opened.runs.find("last").turns) == ("halted", 1)
 
 
 def test_a_finished_run_with_models_is_resumed_without_a_server(opened: Store, cli: Cli) -> None:
     with in_thread(stand_in()) as base:
         played = cli(*SMALL, "--model", "openai:policy/guided", "--json", env={"OPENAI_BASE_URL": base})
-    before = opened.about("last" if played.exception else json.loads(played.stdout)["run"])
+    before = opened.figures.about("last" if played.exception else json.loads(played.stdout)["run"])
     again = cli("resume", "last", "--json")
     assert json.loads(again.stdout) == json.loads(played.stdout)
-    assert opened.about(before["id"]) == before
+    assert opened.figures.about(before["id"]) == before
 
 
 def test_commands_work_in_any_folder_with_prompts_of_any_folder(
@@ -579,7 +581,7 @@ def test_a_run_that_is_being_played_is_not_played_twice(opened: Store, cli: Cli)
 def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store, cli: Cli) -> None:
     run = mining(opened)
     opened.db.table("calls").delete((run.id, 0, "miner-01", 1))
-    assert "damaged" in str(refused(cli, "trace", "last", "0", "miner-01"))
+    assert "no call that counts" in str(refused(cli, "trace", "last", "0", "miner-01"))
     replayed = cli("replay", "last")
     assert (replayed.exit_code, replayed.stdout) == (
         1,

@@ -15,10 +15,12 @@ from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.comparing import Comparison, compare, word_diff
 from hobbes.lab.show.comparison_table import LONGEST_LINE, MOST_LINES
 from hobbes.lab.show.palette import MARKS
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
 from tests.lab.play import mining, played
+from tests.lab.rewriting import rewrite
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
 from tests.lab.test_second_question import answering
@@ -107,10 +109,11 @@ def test_only_settings_that_differ_are_listed(opened: Store) -> None:
 
 def test_edited_prompt_texts_of_one_variant_are_a_setting_that_differs(opened: Store) -> None:
     a, b = (begin(opened, RunOptions("mining")) for _ in range(2))
-    edited = opened.text_hash(b.prompts.turn.replace("A new round", "Another round"))
-    opened.update(b.id, turn_template=edited)
+    edited = opened.runs.add_text(b.prompts.turn.replace("A new round", "Another round"))
+    opened.runs.update(b.id, turn_template=edited)
+    rewrite(opened)
     (row,) = opened.db.table("runs").rows_where("id = ?", [a.id])
-    told = compare(opened, a, opened.find(b.id))
+    told = compare(opened, a, opened.runs.find(b.id))
     assert told["settings"] == {"prompt_texts": [{"turn": row["turn_template"]}, {"turn": edited}]}
 
 
@@ -152,8 +155,8 @@ def test_an_edited_prompt_is_the_first_divergence_if_answers_change(opened: Stor
     b = saying(opened, lambda _: '{"claim": [[0, 0]]}', prompts="unguided")
     told = compare(opened, a, b)
     assert where(told) == (0, "miner-01", "prompt")
-    system = next(iter(opened.calls(a.id, 0))).prompt.system
-    other = next(iter(opened.calls(b.id, 0))).prompt.system
+    system = next(iter(opened.calls.of_turn(a.id, 0))).prompt.system
+    other = next(iter(opened.calls.of_turn(b.id, 0))).prompt.system
     gone = [line for line in system.splitlines() if line and line not in other.splitlines()]
     assert gone
     assert all(f"\n-{line}\n" in told["divergence"]["diff"] for line in gone)
@@ -199,9 +202,10 @@ def test_another_reading_of_the_same_answer_is_a_divergence_of_reading(opened: S
     """The second run was played when such an answer could not be read."""
     a = saying(opened, lambda _: '{"claim": [[0, 0]]}')
     b = saying(opened, lambda _: "I pass.", values={"taint_share": 1.0})
-    opened.update(b.id, config=a.setting.config.model_dump_json())
+    opened.runs.update(b.id, config=a.setting.config.model_dump_json())
     opened.db.table("calls").update((b.id, 0, "miner-01", 1), {"answer": '{"claim": [[0, 0]]}'})
-    told = compare(opened, a, opened.find(b.id))
+    rewrite(opened)
+    told = compare(opened, a, opened.runs.find(b.id))
     assert where(told) == (0, "miner-01", "reading")
     assert told["divergence"]["diff"].endswith("-answered, found as json\n+unreadable, found as none\n")
 
@@ -209,8 +213,9 @@ def test_another_reading_of_the_same_answer_is_a_divergence_of_reading(opened: S
 def test_another_validation_of_the_same_answer_is_a_divergence_of_validation(opened: Store) -> None:
     """The second run was played when a claim off the board was not written down as refused."""
     a, b = (saying(opened, lambda _: '{"claim": [[99, 99]]}') for _ in range(2))
-    record = replace(next(opened.turns(b.id)).record, drops=())
+    record = replace(next(opened.turns.of(b)).record, drops=())
     opened.db.table("turns").update((b.id, 0), {"record": record.text})
+    rewrite(opened)
     assert where(compare(opened, a, b)) == (0, "miner-01", "validation")
 
 
@@ -257,7 +262,7 @@ def test_after_a_prompt_the_first_decision_that_differs_is_said(
     decision = told["decision"]
     assert (decision["turn"], decision["agent"]) == (2, "miner-02")
     assert decision["outcomes"] == ["answered", "answered"]
-    assert decision["intents"] == [next(opened.turns(run.id, 2)).record.intents["miner-02"] for run in (a, b)]
+    assert decision["intents"] == [next(opened.turns.of(run, 2)).record.intents["miner-02"] for run in (a, b)]
     text = shown(a.id, b.id).stdout
     assert "first divergence: turn 0, ●miner-01: prompt" in text
     said = text.partition("first decision that differs: turn 2, ■miner-02\n")[2].splitlines()
@@ -282,7 +287,7 @@ def test_where_decisions_first_differ_prompt_and_answer_are_compared_word_by_wor
         (same, "\n"),
     ]
     advice = "".join(text for change, text in decision["prompt"] if change == only_a)
-    systems = [call.prompt.system for run in (a, b) for call in opened.calls(run.id, 1, "miner-02")]
+    systems = [call.prompt.system for run in (a, b) for call in opened.calls.of_turn(run.id, 1, "miner-02")]
     assert advice.strip() in systems[0]
     assert advice.strip() not in systems[1]
     assert '{"claim": [[[-0-]{+3+}, 1]]}' in shown(a.id, b.id).stdout
@@ -327,7 +332,7 @@ def test_a_shorter_run_diverges_where_it_ends(opened: Store) -> None:
         told = compare(opened, one, other)
         assert where(told) == (3, "", "engine")
         assert told["divergence"]["diff"] == f"{text} is finished, with turns 0 to 2\n"
-        assert told["settings"]["rounds"] == [len(list(opened.turns(run.id))) for run in (one, other)]
+        assert told["settings"]["rounds"] == [len(list(opened.turns.of(run))) for run in (one, other)]
 
 
 def test_follow_up_answers_are_compared_if_the_first_answers_are_equal(opened: Store) -> None:
@@ -349,7 +354,9 @@ def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, shown: Calla
     assert where(told) == (0, "", "engine")
     assert told["divergence"]["diff"] == "only run A has turn 0; run B is unfinished, without turns\n"
     assert (told["reports"][1], told["calls"], told["failures"][1]["share"]) == ({}, [12, 0], None)
-    assert told["scores"] == {agent: [score, None] for agent, score in opened.result(a)["scores"].items()}
+    assert told["scores"] == {
+        agent: [score, None] for agent, score in opened.figures.result(a)["scores"].items()
+    }
     assert {measure["difference"] for measure in told["measures"].values()} == {None}
     assert compare(opened, b, b)["divergence"] is None
     assert "no measures yet" in shown(b.id, b.id).stdout
@@ -365,7 +372,7 @@ def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Store) -> None:
         )
         with pytest.raises(HaltedRunError):
             asyncio.run(go_on(opened, b, lambda _: None))
-    told = compare(opened, a, opened.find(b.id))
+    told = compare(opened, a, opened.runs.find(b.id))
     assert [run["status"] for run in told["runs"]] == ["finished", "halted"]
     assert where(told) == (1, "", "engine")
     assert told["divergence"]["diff"] == "only run A has turn 1; run B is halted, with turns 0 to 0\n"
@@ -458,7 +465,7 @@ def test_the_printed_comparison_has_all_tables(opened: Store, shown: Callable[..
     ]
     assert rows_under(text, "scores") == [[agent, *map(str, pair)] for agent, pair in told["scores"].items()]
     (output,) = (row for row in rows_under(text, "measures") if row[0] == "output")
-    one, other = (sum(opened.result(run)["scores"].values()) for run in (a, b))
+    one, other = (sum(opened.figures.result(run)["scores"].values()) for run in (a, b))
     assert [float(cell) for cell in output[1:]] == [one, other, other - one]
 
 
@@ -481,7 +488,7 @@ def test_reports_at_the_end_stand_rater_by_ratee(opened: Store, shown: Callable[
     ]
     told, text = compare(opened, *runs), shown(*(run.id for run in runs)).stdout
     for side, run, reports in zip("AB", runs, told["reports"], strict=True):
-        memories = next(opened.turns(run.id, 2)).record.memories
+        memories = next(opened.turns.of(run, 2)).record.memories
         report = {rater: memory.aggressor_report for rater, memory in memories.items()}
         assert reports["aggressor_report"] == report
         assert rows_under(text, f"aggressor report at the end of {side}") == [

@@ -3,7 +3,7 @@
 import pytest
 
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.play import mining
 

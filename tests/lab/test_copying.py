@@ -7,7 +7,7 @@ import pytest
 
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.store.copying import copy_run
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 
@@ -25,7 +25,7 @@ def test_verify_trace_export_and_results_are_the_same_of_a_copied_run(
     model = "policy:guided?noise=0.4"
     run = mining(opened, models=model, name="copied", seed=7, agents=4)
     cli("fork", "copied", "--turn", "2", "--set", "immunity=3", "--name", "fork")
-    for one in (run, opened.find("fork")):
+    for one in (run, opened.runs.find("fork")):
         copy_run(opened, other, one.id)
         copy_run(opened, other, one.id)  # again: nothing is doubled
 
@@ -49,8 +49,8 @@ def test_verify_trace_export_and_results_are_the_same_of_a_copied_run(
 
     here, there = told(opened.home), told(other.home)
     assert here == there
-    assert opened.about(run.id) == other.about(run.id)
-    assert opened.measures_with_counts(run.id) == other.measures_with_counts(run.id)
+    assert opened.figures.about(run.id) == other.figures.about(run.id)
+    assert opened.figures.measures_with_counts(run.id) == other.figures.measures_with_counts(run.id)
 
 
 def test_a_copied_run_goes_on_where_it_stands_and_comes_back_to_its_place(
@@ -63,5 +63,5 @@ def test_a_copied_run_goes_on_where_it_stands_and_comes_back_to_its_place(
     copy_run(opened, other, run.id)
     assert go(other, run).digest == whole.digest
     copy_run(other, opened, run.id)
-    assert opened.find("first").digest == whole.digest
-    assert opened.find("last").id == last.id
+    assert opened.runs.find("first").digest == whole.digest
+    assert opened.runs.find("last").id == last.id

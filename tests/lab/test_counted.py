@@ -15,7 +15,8 @@ from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.tracing import agent_card, overview, turn_card
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
 from tests.lab.play import played
@@ -36,7 +37,7 @@ def faulty_run(store: Store, monkeypatch: pytest.MonkeyPatch, **values: Any) -> 
 def test_failures_are_counted_by_turn_agent_and_cause(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """3 of 6 decisions: one in turn 0, two in turn 1; two are miner-01's; two are unreadable."""
     run = faulty_run(opened, monkeypatch)
-    assert opened.result(run)["failures"] == {
+    assert opened.figures.result(run)["failures"] == {
         "total": 3,
         "share": 0.5,
         "by_turn": {0: 1, 1: 2},
@@ -44,8 +45,8 @@ def test_failures_are_counted_by_turn_agent_and_cause(opened: Store, monkeypatch
         "by_cause": {"unreadable": 2, "refused": 1},
     }
     assert [line["failures"] for line in overview(opened, run)] == [1, 2, 0]
-    (listed,) = opened.runs()
-    assert listed["failures"] == opened.failures(run.id)
+    (listed,) = opened.figures.of_all_runs()
+    assert listed["failures"] == opened.calls.failures(run.id)
 
 
 def test_each_measure_has_its_number_of_decisions_and_failed_calls(
@@ -72,7 +73,7 @@ def test_a_follow_up_answer_replaces_a_failed_first_call(
 ) -> None:
     """All three failed attempts are asked again, and those answers count."""
     run = faulty_run(opened, monkeypatch, reask=1)
-    assert opened.result(run)["failures"] == {
+    assert opened.figures.result(run)["failures"] == {
         "total": 0,
         "share": 0.0,
         "by_turn": {},
@@ -97,7 +98,7 @@ def test_a_failed_follow_up_question_leaves_the_first_answer(
     values: dict[str, Any] = {"rounds": 6, "reask": 1}
     with served({}):
         run = played(opened, RunOptions("mining", 3, models="openai:policy/guided?noise=0.9", values=values))
-    result = opened.result(run)
+    result = opened.figures.result(run)
     second = result["calls"] - 18
     assert second == 18
     # every second answer is unreadable, and so are a few first ones: only these count as failed
@@ -105,9 +106,9 @@ def test_a_failed_follow_up_question_leaves_the_first_answer(
 
 
 def test_a_run_without_a_call_has_no_share(opened: Store) -> None:
-    run = opened.find(played(opened, RunOptions("mining", 1, values={"rounds": 1})).id)
+    run = opened.runs.find(played(opened, RunOptions("mining", 1, values={"rounds": 1})).id)
     opened.db.table("calls").delete_where()
-    assert opened.failures(run.id)["share"] is None
+    assert opened.calls.failures(run.id)["share"] is None
 
 
 def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +119,8 @@ def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.M
         values: dict[str, Any] = {"rounds": 6, "observer": "openai:policy/all"}
         models = "policy:copykitten*1,policy:beggar*1"
         run = played(opened, RunOptions("trust", 2, models=models, values=values))
-    told = opened.failures(run.id)
-    asked = opened.result(run)["calls"] - 12
+    told = opened.calls.failures(run.id)
+    asked = opened.figures.result(run)["calls"] - 12
     assert asked > 0
     assert told["by_agent"] == {OBSERVER: asked}
     assert told["share"] == asked / (12 + asked)
@@ -142,10 +143,10 @@ def test_an_unfinished_turn_shows_its_calls(
     values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}
     with served({}), pytest.raises(LabError):
         played(opened, RunOptions("mining", 2, models="openai:policy/guided", values=values))
-    run = opened.find("last")
+    run = opened.runs.find("last")
     last = overview(opened, run)[-1]
     assert (last["turn"], last["failures"], last["digest"]) == (1, 2, None)
-    assert opened.failures(run.id)["by_turn"] == {1: 2}
+    assert opened.calls.failures(run.id)["by_turn"] == {1: 2}
     assert "not finished" in cli("trace", "last").stdout
     told = cli("trace", "last", "1").stdout
     assert "has not finished; its calls so far" in told
@@ -193,5 +194,5 @@ def test_a_halted_run_prints_its_results_so_far_and_how_to_resume(
 
 def test_a_hint_leaves_out_the_default_home(opened: Store, cli: Callable[..., Result]) -> None:
     halted = cli("run", "mining", "--max-calls", "3")
-    assert f"`hobbes resume {opened.find('last').id}` goes on" in str(halted.exception)
+    assert f"`hobbes resume {opened.runs.find('last').id}` goes on" in str(halted.exception)
     assert halted.stdout == ""

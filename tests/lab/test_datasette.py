@@ -21,7 +21,8 @@ from hobbes.lab.show import for_datasette
 from hobbes.lab.show.for_datasette import DATABASE, FILE, metadata, prepare
 from hobbes.lab.show.tracing import deeds, names_in
 from hobbes.lab.store.canned import queries
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.store.schema import kinds_of
 from hobbes.lab.store.tables import table_of
 from tests.conftest import Cli
@@ -87,7 +88,7 @@ def test_each_query_finds_something_in_a_run_of_its_world(name: str, site: Datas
 
 @pytest.fixture(params=list(WORLDS))
 def run(store: Store, request: pytest.FixtureRequest) -> Run:
-    return store.find(request.param)
+    return store.runs.find(request.param)
 
 
 def test_rejections_and_failed_calls_are_counted_as_hobbes_counts_them(
@@ -98,19 +99,19 @@ def test_rejections_and_failed_calls_are_counted_as_hobbes_counts_them(
         by_code = Counter[str]()
         for row in told:
             by_code[row["code"]] += row["times"] * (row["kind"] == kind)
-        assert +by_code == store.counts(run.id, table, "code")
+        assert +by_code == store.figures.counts(run.id, table, "code")
     by_cause = Counter[str]()
     for row in rows(site, "failed_calls", run=run.id):
         by_cause[row["outcome"]] += row["calls"]
-    assert by_cause == store.failures(run.id)["by_cause"]
+    assert by_cause == store.calls.failures(run.id)["by_cause"]
     calls = sum(row["calls"] for row in rows(site, "tokens_by_agent", run=run.id))
-    assert calls == store.result(run)["calls"]
+    assert calls == store.figures.result(run)["calls"]
 
 
 def test_who_did_what_to_whom_is_what_trace_shows(store: Store, site: Datasette, run: Run) -> None:
     names = names_in(store, run)
     done: Counter[tuple[str, ...]] = Counter()
-    for turn in store.turns(run.id):
+    for turn in store.turns.of(run):
         for deed, times in deeds(turn.record.events, names, run.world.causes)[0].items():
             done[deed.agent, deed.type, deed.role, deed.other] += times
     told = rows(site, "who_did_what_to_whom", run=run.id)
@@ -125,13 +126,13 @@ def test_who_did_what_to_whom_is_what_trace_shows(store: Store, site: Datasette,
 
 
 def test_messages_before_an_attack_are_those_between_the_two(store: Store, site: Datasette) -> None:
-    run = store.find("nations")
+    run = store.runs.find("nations")
     messages = [
         (m["turn"], m["sender"], m["receiver"], m["text"]) for m in table_of(store, run, "messages").rows
     ]
     attacks = [
         (turn.turn, event.agent, event.facts["target"])
-        for turn in store.turns(run.id)
+        for turn in store.turns.of(run)
         for event in turn.record.events
         if event.type == "attack"
     ]
@@ -164,7 +165,7 @@ def test_figures_of_agents_by_turn_are_their_scores(store: Store, site: Datasett
 
 def test_prompts_and_answers_are_shown(store: Store, site: Datasette) -> None:
     told = rows(site, "prompts_and_answers", run="nations", turn=3, agent="AgentB")
-    (call,) = store.calls(store.find("nations").id, 3, "AgentB")
+    (call,) = store.calls.of_turn(store.runs.find("nations").id, 3, "AgentB")
     assert [(row["prompt"], row["answer"]) for row in told] == [(None, call.reply.text)], "a policy's view"
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli, Hobbes
 from tests.lab.play import mining
 

@@ -19,8 +19,8 @@ from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.viewing import site
-from hobbes.lab.store import database
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store import home as home_module
+from hobbes.lab.store.home import open_store
 from tests.conftest import ROOT, Cli, Hobbes, missing
 from tests.lab.going_on import PLAY, goes_on
 from tests.lab.play import played
@@ -135,7 +135,7 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         before = os.geteuid()
         if before == 0:  # whom no folder's mode binds
             os.seteuid(NOBODY)
-            monkeypatch.setattr(database, "temporary", gettempdir)  # not the folder of who it was before
+            monkeypatch.setattr(home_module, "temporary", gettempdir)  # not the folder of who it was before
         yield home
         os.seteuid(before)
         for place in (home.parent, home, home / "locks"):

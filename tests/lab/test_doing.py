@@ -20,7 +20,8 @@ from hobbes.lab.play.seats import path_of
 from hobbes.lab.show import viewing
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.viewing import MOST_PLAYED, link, site
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 from tests.lab.test_caps import model
@@ -103,7 +104,7 @@ def post(
 
 
 def forks(opened: Store, run: Run) -> list[Run]:
-    return [opened.find(one["id"]) for one in opened.forks(run.id)]
+    return [opened.runs.find(one["id"]) for one in opened.runs.forks(run.id)]
 
 
 # --- a fork
@@ -147,16 +148,16 @@ def test_an_answer_is_given_as_it_is_written_and_as_it_was_recorded_if_nobody_ch
     run = mining(opened)
     address = f"/{run.id}/fork"
     fields = opened_form(pages, f"{address}?turn={TURN}&agent={AGENT}")
-    before = opened.attempts(run.id, TURN, AGENT)[AGENT][-1].reply.text
+    before = opened.calls.attempts(run.id, TURN, AGENT)[AGENT][-1].reply.text
     assert json.loads(fields["answer"]) == json.loads(before)
     for answer in (fields["answer"], PASSING, "  \r\n"):
         assert post(pages, address, {**fields, "answer": answer}).status_code == 303
         played_on()
     emptied, passing, same = forks(opened, run)
-    assert opened.attempts(same.id, TURN, AGENT)[AGENT][-1].reply.text == before
-    assert opened.attempts(passing.id, TURN, AGENT)[AGENT][-1].reply.text == PASSING
+    assert opened.calls.attempts(same.id, TURN, AGENT)[AGENT][-1].reply.text == before
+    assert opened.calls.attempts(passing.id, TURN, AGENT)[AGENT][-1].reply.text == PASSING
     assert emptied.digest == same.digest == run.digest != passing.digest
-    assert opened.attempts(emptied.id, TURN, AGENT)[AGENT][-1].reply.player != "given"
+    assert opened.calls.attempts(emptied.id, TURN, AGENT)[AGENT][-1].reply.player != "given"
 
 
 @pytest.mark.parametrize("changed", [{"prompts": "unguided"}, {"lang": "zh"}, {"model": "policy:random"}])
@@ -172,7 +173,9 @@ def test_an_answer_that_nobody_changed_is_not_given_to_a_player_who_is_asked_oth
     for answer in (form["answer"], PASSING):
         assert post(pages, address, {**form, **changed, "answer": answer}).status_code == 303
         played_on()
-    players = [opened.attempts(fork.id, TURN, AGENT)[AGENT][-1].reply.player for fork in forks(opened, run)]
+    players = [
+        opened.calls.attempts(fork.id, TURN, AGENT)[AGENT][-1].reply.player for fork in forks(opened, run)
+    ]
     assert [player == "given" for player in players] == [True, False]
     with open_store(opened.home, writes=False) as store:
         shown = Pages(store, link, live=True)
@@ -191,7 +194,7 @@ def test_prompts_language_models_name_and_caps_are_those_of_the_form(
     caps = {"calls": "9", "tokens": "1000", "usd": "0.5", "seconds": "60"}
     assert post(pages, f"/{run.id}/fork", {**fields, **changed, **caps}).status_code == 303
     played_on()
-    fork = opened.find("other")
+    fork = opened.runs.find("other")
     assert (fork.prompts.variant, fork.prompts.lang) == ("unguided", "zh")
     assert {*fork.models.values()} == {"policy:greedy-mine"}
     assert (fork.caps.calls, fork.caps.tokens, fork.caps.usd, fork.caps.seconds) == (9, 1000, 0.5, 60)
@@ -334,7 +337,7 @@ def test_a_fork_is_played_in_a_process_of_its_own_and_its_page_reloads_at_once(
         page = pages.get(to).text
         assert "data-reload" in page or "finished" in page
         played_on()
-        assert opened.find(to[1:]).digest == run.digest
+        assert opened.runs.find(to[1:]).digest == run.digest
         assert "data-reload" not in pages.get(to).text
 
 

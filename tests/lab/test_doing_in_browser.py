@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from hobbes.lab.show.viewing import server
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium
 from tests.lab.play import mining
@@ -62,8 +62,8 @@ def test_a_fork_with_another_answer_is_played_and_its_page_reloads_until_it_ends
     expect(page.locator("main")).to_contain_text(re.compile("forked from .* at turn 2"))
     expect(page.locator(".about").first).to_contain_text("finished", timeout=60_000)
     with open_store(home) as store:
-        fork = store.find(page.url.rpartition("/")[2])
-        assert store.attempts(fork.id, 2, "miner-02")["miner-02"][-1].reply.text == PASSING
+        fork = store.runs.find(page.url.rpartition("/")[2])
+        assert store.calls.attempts(fork.id, 2, "miner-02")["miner-02"][-1].reply.text == PASSING
 
 
 def test_a_turn_is_pinned(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,9 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof import verifying
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store import measuring
-from hobbes.lab.store.database import Ending, Run, Store
 from hobbes.lab.store.history import StoredHistory
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Ending, Run
 from tests.lab.play import go, mining
 
 SMALL = {"rows": 2, "cols": 2}
@@ -56,9 +57,9 @@ def test_others_can_write_while_the_measures_of_a_run_are_worked_out(opened: Sto
         other.close()
         yield Measure("second", "run", 2.0)
 
-    opened.end_run(run.id, Ending({}, {}, tainted=False), measures())
-    assert opened.find("renamed").id == run.id
-    assert {"first", "second"} <= opened.measures(run.id).keys()
+    opened.figures.end_run(run.id, Ending({}, {}, tainted=False), measures())
+    assert opened.runs.find("renamed").id == run.id
+    assert {"first", "second"} <= opened.figures.measures(run.id).keys()
 
 
 def test_the_measures_of_the_run_stand_before_those_of_its_halves_and_turns(opened: Store) -> None:

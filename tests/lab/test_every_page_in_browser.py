@@ -13,7 +13,7 @@ from playwright.sync_api import Page, ViewportSize
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.viewing import PAGES, server
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played

@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.lab.show.viewing import site
-from hobbes.lab.store.database import Store, open_store
 from hobbes.lab.store.experiments import runs_of_cells
+from hobbes.lab.store.home import Store, open_store
 from tests.lab.test_experiments import FILE, Quiet, play_all, written
 from tests.lab.test_view import LOCAL
 
@@ -78,7 +78,7 @@ def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small_experiment: Pat
                 pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
                 assert f'<a href="{pair}" aria-label="seed {seed}: ' in page
         assert visitor.get(pair).status_code == 200
-        efficiency = store.measures(runs["immune", 3])["efficiency"]
+        efficiency = store.figures.measures(runs["immune", 3])["efficiency"]
         assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
     assert "What was found" in page
 
@@ -102,7 +102,7 @@ def test_a_home_without_experiments_says_how_to_play_one(pages: TestClient, open
     missing = pages.get("/experiments/none")
     assert missing.status_code == 404
     assert "there is no experiment 'none'" in missing.text
-    assert opened.runs() == []
+    assert opened.figures.of_all_runs() == []
 
 
 def test_of_many_arms_some_are_drawn_and_the_page_names_the_command_that_draws_them(

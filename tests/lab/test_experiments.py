@@ -14,8 +14,9 @@ from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.plan import Cell, Plan, plan
 from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import in_thread
@@ -135,7 +136,7 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
     drawn = {
         arm: {
             (turn.turn, draw.event, str(draw.subject)): draw.digest
-            for turn in small.turns(small.find(f"small.{arm}.2").id)
+            for turn in small.turns.of(small.runs.find(f"small.{arm}.2"))
             for draw in turn.record.draws
         }
         for arm in ("open", "null")
@@ -143,7 +144,9 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
     shared = drawn["open"].keys() & drawn["null"].keys()
     assert shared
     assert all(drawn["open"][key] == drawn["null"][key] for key in shared)
-    answers = [small.answers(small.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")]
+    answers = [
+        small.calls.answers(small.runs.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")
+    ]
     assert answers[0] != answers[1]
     spoken = [[answer for _, answer, _ in of_arm] for of_arm in answers]
     assert spoken[0] == spoken[2]
@@ -160,7 +163,7 @@ def test_a_baseline_cell_is_the_ordinary_run_of_its_settings(small: Store) -> No
             values={"rounds": 4, "rows": 4, "cols": 4},
         ),
     )
-    assert small.find("small.open.1").digest == alone.digest
+    assert small.runs.find("small.open.1").digest == alone.digest
 
 
 def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> None:
@@ -483,7 +486,7 @@ def test_a_wrong_file_is_refused_in_one_line_before_the_first_call(
         raise result.exception or AssertionError(result.output)
     assert "\n" not in str(refused.value)
     with open_store(home) as store:
-        assert store.runs() == []
+        assert store.figures.of_all_runs() == []
 
 
 def test_the_settings_of_a_single_run_are_not_an_experiment(cli: Cli) -> None:
@@ -517,7 +520,7 @@ def test_a_prompt_that_prompts_check_refuses_is_refused(cli: Cli, tmp_path: Path
     with pytest.raises(UsageError, match=r"small.toml: \[arms.immune\] prompts: .*division by zero"):
         raise result.exception or AssertionError(result.output)
     with open_store(home) as store:
-        assert store.runs() == []
+        assert store.figures.of_all_runs() == []
 
 
 # What it will cost.
@@ -572,7 +575,7 @@ def test_an_experiment_that_costs_an_unknown_sum_asks_first(cli: Cli, tmp_path: 
     assert isinstance(unanswered, UsageError)
     assert "--yes" in str(unanswered)
     with open_store(home) as store:
-        assert store.runs() == []
+        assert store.figures.of_all_runs() == []
 
 
 def test_the_smallest_difference_follows_from_the_runs_that_were_played(cli: Cli, tmp_path: Path) -> None:
@@ -672,7 +675,7 @@ def test_a_run_that_halts_stops_the_experiment_which_says_how_to_go_on(
     assert isinstance(halted, HaltedRunError)
     assert str(halted).startswith("small.immune.3: run ")
     assert str(halted).endswith("goes on; then play the experiment again")
-    statuses = [run["status"] for run in opened.runs()]
+    statuses = [run["status"] for run in opened.figures.of_all_runs()]
     assert statuses == ["halted"] + ["finished"] * 7
 
 

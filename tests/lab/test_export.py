@@ -22,7 +22,8 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import conversations, exporting
 from hobbes.lab.show.exporting import export
-from hobbes.lab.store.database import Decision, Store
+from hobbes.lab.store.calls import Calls, Decision
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.tables import TABLES, table_of
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
@@ -67,12 +68,12 @@ def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) 
             sql = f"select count(*) from {table.name} where run = ?"  # noqa: S608  names are ours
             assert [(len(rows),)] == opened.db.execute(sql, [run.id]).fetchall()
     calls, mends = in_jsonl(tmp_path / "jsonl", "calls"), in_jsonl(tmp_path / "jsonl", "mends")
-    call = opened.calls(run.id, 3, "AgentB")[0]
+    call = opened.calls.of_turn(run.id, 3, "AgentB")[0]
     (row,) = (c for c in calls if (c["turn"], c["agent"], c["decides"]) == (3, "AgentB", True))
     assert (row["prompt"], row["answer"]) == (call.prompt.turn, call.reply.text)
     assert any(isinstance(mend["said"], dict | list) for mend in mends)
     state = in_jsonl(tmp_path / "jsonl", "turns")[-1]["state"]
-    assert state == next(opened.turns(run.id, 3)).record.state
+    assert state == next(opened.turns.of(run, 3)).record.state
 
 
 def test_failed_calls_are_in_the_tables(
@@ -119,7 +120,7 @@ def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, home: Pa
         app, ["run", "trust", "--max-calls", "5"], env={"HOBBES_HOME": str(home), "HOBBES_AGENTS": "2"}
     )
     assert isinstance(halted.exception, LabError)
-    run = opened.find("last")
+    run = opened.runs.find("last")
     for form in ("jsonl", "html"):
         export(opened, run, form, tmp_path / form)
     assert len(in_jsonl(tmp_path / "jsonl", "turns")) == run.turns == 2
@@ -250,13 +251,13 @@ def test_a_longer_run_is_not_read_again_for_each_of_its_pages(
 ) -> None:
     runs = [mining(opened, values={"rounds": rounds, "rows": 4, "cols": 4}) for rounds in (2, 6)]
     whole: Counter[str] = Counter()
-    decisions = Store.decisions
+    decisions = Calls.decisions
 
-    def counted(self: Store, run: str) -> Iterator[Decision]:
+    def counted(self: Calls, run: str) -> Iterator[Decision]:
         whole[run] += 1
         return decisions(self, run)
 
-    monkeypatch.setattr(Store, "decisions", counted)
+    monkeypatch.setattr(Calls, "decisions", counted)
     for run in runs:
         export(opened, run, "html", tmp_path / run.id)
     assert whole[runs[0].id] == whole[runs[1].id]

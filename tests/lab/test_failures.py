@@ -13,7 +13,8 @@ from starlette.routing import Route
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from tests.lab.play import played
 
@@ -92,29 +93,29 @@ def test_a_call_that_gives_no_decision_ends_as_what_it_was(
     opened: Store, answer: Answer, outcome: str
 ) -> None:
     run = asked_of(opened, answer)
-    result = opened.result(run)
+    result = opened.figures.result(run)
     assert result["outcomes"] == {outcome: 1}
     assert result["drops"] == {f"read/{outcome}": 1}
     assert result["tainted"]
-    intent = next(opened.turns(run.id)).record.intents["miner-01"]
+    intent = next(opened.turns.of(run)).record.intents["miner-01"]
     assert intent["actions"] == []
 
 
 def test_a_run_without_a_server_fails_every_call(opened: Store) -> None:
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
         run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 2}))
-    assert opened.result(run)["outcomes"] == {"provider-error": 4}
-    assert "onnect" in opened.calls(run.id, 0)[0].reply.error
+    assert opened.figures.result(run)["outcomes"] == {"provider-error": 4}
+    assert "onnect" in opened.calls.of_turn(run.id, 0)[0].reply.error
 
 
 def test_what_a_model_thought_is_kept_under_either_name(opened: Store) -> None:
     for name in ("reasoning_content", "reasoning"):
         run = asked_of(opened, lambda _, name=name: completion("{}", **{name: "I wonder"}))  # type: ignore[misc]
-        assert opened.calls(run.id, 0)[0].reply.reasoning == "I wonder"
+        assert opened.calls.of_turn(run.id, 0)[0].reply.reasoning == "I wonder"
 
 
 def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opened: Store) -> None:
-    assert opened.tokens(asked_of(opened, lambda _: completion())) == {
+    assert opened.figures.tokens(asked_of(opened, lambda _: completion())) == {
         "in": None,
         "out": None,
         "untold": 1,
@@ -127,7 +128,7 @@ def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened
 
     for share, tainted in ((0.25, False), (0.24, True)):
         run = asked_of(opened, every_fourth, rounds=8, taint_share=share)
-        result = opened.result(run)
+        result = opened.figures.result(run)
         assert (result["outcomes"], result["tainted"]) == ({"answered": 6, "provider-error": 2}, tainted)
 
 
@@ -142,14 +143,14 @@ def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: S
         run = begin(opened, RunOptions("mining", agents=1, models="openai:m", values=values))
         with pytest.raises(LabError, match=r"halted: turn 1, miner-01: provider-error .* `hobbes resume"):
             asyncio.run(go_on(opened, run, lambda _: None))
-        assert (opened.find(run.id).status, opened.find(run.id).turns) == ("halted", 1)
+        assert (opened.runs.find(run.id).status, opened.runs.find(run.id).turns) == ("halted", 1)
         healthy = True
-        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
-    ended = opened.find(run.id)
+        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
+    ended = opened.runs.find(run.id)
     assert (ended.status, ended.turns) == ("finished", 3)
     attempts = opened.db.execute("select turn, attempt, outcome from calls order by 1, 2").fetchall()
     assert attempts == [(0, 1, "answered"), (1, 1, "provider-error"), (1, 2, "answered"), (2, 1, "answered")]
-    assert not opened.result(ended)["tainted"]
+    assert not opened.figures.result(ended)["tainted"]
 
 
 def test_an_answer_that_arrived_is_kept_though_another_one_hits_a_bug(
@@ -168,8 +169,8 @@ def test_an_answer_that_arrived_is_kept_though_another_one_hits_a_bug(
     monkeypatch.setattr(PolicyPlayer, "reply", buggy)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(go_on(opened, run, lambda _: None))
-    assert [call.address.agent for call in opened.calls(run.id, 0)] == ["miner-02", "miner-03"]
+    assert [call.address.agent for call in opened.calls.of_turn(run.id, 0)] == ["miner-02", "miner-03"]
     monkeypatch.setattr(PolicyPlayer, "reply", healthy)
-    asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+    asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
     whole = played(opened, RunOptions("mining", agents=3, values={"rounds": 2}))
-    assert opened.find(run.id).digest == whole.digest
+    assert opened.runs.find(run.id).digest == whole.digest

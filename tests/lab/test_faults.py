@@ -22,7 +22,7 @@ from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
 from hobbes.lab.wire.recording import environment, in_thread
@@ -174,7 +174,7 @@ def test_each_fault_ends_its_call_as_what_it_was(opened: Store, monkeypatch: pyt
         request = RunOptions("mining", len(names), models="openai:policy/guided", values={"rounds": 1})
         run = played(opened, request)
         done = Counter(entry["address"] for entry in log_of(base))
-    calls = dict(zip(names, opened.calls(run.id, 0), strict=True))
+    calls = dict(zip(names, opened.calls.of_turn(run.id, 0), strict=True))
     found = {name: (call.outcome, call.reply.tries) for name, call in calls.items()}
     assert found == {name: OUTCOMES[name][:2] for name in names}
     untold = [n for n, call in calls.items() if not re.match(OUTCOMES[n][2] or "$", call.reply.error)]
@@ -283,8 +283,12 @@ def test_transient_errors_leave_no_trace_in_a_run(opened: Store) -> None:
         run = played(opened, request)
         log = log_of(base)
     assert run.digest == whole.digest
-    assert opened.result(run)["outcomes"] == {"answered": 48}
-    tries = {str(call.address): call.reply.tries for turn in range(8) for call in opened.calls(run.id, turn)}
+    assert opened.figures.result(run)["outcomes"] == {"answered": 48}
+    tries = {
+        str(call.address): call.reply.tries
+        for turn in range(8)
+        for call in opened.calls.of_turn(run.id, turn)
+    }
     assert Counter(entry["address"] for entry in log) == tries
     assert max(tries.values()) > 1
 
@@ -295,7 +299,7 @@ def test_each_call_is_recorded_as_what_the_server_did_last(opened: Store) -> Non
     with served(everything) as base:
         run = played(opened, request)
         did = {entry["address"]: entry["did"] for entry in log_of(base)}
-    calls = [call for turn in range(8) for call in opened.calls(run.id, turn)]
+    calls = [call for turn in range(8) for call in opened.calls.of_turn(run.id, turn)]
     assert {str(call.address): call.outcome for call in calls} == {
         address: "answered" if done == ANSWER else OUTCOMES[done][0] for address, done in did.items()
     }
@@ -310,13 +314,13 @@ def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened:
         gone = r"halted: turn 1: openai:policy/guided failed 12 calls in a row; .* `hobbes resume"
         with pytest.raises(LabError, match=gone):
             asyncio.run(go_on(opened, run, lambda _: None))
-    halted = opened.find(run.id)
+    halted = opened.runs.find(run.id)
     assert (halted.status, halted.turns) == ("halted", 1)
     with served({}):
         asyncio.run(go_on(opened, halted, lambda _: None))
-    ended = opened.result(opened.find(run.id))
+    ended = opened.figures.result(opened.runs.find(run.id))
     assert (ended["over"], ended["tainted"]) == (True, False)
-    decided = [call.outcome for turn in (1, 2) for call in opened.calls(run.id, turn)]
+    decided = [call.outcome for turn in (1, 2) for call in opened.calls.of_turn(run.id, turn)]
     assert decided == ["answered"] * 12
 
 
@@ -341,10 +345,10 @@ def test_a_wrong_model_name_costs_three_calls_and_no_turn(opened: Store) -> None
         with pytest.raises(LabError, match=r"failed 3 calls in a row; .* is not a valid model ID"):
             asyncio.run(go_on(opened, run, lambda _: None))
         assert len(log_of(base)) == 3
-    assert (opened.find(run.id).status, opened.find(run.id).turns) == ("halted", 0)
+    assert (opened.runs.find(run.id).status, opened.runs.find(run.id).turns) == ("halted", 0)
     with served({}):
-        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
-    ended = opened.result(opened.find(run.id))
+        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
+    ended = opened.figures.result(opened.runs.find(run.id))
     assert (ended["outcomes"]["answered"], ended["failures"]["total"], ended["tainted"]) == (20, 0, False)
 
 
@@ -358,9 +362,9 @@ def test_a_wrong_model_name_stops_a_run_in_which_another_model_answers(opened: S
             LabError, match=r"turn 0: wrong failed 3 calls in a row; .*no model 'policy/nobody'"
         ):
             asyncio.run(go_on(opened, run, lambda _: None))
-    halted = opened.find(run.id)
+    halted = opened.runs.find(run.id)
     assert halted.turns == 0
-    assert Counter(call.outcome for call in opened.calls(run.id, 0))[Outcome.ANSWERED] == 10
+    assert Counter(call.outcome for call in opened.calls.of_turn(run.id, 0))[Outcome.ANSWERED] == 10
 
 
 def after_an_answer(fault: str, every: int) -> Callable[..., str]:
@@ -374,7 +378,7 @@ def test_refused_requests_do_not_stop_a_run_that_had_answers(
     monkeypatch.setattr(faults, "drawn", after_an_answer("error-400", 100))
     with served({}):
         run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
-    assert opened.result(run)["outcomes"] == {"provider-error": 24, "answered": 1}
+    assert opened.figures.result(run)["outcomes"] == {"provider-error": 24, "answered": 1}
 
 
 def test_one_answer_in_ten_shows_that_the_provider_is_there(
@@ -384,7 +388,7 @@ def test_one_answer_in_ten_shows_that_the_provider_is_there(
     monkeypatch.setattr(faults, "drawn", after_an_answer("error-403", 10))
     with served({}):
         run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
-    assert opened.result(run)["outcomes"] == {"provider-error": 22, "answered": 3}
+    assert opened.figures.result(run)["outcomes"] == {"provider-error": 22, "answered": 3}
 
 
 def test_the_same_request_at_an_address_meets_the_same_fault() -> None:
@@ -420,7 +424,7 @@ def test_serve_injects_faults_and_logs_them(opened: Store, process: Start) -> No
     base = serving.stdout.readline().strip()
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY):
         run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
-    assert opened.result(run)["outcomes"] == {"unreadable": 1}
+    assert opened.figures.result(run)["outcomes"] == {"unreadable": 1}
     assert log_of(base) == [{"address": "0/miner-01/1", "time": 1, "did": "null"}]
 
 
@@ -443,5 +447,5 @@ def test_an_interrupted_call_leaves_no_trace_and_is_asked_again(
         player.send_signal(signal.SIGINT)
         assert player.wait() == INTERRUPTED
     with served({}), open_store(home) as opened:
-        asyncio.run(go_on(opened, opened.find("stopped"), lambda _: None))
-        assert opened.result(opened.find("stopped"))["outcomes"] == {"answered": 2}
+        asyncio.run(go_on(opened, opened.runs.find("stopped"), lambda _: None))
+        assert opened.figures.result(opened.runs.find("stopped"))["outcomes"] == {"answered": 2}

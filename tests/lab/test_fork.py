@@ -22,8 +22,10 @@ from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.tracing import agent_card
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import StoredHistory
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.runs import Runs
 from hobbes.nodes import prompting
 from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
@@ -49,11 +51,11 @@ def ended(store: Store, parent: Run, turn: int, **asked: Any) -> Run:
 
 
 def digests(store: Store, run: Run) -> list[str]:
-    return [turn.digest for turn in store.turns(run.id)]
+    return [turn.digest for turn in store.turns.of(run)]
 
 
 def records(store: Store, run: Run) -> list[str]:
-    return [turn.text for turn in store.turns(run.id)]
+    return [turn.text for turn in store.turns.of(run)]
 
 
 # --- what is shared, and what it costs
@@ -67,7 +69,7 @@ def test_a_model_is_asked_only_about_the_turns_from_the_fork_on(opened: Store, t
         again = ended(opened, run, turn)
     assert sorted(asked) == sorted(f"{t}/miner-0{n}/1" for t in range(turn, 4) for n in (1, 2, 3))
     assert again.digest == run.digest
-    assert opened.attempts(again.id, 0).keys() == {"miner-01", "miner-02", "miner-03"}
+    assert opened.calls.attempts(again.id, 0).keys() == {"miner-01", "miner-02", "miner-03"}
 
 
 def test_a_model_that_observes_is_asked_only_about_the_turns_from_the_fork_on(opened: Store) -> None:
@@ -86,7 +88,7 @@ def test_a_fork_has_the_cost_of_its_own_calls_only(opened: Store) -> None:
     with model(prompt_tokens=1000, completion_tokens=100):
         run = mining(opened, models="openai:gpt-5-mini")
         again = ended(opened, run, 3)
-    whole, own = opened.result(run), opened.result(again)
+    whole, own = opened.figures.result(run), opened.figures.result(again)
     assert whole["tokens"] == {"in": 12_000, "out": 1_200, "untold": 0}
     assert own["tokens"] == {"in": 3_000, "out": 300, "untold": 0}
     assert own["usd"] == pytest.approx(whole["usd"] / 4)
@@ -200,7 +202,7 @@ def test_an_answer_is_given_in_place_of_a_models(opened: Store) -> None:
         other = ended(opened, run, 2, answers={"miner-02": '{"claim": [[0, 0]]}'})
     assert "2/miner-02/1" not in asked
     assert len(asked) == 2 * 3 - 1
-    (call,) = [call for call in opened.calls(other.id, 2) if call.address.agent == "miner-02"]
+    (call,) = [call for call in opened.calls.of_turn(other.id, 2) if call.address.agent == "miner-02"]
     assert (call.reply.model, call.reply.player, call.reply.text) == ("given", "given", '{"claim": [[0, 0]]}')
     assert (call.reply.tokens_in, call.reply.tokens_out) == (0, 0)
     found = compare(opened, run, other)["divergence"]
@@ -210,10 +212,10 @@ def test_an_answer_is_given_in_place_of_a_models(opened: Store) -> None:
 
 def test_the_same_answer_given_leads_to_the_same_digest(opened: Store) -> None:
     run = mining(opened)
-    said = {call.address.agent: call.reply.text for call in opened.calls(run.id, 2)}
+    said = {call.address.agent: call.reply.text for call in opened.calls.of_turn(run.id, 2)}
     again = ended(opened, run, 2, answers=said)
     assert again.digest == run.digest
-    assert opened.spent(again, {}).calls == 3, "the calls of turn 3"
+    assert opened.figures.spent(again, {}).calls == 3, "the calls of turn 3"
 
 
 def test_an_answer_that_is_given_stands_although_a_part_of_it_is_rejected(opened: Store) -> None:
@@ -222,7 +224,7 @@ def test_an_answer_that_is_given_stands_although_a_part_of_it_is_rejected(opened
         asked.clear()
         other = ended(opened, run, 1, answers={"miner-02": FIRST})
     assert not [address for address in asked if "miner-02" in address]
-    assert [drop.agent for turn in opened.turns(other.id, 1) for drop in turn.record.drops] == ["miner-02"]
+    assert [drop.agent for turn in opened.turns.of(other, 1) for drop in turn.record.drops] == ["miner-02"]
 
 
 def test_a_fork_is_written_whole_or_not_at_all(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +235,7 @@ def test_a_fork_is_written_whole_or_not_at_all(opened: Store, monkeypatch: pytes
     monkeypatch.setattr("hobbes.lab.play.forking.RunJournal.give", crash)
     with pytest.raises(KeyboardInterrupt):
         forked(opened, run, 2, answers={"miner-02": PASSING})
-    assert [one["id"] for one in opened.runs()] == [run.id]
+    assert [one["id"] for one in opened.figures.of_all_runs()] == [run.id]
     assert opened.db.table("turns").count == run.turns
 
 
@@ -257,8 +259,8 @@ def test_a_halted_run_is_forked_at_the_turn_where_it_halted(opened: Store) -> No
     run = begin(opened, RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}), Caps(calls=7))
     with pytest.raises(HaltedRunError):
         go(opened, run)
-    assert ended(opened, opened.find(run.id), 2).digest == whole.digest
-    assert ended(opened, opened.find(run.id), 1).digest == whole.digest
+    assert ended(opened, opened.runs.find(run.id), 2).digest == whole.digest
+    assert ended(opened, opened.runs.find(run.id), 1).digest == whole.digest
 
 
 def test_an_unfinished_run_is_forked(opened: Store) -> None:
@@ -289,9 +291,9 @@ def test_a_fork_is_resumed_after_a_halt_without_its_parent(opened: Store, home: 
             column = "id" if table == "runs" else "run"
             connection.execute(f"delete from {table} where {column} = ?", [run.id])  # noqa: S608
     (home / "checkpoints.db").unlink()
-    opened.update(half.id, caps="{}")
-    assert go(opened, opened.find(half.id)).digest == whole.digest
-    assert list(faults(opened, opened.find(half.id))) == []
+    opened.runs.update(half.id, caps="{}")
+    assert go(opened, opened.runs.find(half.id)).digest == whole.digest
+    assert list(faults(opened, opened.runs.find(half.id))) == []
 
 
 def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
@@ -302,7 +304,7 @@ def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
     views = [agent_card(opened, run, turn, "miner-02")["view"] for turn in (1, 2)]
     assert ["turns_left" in view for view in views] == [False, True], "as each turn was played"
     for turn, view in enumerate(views, 1):
-        seen = json.loads(opened.calls(run.id, turn)[1].prompt.turn)
+        seen = json.loads(opened.calls.of_turn(run.id, turn)[1].prompt.turn)
         assert {name: value for name, value in seen.items() if name != "memory"} == view
 
 
@@ -322,16 +324,14 @@ def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
 def test_verify_finds_what_was_changed_of_a_fork(opened: Store, change: str, says: str) -> None:
     run = ended(opened, mining(opened), 2, values={"immunity": 20})
     opened.db.execute(change, [run.id])
-    assert any(says in fault.fault for fault in faults(opened, opened.find(run.id)))
+    assert any(says in fault.fault for fault in faults(opened, opened.runs.find_unchecked(run.id)))
 
 
 def test_verify_finds_a_template_of_the_parents_turns_that_was_changed(opened: Store) -> None:
     run = ended(opened, mining(opened), 2, lang="zh")
     opened.db.execute("update texts set text = 'x' where hash = ?", [sha256(run.at(0).prompts.turn)])
-    with pytest.raises(
-        DamagedError, match=r"the column runs\.turn_template is damaged: its text in the table"
-    ):
-        next(faults(opened, opened.find(run.id)))
+    with pytest.raises(DamagedError, match=r"the text of the column runs\.turn_template"):
+        next(faults(opened, opened.runs.find(run.id)))
 
 
 def test_verify_finds_a_turn_that_is_not_the_parents(opened: Store) -> None:
@@ -346,7 +346,7 @@ def test_verify_finds_a_turn_that_is_not_the_parents(opened: Store) -> None:
 def test_a_run_whose_calls_were_changed_is_not_forked(opened: Store) -> None:
     run = mining(opened)
     opened.db.execute("update calls set model = 'x' where turn = 1 and agent = 'miner-02'")
-    with pytest.raises(LabError, match="turn 1: the call of miner-02 was changed after it had been written"):
+    with pytest.raises(LabError, match="turn 1, miner-02, attempt 1: its row in the table calls was changed"):
         forked(opened, run, 2)
     forked(opened, run, 1)
 
@@ -364,7 +364,7 @@ def test_the_command_plays_forks_and_lists_them_below_their_parent(cli: Cli, ope
     mining(opened, name="another")
     lines = [line.split() for line in cli("runs").stdout.splitlines()[1:]]
     assert [line[:3] if line[0] == "└" else line[:2] for line in lines] == [
-        [opened.find("another").id, "another"],
+        [opened.runs.find("another").id, "another"],
         [run.id, "baseline"],
         ["└", told["run"], "same"],
         ["└", several[1]["run"], "k-2"],
@@ -381,7 +381,7 @@ def test_the_command_gives_answers_from_words_and_files(cli: Cli, opened: Store,
     (tmp_path / "said.json").write_text(PASSING)
     answers = ("--answer", 'miner-01={"claim": []}', "--answer", f"miner-02=@{tmp_path}/said.json")
     told = json.loads(cli("fork", "baseline", "--turn", "2", *answers, "--json").stdout)
-    calls = {call.address.agent: call.reply for call in opened.calls(told["run"], 2)}
+    calls = {call.address.agent: call.reply for call in opened.calls.of_turn(told["run"], 2)}
     assert [calls[f"miner-0{n}"].text for n in (1, 2)] == ['{"claim": []}', PASSING]
     assert [calls[f"miner-0{n}"].player for n in (1, 2, 3)] == ["given", "given", "policy:guided"]
 
@@ -399,7 +399,7 @@ def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli,
     assert isinstance(stopped.exception, HaltedRunError)
     (halted,) = json.loads(stopped.stdout)
     assert halted["halted"] == "turn 2: --max-calls 1 is reached"
-    forks = [one for one in opened.runs() if one["parent"] == run.id]
+    forks = [one for one in opened.figures.of_all_runs() if one["parent"] == run.id]
     assert [one["status"] for one in forks] == ["unfinished", "halted"], "both can be resumed"
 
 
@@ -427,7 +427,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
 
 def test_a_million_forks_are_refused(cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     mining(opened, name="baseline")
-    monkeypatch.setattr(Store, "new_run", lambda *_: pytest.fail("a fork is written"))
+    monkeypatch.setattr(Runs, "new", lambda *_: pytest.fail("a fork is written"))
     refused = cli("fork", "baseline", "--turn", "2", "--times", "1000000")
     assert refused.exit_code == 2
     assert "--times': Input should be less than or equal to 1000" in refused.stderr
@@ -436,16 +436,16 @@ def test_a_million_forks_are_refused(cli: Cli, opened: Store, monkeypatch: pytes
 def test_others_can_write_between_forks(cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each fork is written in a transaction of its own: before each, another process writes at once."""
     mining(opened, name="baseline")
-    new_run, waits = Store.new_run, "pragma busy_timeout = 0"
+    new_run, waits = Runs.new, "pragma busy_timeout = 0"
     opened.db.execute(waits)
 
-    def after_others(self: Store, *new: Any) -> str:
-        opened.update(opened.find("baseline").id, error="")
+    def after_others(self: Runs, *new: Any) -> str:
+        opened.runs.update(opened.runs.find("baseline").id, error="")
         return new_run(self, *new)
 
-    monkeypatch.setattr(Store, "new_run", after_others)
+    monkeypatch.setattr(Runs, "new", after_others)
     cli("fork", "baseline", "--turn", "2", "--times", "3")
-    assert len(opened.runs()) == 4
+    assert len(opened.figures.of_all_runs()) == 4
 
 
 @pytest.mark.parametrize(("asked", "wrong"), WRONG)
@@ -458,11 +458,11 @@ def test_what_cannot_be_forked_is_said_in_one_line(
     assert isinstance(error, UsageError)
     assert wrong in str(error)
     assert "\n" not in str(error)
-    assert len(opened.runs()) == 2, "nothing was begun"
+    assert len(opened.figures.of_all_runs()) == 2, "nothing was begun"
 
 
 def test_a_server_that_calls_its_model_given_is_counted(opened: Store) -> None:
     with model("given", prompt_tokens=1, completion_tokens=1):
         run = mining(opened, models="openai:m")
-    assert opened.spent(run, {}).calls == 12
-    assert {call.reply.model for call in opened.calls(run.id, 0)} == {"openai:given"}
+    assert opened.figures.spent(run, {}).calls == 12
+    assert {call.reply.model for call in opened.calls.of_turn(run.id, 0)} == {"openai:given"}

@@ -18,9 +18,10 @@ from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.report import report
 from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.proof.verifying import faults
 from hobbes.lab.show.viewing import site
-from hobbes.lab.store.database import Store, open_store
 from hobbes.lab.store.experiments import played_cells
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.traces import drop_traces, with_traces
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -285,7 +286,7 @@ def test_traces_go_with_their_texts_and_leave_those_of_other_runs(opened: Store,
         for column in ("system_template", "turn_template", "answer_schema")
     }
     assert before <= after <= before | templates
-    assert opened.changed(alone) is None
+    assert not list(faults(opened, opened.runs.find(alone.id)))
 
 
 def test_with_failures_tainted_runs_keep_their_traces(opened: Store, tmp_path: Path) -> None:
@@ -342,6 +343,6 @@ def test_damaged_figures_are_gathered_again_each_time(small: Store) -> None:
     with small.db.conn:
         small.db.conn.execute("update turns set record = '{}' where run = ? and turn = 2", [run])
     assert not gathering.gather(small, run)
-    assert f"run {run}, turn 2" in "".join(small.damage_lines())
+    assert f"run {run}, turn 2" in "".join(report(small, "small").left_out)
     assert len(files(small)) < len(before)
     drop_traces(small, run)

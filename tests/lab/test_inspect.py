@@ -14,7 +14,8 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.tracing import agent_card
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.state import TurnState
 from tests.conftest import Cli
 from tests.corpus import BIDI
@@ -48,11 +49,11 @@ def test_each_turn_of_an_agent_is_a_sample(world: str, opened: Store, tmp_path: 
     run = played(opened, RunOptions(world, 3, models="policy:random?noise=0.4", values={"rounds": 3}))
     log = logged(opened, run, tmp_path)
     samples = samples_of(log)
-    decisions = list(opened.decisions(run.id))
+    decisions = list(opened.calls.decisions(run.id))
     assert samples.keys() == {f"{d.turn}/{d.agent}" for d in decisions}
     for decision in decisions:
         sample = samples[f"{decision.turn}/{decision.agent}"]
-        (call,) = opened.calls(run.id, decision.turn, decision.agent)
+        (call,) = opened.calls.of_turn(run.id, decision.turn, decision.agent)
         card = agent_card(opened, run, decision.turn, decision.agent)
         assert [(asked.role, asked.text) for asked in sample.messages[:1]] == [("user", call.prompt.turn)]
         assert sample.input == sample.messages[:1]
@@ -71,7 +72,7 @@ def test_each_turn_of_an_agent_is_a_sample(world: str, opened: Store, tmp_path: 
         assert decided in sample.metadata
         assert (sample.error is not None) == decision.failed
     last = {d.agent for d in decisions if d.turn == 2}
-    final = opened.result(run)["scores"]
+    final = opened.figures.result(run)["scores"]
     assert {a: (samples[f"2/{a}"].scores or {})["score"].value for a in last} == {a: final[a] for a in last}
     assert (log.status, log.eval.task, log.eval.model) == ("success", world, "policy:random?noise=0.4*3")
     assert (log.eval.metadata or {})["digest"] == run.digest
@@ -103,7 +104,7 @@ def test_reasoning_and_tokens_of_a_model_are_in_the_log(opened: Store, tmp_path:
         run = played(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 2}))
     log = logged(opened, run, tmp_path)
     sample = samples_of(log)["1/miner-02"]
-    (call,) = opened.calls(run.id, 1, "miner-02")
+    (call,) = opened.calls.of_turn(run.id, 1, "miner-02")
     assert [(message.role, message.text) for message in sample.messages[:2]] == [
         ("system", call.prompt.system),
         ("user", call.prompt.turn),
@@ -114,7 +115,7 @@ def test_reasoning_and_tokens_of_a_model_are_in_the_log(opened: Store, tmp_path:
     assert sample.output.usage is not None
     assert sample.output.usage.input_tokens == call.reply.tokens_in
     used = log.stats.model_usage["policy/guided"]
-    tokens = opened.tokens(run)
+    tokens = opened.figures.tokens(run)
     assert (used.input_tokens, used.output_tokens) == (tokens["in"], tokens["out"])
 
 
@@ -141,7 +142,7 @@ def test_hostile_texts_come_back_as_they_were_written(opened: Store, tmp_path: P
         run = played(opened, request)
     samples = samples_of(logged(opened, run, tmp_path))
     for number, text in enumerate(HOSTILE, start=1):
-        (call,) = opened.calls(run.id, 0, f"miner-{number:02}")
+        (call,) = opened.calls.of_turn(run.id, 0, f"miner-{number:02}")
         sample = samples[f"0/miner-{number:02}"]
         assert sample.output.completion == sample.messages[-1].text == call.reply.text == text
 
@@ -151,11 +152,11 @@ def test_an_observer_and_units_that_are_born_have_samples(opened: Store, tmp_pat
     with served({}):
         run = played(opened, RunOptions("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
     samples = samples_of(logged(opened, run, tmp_path))
-    assert samples.keys() == {f"{d.turn}/{d.agent}" for d in opened.decisions(run.id)}
+    assert samples.keys() == {f"{d.turn}/{d.agent}" for d in opened.calls.decisions(run.id)}
     ruled = [sample for sample in samples.values() if sample.metadata["agent"] == "observer"]
     assert ruled
     assert all("rulings" in sample.metadata for sample in ruled)
-    born = {d.agent for d in opened.decisions(run.id)} - {*run.setting.agents, "observer"}
+    born = {d.agent for d in opened.calls.decisions(run.id)} - {*run.setting.agents, "observer"}
     assert born
     assert all("score" in (s.scores or {}) for s in samples.values() if s.metadata["agent"] in born)
 
@@ -165,7 +166,7 @@ def test_a_run_that_is_halted_is_logged_as_far_as_it_went(opened: Store, cli: Cl
     assert isinstance(halted.exception, LabError)
     shown = cli("export", "last", "--format", "inspect", "--json")
     document = json.loads(shown.stdout)
-    run = opened.find("last")
+    run = opened.runs.find("last")
     path = home / "exports" / f"{run.id}.eval"
     assert document == {"run": run.id, "folder": str(path), "files": {path.name: 5}}
     log = read_eval_log(str(path))
@@ -189,21 +190,11 @@ def test_a_run_that_is_being_played_has_the_status_started(opened: Store, cli: C
     with pytest.raises(StoppedError):
         asyncio.run(go_on(opened, begin(opened, RunOptions("mining", 2, values={"rounds": 4})), stop))
     path = str(tmp_path / "run.eval")
-    with opened.playing(opened.find("last").id):
+    with opened.playing(opened.runs.find("last").id):
         assert cli("export", "last", "--format", "inspect", "--to", path).exit_code == 0
     log = read_eval_log(path)
     assert log.status == "started"
     assert len(log.samples or []) == 4
-
-
-def test_a_damaged_turn_has_its_calls_and_is_named(opened: Store, tmp_path: Path) -> None:
-    run = mining(opened)
-    opened.db.execute("update turns set record = '{' where turn = 1")
-    samples = samples_of(logged(opened, run, tmp_path))
-    assert len(samples) == 12
-    assert "view" not in samples["1/miner-01"].metadata
-    assert samples["1/miner-01"].output.completion
-    assert any("turn 1" in line for line in opened.damage_lines())
 
 
 def test_the_file_must_be_new_and_end_as_inspect_expects(opened: Store, tmp_path: Path) -> None:

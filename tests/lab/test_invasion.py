@@ -8,7 +8,7 @@ import pytest
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.invasion import probability_of_fixation
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, written
 

@@ -18,7 +18,8 @@ from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.retention import Retention
 from hobbes.lab.play.playing import Shared
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Caps, Spent
 from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.test_experiments import FILE, Quiet, planned, written
@@ -95,7 +96,7 @@ def test_what_calls_cost_counts_for_all_who_share_a_budget(tmp_path: Path) -> No
 def dies(home: Path, run: str, shared: Shared, keep: Retention) -> None:
     """Play a run; but the process dies in that of one arm each time, and in that of the other one once."""
     with open_store(home) as store:
-        name = store.find(run).name
+        name = store.runs.find(run).name
     once = home / "once"
     if name == "small.immune.1" or not once.exists():
         if name == "small.open.1":
@@ -118,13 +119,13 @@ def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_thre
     assert sorted(map(str, progress.runs)) == ["small.immune.1"] * 3 + ["small.open.1"] * 2
     reason = "the process that played it died; see whether memory ran out"
     assert sorted(progress.died) == [f"small.immune.1: {reason}"] * 2 + [f"small.open.1: {reason}"]
-    assert {run["name"]: run["status"] for run in opened.runs()} == {
+    assert {run["name"]: run["status"] for run in opened.figures.of_all_runs()} == {
         "small.open.1": "finished",
         "small.immune.1": "unfinished",
     }
     monkeypatch.undo()
     play_experiment(opened, planned(opened, path), content, progress)
-    assert {run["status"] for run in opened.runs()} == {"finished"}
+    assert {run["status"] for run in opened.figures.of_all_runs()} == {"finished"}
 
 
 @pytest.fixture

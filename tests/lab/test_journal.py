@@ -7,7 +7,7 @@ import pytest
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -31,7 +31,7 @@ def test_calls_that_arrive_at_once_are_stored_at_once(opened: Store) -> None:
     asyncio.run(arriving())
     opened.db.conn.set_trace_callback(None)
     assert statements.count("COMMIT") == 1
-    assert len(opened.calls(run.id, 0)) == 3
+    assert len(opened.calls.of_turn(run.id, 0)) == 3
 
 
 def test_a_call_that_is_cancelled_after_its_answer_arrived_is_stored(opened: Store) -> None:
@@ -41,13 +41,13 @@ def test_a_call_that_is_cancelled_after_its_answer_arrived_is_stored(opened: Sto
     async def cancelled() -> None:
         keeping = asyncio.ensure_future(journal.keep(call("miner-01")))
         await asyncio.sleep(0)
-        assert not opened.calls(run.id, 0)
+        assert not opened.calls.of_turn(run.id, 0)
         keeping.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await keeping
 
     asyncio.run(cancelled())
-    assert len(opened.calls(run.id, 0)) == 1
+    assert len(opened.calls.of_turn(run.id, 0)) == 1
 
 
 def test_the_answers_of_policies_are_stored_at_once_and_before_a_model_is_waited_for(
@@ -58,7 +58,7 @@ def test_the_answers_of_policies_are_stored_at_once_and_before_a_model_is_waited
     healthy, statements, there = ChatPlayer.reply, list[str](), list[list[str]]()
 
     async def looking(self: ChatPlayer, address: Address, prompt: Prompt) -> Reply:
-        there.append([call.address.agent for call in opened.calls(run.id, address.turn)])
+        there.append([call.address.agent for call in opened.calls.of_turn(run.id, address.turn)])
         return await healthy(self, address, prompt)
 
     monkeypatch.setattr(ChatPlayer, "reply", looking)
@@ -81,24 +81,3 @@ def commits(statements: list[str]) -> list[list[str]]:
         if one == "COMMIT":
             found.append([])
     return found
-
-
-def test_the_write_ahead_log_of_many_agents_or_many_runs_may_be_larger(opened: Store) -> None:
-    def pages() -> int:
-        ((most,),) = opened.db.execute("pragma wal_autocheckpoint")
-        return int(most)
-
-    def most_pages_of(agents: int) -> int:
-        run = begin(opened, RunOptions("mining", agents, values={"rounds": 1}))
-        asyncio.run(go_on(opened, run, lambda _: None))
-        return pages()
-
-    usual = pages()
-    assert most_pages_of(2) == usual
-    assert most_pages_of(60) > usual
-    opened.expect_many_runs()
-    many = pages()
-    assert many > usual
-    assert most_pages_of(2) == many
-    opened.db.execute("pragma wal_autocheckpoint = 0")
-    assert most_pages_of(60) == 0, "without a limit it stays without one"

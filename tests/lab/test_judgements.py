@@ -17,7 +17,8 @@ from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, received
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.timelines import sampled
 from hobbes.lab.show.viewing import link, site
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import mining, played

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from hobbes.lab.experiment.rate_limiter import SharedRateLimiter
 from hobbes.lab.experiment.workers import ledger_in
 from hobbes.lab.play.playing import RunOptions, Shared, begin, go_on
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from hobbes.nodes.caps import NO_CAPS, Spent
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.limits import ON_THE_WAY, Limits, Place, Window
@@ -88,7 +88,7 @@ class CountingServer:
 def play_run_of(home: Path, run: str, shared: Shared) -> None:
     """Play a run to its end, as a worker does."""
     with open_store(home) as store:
-        asyncio.run(go_on(store, store.find(run), lambda _: None, shared=shared))
+        asyncio.run(go_on(store, store.runs.find(run), lambda _: None, shared=shared))
 
 
 def test_a_server_never_sees_more_calls_at_once_than_the_limit_from_four_workers_that_try_again(

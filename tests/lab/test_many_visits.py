@@ -14,7 +14,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import viewing
 from hobbes.lab.show.templating import STATIC
 from hobbes.lab.show.viewing import BOARD, MOMENT, PAGES, server, site
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import running
 from tests.forking import Command
 from tests.lab.play import played

@@ -22,7 +22,8 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.modelsfile import VALUES, read_models
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import Caps
@@ -126,7 +127,7 @@ def test_models_of_the_file_play_beside_models_of_the_environment_and_policies(o
         run = played(opened, RunOptions("mining", 3, models=models, values={"rounds": 2}))
     assert {asked.agent for asked in ones} == {"miner-01"}
     assert {asked.agent for asked in others} == {"miner-02"}
-    calls = {call.address.agent: call.reply.player for call in opened.calls(run.id, 0)}
+    calls = {call.address.agent: call.reply.player for call in opened.calls.of_turn(run.id, 0)}
     assert list(calls.values()) == ["alice", "openai:policy/guided", "policy:random"]
 
 
@@ -180,7 +181,7 @@ def test_a_parameter_that_a_server_refuses_is_left_out(opened: Store, name: str)
     with server(app) as (base, _):
         write(opened.home, alice=table(base, more=PARAMETERS))
         run = played(opened, RunOptions("mining", 1, models="alice", values={"rounds": 1}))
-    (call,) = opened.calls(run.id, 0)
+    (call,) = opened.calls.of_turn(run.id, 0)
     assert (call.outcome, call.reply.error) == ("answered", f"sent without {name}: the server refuses it")
 
 
@@ -189,7 +190,7 @@ def test_a_time_out_is_the_models_own(opened: Store) -> None:
         write(opened.home, hasty=table(base, more="timeout = 0.1"), calm=table(base))
         options = RunOptions("mining", 2, models="hasty*1,calm*1", values={"rounds": 1, "taint_share": 1})
         run = played(opened, options)
-    assert [call.outcome for call in opened.calls(run.id, 0)] == ["timed-out", "answered"]
+    assert [call.outcome for call in opened.calls.of_turn(run.id, 0)] == ["timed-out", "answered"]
 
 
 def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
@@ -272,7 +273,7 @@ def test_a_provider_that_is_gone_is_named_and_a_dead_one_is_not_taken_for_one_th
         for _ in range(2):
             with pytest.raises(LabError, match=r"bob failed 3 calls in a row; .* HTTP 401"):
                 asyncio.run(go_on(opened, run, lambda _: None))
-            run = opened.find(run.id)
+            run = opened.runs.find(run.id)
     assert (run.turns, len(refused)) == (0, 6)
 
 
@@ -293,7 +294,7 @@ def test_the_run_records_what_was_asked_of_whom_and_never_a_key(opened: Store) -
             unused=table(one, "BOB_KEY"),
         )
         run = played(opened, RunOptions("mining", 2, models="alice", values={"rounds": 1}))
-    settings = opened.about(run.id)["model_settings"]
+    settings = opened.figures.about(run.id)["model_settings"]
     assert settings["alice"]["temperature"] == 0.5
     assert (settings["alice"]["base_url"], settings["alice"]["key"]) == (one, "ALICE_KEY")
     assert settings.keys() == {"alice"}
@@ -307,7 +308,7 @@ def stopped(store: Store, base: str) -> Run:
     (store.home / "models.toml").unlink()
     with pytest.raises(LabError, match="--max-calls 5"):
         asyncio.run(go_on(store, run, lambda _: None))
-    return store.find(run.id)
+    return store.runs.find(run.id)
 
 
 def test_resume_asks_as_the_run_began_and_needs_only_the_variable(opened: Store, cli: Cli) -> None:
@@ -349,7 +350,7 @@ def test_a_key_that_a_server_echoes_is_removed_whichever_provider_it_belongs_to(
     ):
         write(opened.home, alice=table(one, "ALICE_KEY"), bob=table(other, "BOB_KEY"))
         run = played(opened, options)
-    alice, bob = opened.calls(run.id, 0)
+    alice, bob = opened.calls.of_turn(run.id, 0)
     assert alice.reply.reasoning == "I know (ALICE_KEY) and (BOB_KEY)"
     assert "I know (ALICE_KEY) and (BOB_KEY)" in bob.reply.error
     assert "canary" not in "\n".join(opened.db.conn.iterdump())
@@ -379,7 +380,7 @@ def test_a_redirect_to_another_host_is_an_error_of_the_provider_and_the_other_ho
         second = played(opened, RunOptions("mining", 1, models="openai:m", values=options))
     assert not others
     for played_run in (run, second):
-        (call,) = opened.calls(played_run.id, 0)
+        (call,) = opened.calls.of_turn(played_run.id, 0)
         assert call.reply.failure == "provider-error"
         assert "redirects to another host, which is not asked: 127.0.0.1" in call.reply.error
 
@@ -392,7 +393,7 @@ def test_a_redirect_to_an_address_without_a_host_or_to_none_is_an_error_of_the_p
         write(opened.home, alice=table(base, "ALICE_KEY"))
         options: dict[str, Json] = {"rounds": 1, "taint_share": 1}
         run = played(opened, RunOptions("mining", 1, models="alice", values=options))
-    (call,) = opened.calls(run.id, 0)
+    (call,) = opened.calls.of_turn(run.id, 0)
     assert call.reply.failure == "provider-error"
     assert "redirects to" in call.reply.error
 
@@ -403,7 +404,7 @@ def test_a_redirect_to_the_same_host_is_followed(opened: Store) -> None:
     with server(app) as (base, requests), environment(**KEYS):
         write(opened.home, alice=table(base, "ALICE_KEY"))
         run = played(opened, RunOptions("mining", 1, models="alice", values={"rounds": 1}))
-    assert opened.calls(run.id, 0)[0].reply.failure is None
+    assert opened.calls.of_turn(run.id, 0)[0].reply.failure is None
     assert requests[-1].headers["authorization"] == "Bearer alices-canary-0123"
 
 
@@ -417,11 +418,11 @@ def test_each_table_may_have_a_price_of_its_own(opened: Store) -> None:
             carol=table(base, model="m"),
         )
         run = played(opened, RunOptions("mining", 2, models="alice*1,bob*1", values={"rounds": 2}))
-        assert opened.result(run)["usd"] == pytest.approx(2 * (110 + 900))
+        assert opened.figures.result(run)["usd"] == pytest.approx(2 * (110 + 900))
         capped = begin(opened, RunOptions("mining", 1, models="bob", values={"rounds": 3}), Caps(usd=1000.0))
         with pytest.raises(LabError, match=r"--max-usd 1000 is reached"):
             asyncio.run(go_on(opened, capped, lambda _: None))
-        assert opened.result(opened.find(capped.id))["calls"] == 2
+        assert opened.figures.result(opened.runs.find(capped.id))["calls"] == 2
         with pytest.raises(UsageError, match="--max-usd needs the price of carol"):
             begin(opened, RunOptions("mining", 1, models="carol"), Caps(usd=1.0))
 
@@ -435,7 +436,7 @@ def test_a_new_unit_of_trust_is_paid_for_as_its_parent_is(opened: Store) -> None
         write(opened.home, alice=table(base, more="price = { input = 1e6, output = 0 }"))
         options = RunOptions("trust", 2, models="alice", values=dict(TEAMS))
         run = played(opened, options)
-    result = opened.result(run)
+    result = opened.figures.result(run)
     assert result["calls"] > 6
     assert result["usd"] == pytest.approx(90 * result["calls"])
 

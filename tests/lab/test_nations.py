@@ -11,7 +11,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.show.tracing import turn_card
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.nodes.prompting import load_prompts, turn_text
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -37,7 +37,7 @@ def test_many_turns_are_played_verified_and_replayed_without_a_failed_call(
     opened: Store, agents: int, turns: int
 ) -> None:
     run = played(opened, RunOptions("nations", agents=agents, models=mix(agents), values={"rounds": turns}))
-    result = opened.result(run)
+    result = opened.figures.result(run)
     told = (result["outcomes"], result["tainted"], result["drops"])
     assert told == ({"answered": turns * agents}, False, {})
     replayed = asyncio.run(replay_run(opened, run, reread=False))

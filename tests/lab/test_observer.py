@@ -20,8 +20,9 @@ from hobbes.lab.play.answering import OWN_OPTIONS, as_json, as_told, form_for, t
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import Caps
@@ -110,7 +111,7 @@ def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
         broken.setattr(RunJournal, "turn", crash)
         with pytest.raises(KeyboardInterrupt):
             on(opened, run, granting_all(run))
-    assert opened.find(run.id).turns == turn
+    assert opened.runs.find(run.id).turns == turn
     assert on(opened, run).turns > turn
 
 
@@ -238,7 +239,7 @@ def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
     answered = cli("answer", run.id, *words)
     assert (type(answered.exception), answered.stdout) == (UsageError, "")
     assert str(answered.exception).startswith(wrong)
-    assert opened.find(run.id).questions == run.questions
+    assert opened.runs.find(run.id).questions == run.questions
 
 
 def test_an_answer_without_a_run_is_wrong_usage(cli: Cli) -> None:
@@ -266,7 +267,7 @@ def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
     assert now.questions != shown.questions
     with pytest.raises(LabError, match=r"somebody else has answered that; `hobbes answer"):
         go(opened, shown, slow)
-    assert opened.find(shown.id).turns == now.turns
+    assert opened.runs.find(shown.id).turns == now.turns
     to_the_end(opened, now, granting_all)
     with pytest.raises(LabError, match="somebody else has answered that; it is finished"):
         go(opened, shown, slow)
@@ -284,7 +285,7 @@ def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_r
             begin(opened, game("openai:new-model"), Caps(usd=1.0))
         with pytest.raises(UsageError, match="temperature"):
             begin(opened, game("openai:m?temperature=99"))
-    assert opened.runs() == []
+    assert opened.figures.of_all_runs() == []
 
 
 def test_a_person_is_no_call_that_a_cap_counts(opened: Store) -> None:
@@ -299,15 +300,15 @@ def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Store) -> None:
         as_told(form_for(run, the_question(run)), [("grant", f"{asked['unit']}=9999")])
     said = {"rulings": {asked["unit"]: {"grant": 9999, "reason": "all I have"}}}
     run = on(opened, run, json.dumps(said))
-    assert opened.result(run)["mends"] == {"observer/cut-to-request": 1}
+    assert opened.figures.result(run)["mends"] == {"observer/cut-to-request": 1}
 
 
 def test_a_model_observes_with_a_prompt_of_its_own(opened: Store) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/half-once"))
-        calls = [call for turn in range(ROUNDS) for call in opened.calls(run.id, turn, OBSERVER)]
+        calls = [call for turn in range(ROUNDS) for call in opened.calls.of_turn(run.id, turn, OBSERVER)]
     assert [call.outcome for call in calls] == ["answered"] * len(calls)
-    assert calls[0].prompt.system != opened.calls(run.id, 0, "unit-a")[0].prompt.system
+    assert calls[0].prompt.system != opened.calls.of_turn(run.id, 0, "unit-a")[0].prompt.system
     assert json.loads(calls[0].prompt.turn)["requests"][0]["unit"] == "unit-b"
     granted = [event["granted"] for event in begs(opened, run)]
     assert granted[0] > 0 == sum(granted[1:])
@@ -333,14 +334,14 @@ def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_ans
 
 def begs(store: Store, run: Run) -> Iterator[Mapping[str, Any]]:
     """Yield the begging events of a run."""
-    return (e.to_json() for turn in store.turns(run.id) for e in turn.record.events if e.type == "beg")
+    return (e.to_json() for turn in store.turns.of(run) for e in turn.record.events if e.type == "beg")
 
 
 def test_an_observer_that_failed_has_declined_and_is_counted_as_a_failure(opened: Store) -> None:
     broken = stand_in(faults={"error-400": 1.0})
     with in_thread(broken) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/all"))
-    result = opened.result(run)
+    result = opened.figures.result(run)
     assert result["outcomes"]["provider-error"] == len(list(begs(opened, run))) > 0
     assert result["drops"]["observer/no-ruling"] == result["drops"]["read/provider-error"]
     assert result["tainted"]
@@ -363,9 +364,9 @@ def test_langgraph_dev_waits_for_a_person_too() -> None:
 def test_a_clone_is_played_by_its_teams_model_with_a_memory_of_its_own(opened: Store) -> None:
     values: dict[str, Any] = {"rounds": 8, "start": 120, "victory": "team", "miss": 0}
     run = played(opened, RunOptions("trust", 2, models="policy:racer*1,policy:copykitten*1", values=values))
-    last = list(opened.turns(run.id))[-1].record
+    last = list(opened.turns.of(run))[-1].record
     assert "unit-a-2" in last.intents
-    models = {call.address.agent: call.reply.model for call in opened.calls(run.id, run.turns - 1)}
+    models = {call.address.agent: call.reply.model for call in opened.calls.of_turn(run.id, run.turns - 1)}
     assert models["unit-a-2"] == models["unit-a"] == "policy/racer"
     assert models["unit-b-2"] == models["unit-b"] == "policy/copykitten"
     assert last.memories["unit-a-2"] != last.memories["unit-a"]

@@ -1,7 +1,6 @@
 """What people name may be no file at all, have no end, or be no text: one line says so, and nothing waits."""
 
 import asyncio
-import json
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +15,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.rendering import question_of_new
 from hobbes.lab.show.prompt_edits import Edits, Rendering, Show, saves
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire import stored
 from hobbes.nodes.files import FileError, content_of, text_of
 from hobbes.nodes.prompting import ROOT
@@ -287,16 +286,3 @@ def test_a_report_needs_no_file_where_a_folder_or_a_pipe_is_in_the_way(
         thing(part)
     assert parts
     assert cli("report", "small").stdout == before
-
-
-def test_an_attempt_with_too_many_digits_is_damage_told_in_one_line(opened: Store, cli: Cli) -> None:
-    mining(opened)
-    opened.db.execute("update calls set attempt = ? where turn = 1", ["9" * 5_000])
-    opened.db.conn.commit()
-    told = refused(cli, "make-test", "last", "--turns", "1", "--name", "a", kind=LabError)
-    assert "the row in the table calls was changed" in told
-    opened.db.execute("update calls set attempt = ? where turn = 1", ["x" * 5_000])
-    opened.db.conn.commit()
-    assert all(
-        len(fault["fault"]) < 400 for fault in json.loads(cli("verify", "last", "--json").stdout)["faults"]
-    )

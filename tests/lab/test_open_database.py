@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import missing
 from tests.lab.play import played
 
@@ -56,6 +56,6 @@ def test_every_table_and_view_answers_in_the_shell(client: sqlite3.Connection, h
 def test_the_view_of_a_scripted_policy_is_not_stored_and_is_shown_all_the_same(opened: Store) -> None:
     run = played(opened, RunOptions("mining", 2, values={"rounds": 3}))
     stored = {text for (text,) in opened.db.execute("select text from texts")}
-    (call, _) = opened.calls(run.id, 2)
+    (call, _) = opened.calls.of_turn(run.id, 2)
     assert '"turn":2' in call.prompt.turn
     assert call.prompt.turn not in stored

@@ -19,7 +19,7 @@ from hobbes.lab.show.templating import STYLE
 from hobbes.lab.show.terminal import named
 from hobbes.lab.show.timelines import Timeline, timeline
 from hobbes.lab.show.viewing import link
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.play import mining, played
 

@@ -25,8 +25,9 @@ from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer, late_runs
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import PersonQuestion, Run, Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
@@ -79,7 +80,7 @@ def to_the_end(store: Store, run: Run) -> Run:
         for k, question in enumerate(reversed(run.questions)):
             text = as_policy(run, question)
             keep_answer(store, run, question, in_the_form(run, question, text) if k else text)
-        run = on(store, store.find(run.id))
+        run = on(store, store.runs.find(run.id))
     return run
 
 
@@ -99,13 +100,13 @@ def test_an_answer_is_recorded_as_a_persons_with_the_time_it_took(opened: Store)
     asked_at = datetime(2030, 1, 1, tzinfo=UTC)
     run = begin(opened, game("mining", "human*1,policy:guided"))
     asyncio.run(go_on(opened, run, lambda _: None, clock=lambda: asked_at))
-    run = opened.find(run.id)
+    run = opened.runs.find(run.id)
     question = the_question(run)
     keep_answer(opened, run, question, as_policy(run, question), lambda: asked_at + timedelta(seconds=90))
-    (call,) = opened.calls(run.id, 0, "miner-01")
+    (call,) = opened.calls.of_turn(run.id, 0, "miner-01")
     assert (call.reply.model, call.reply.player, call.outcome) == ("human", "human", "answered")
     assert call.reply.milliseconds == 90_000
-    assert opened.spent(run, {}).calls == 2, "a person costs nothing"
+    assert opened.figures.spent(run, {}).calls == 2, "a person costs nothing"
 
 
 def test_the_turn_goes_on_once_all_have_answered_in_any_order(opened: Store) -> None:
@@ -126,7 +127,7 @@ def test_an_answer_is_taken_once(opened: Store) -> None:
     keep_answer(opened, run, first, as_policy(run, first))
     with pytest.raises(LabError, match="somebody else has answered that; `hobbes answer"):
         keep_answer(opened, run, first, as_policy(run, first))
-    assert len(opened.calls(run.id, 0, "unit-a")) == 1
+    assert len(opened.calls.of_turn(run.id, 0, "unit-a")) == 1
 
 
 def test_no_model_is_called_twice_because_people_take_their_time(opened: Store) -> None:
@@ -149,7 +150,7 @@ def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
         broken.setattr(RunJournal, "turn", crash)
         with pytest.raises(KeyboardInterrupt):
             go(opened, run, as_policy(run, the_question(run)))
-    assert opened.find(run.id).turns == 0
+    assert opened.runs.find(run.id).turns == 0
     assert on(opened, run).turns == 1
 
 
@@ -171,7 +172,7 @@ def test_what_would_be_rejected_is_said_in_one_line_before_it_is_taken(
     with pytest.raises(UsageError, match=wrong) as told:
         keep_answer(opened, run, the_question(run), said)
     assert "\n" not in str(told.value)
-    assert opened.find(run.id).questions == run.questions
+    assert opened.runs.find(run.id).questions == run.questions
 
 
 # --- time
@@ -192,8 +193,8 @@ class Clock:
 
 def on_at(store: Store, run: Run, clock: Clock) -> Run:
     """Go on with a run by this clock."""
-    asyncio.run(go_on(store, store.find(run.id), lambda _: None, clock=clock))
-    run = store.find(run.id)
+    asyncio.run(go_on(store, store.runs.find(run.id), lambda _: None, clock=clock))
+    run = store.runs.find(run.id)
     assert list(faults(store, run)) == []
     return run
 
@@ -212,10 +213,13 @@ def test_who_does_not_answer_in_time_takes_the_default_action_and_the_call_has_f
         keep_answer(opened, run, first, as_policy(run, first), clock)
     run = on_at(opened, run, clock)
     assert (run.turns, len(run.questions)) == (1, 2)
-    (call,) = opened.calls(run.id, 0, "miner-01")
+    (call,) = opened.calls.of_turn(run.id, 0, "miner-01")
     assert (call.outcome, call.reply.error) == ("timed-out", "no answer within 60 seconds")
-    assert (call.reply.player, opened.result(run)["failures"]["by_agent"]) == ("human", {"miner-01": 1})
-    assert opened.calls(run.id, 0, "miner-02")[0].outcome == "answered"
+    assert (call.reply.player, opened.figures.result(run)["failures"]["by_agent"]) == (
+        "human",
+        {"miner-01": 1},
+    )
+    assert opened.calls.of_turn(run.id, 0, "miner-02")[0].outcome == "answered"
 
 
 def test_where_failures_halt_the_person_is_asked_again(opened: Store) -> None:
@@ -237,7 +241,7 @@ def test_an_observer_who_does_not_rule_in_time_has_failed_too(opened: Store) -> 
     run = on_at(opened, begin(opened, game("trust", "policy:beggar", **values)), clock)
     clock.forward(5)
     run = on_at(opened, run, clock)
-    assert (run.turns, opened.calls(run.id, 0, "observer")[0].outcome) == (1, "timed-out")
+    assert (run.turns, opened.calls.of_turn(run.id, 0, "observer")[0].outcome) == (1, "timed-out")
 
 
 # --- commands
@@ -263,8 +267,8 @@ def test_the_command_takes_an_answer_as_text_as_json_and_by_fields(
     cli("answer", "mine", "--agent", "miner-01", "--answer", '{"mine": [{"cell": [0, 0], "s": 2}]}')
     last = json.loads(cli("answer", "mine", "--mine", "5 5 1", "--json").stdout)
     assert (last["turns"], last["outcomes"]) == (2, {"answered": 6})
-    run = opened.find(found["run"])
-    texts = [[c.reply.text for c in opened.calls(run.id, turn, "miner-02")] for turn in (0, 1)]
+    run = opened.runs.find(found["run"])
+    texts = [[c.reply.text for c in opened.calls.of_turn(run.id, turn, "miner-02")] for turn in (0, 1)]
     claimed = {"aggressor_report": {"miner-01": 3, "miner-03": 4}, "claim": [[5, 5], [5, 6]]}
     assert [json.loads(one) for (one,) in texts] == [claimed, {"mine": [{"cell": [5, 5], "s": 1}]}]
 
@@ -324,8 +328,8 @@ def test_an_experiment_cannot_ask_people(opened: Store) -> None:
 
 def test_what_is_asked_cannot_be_changed_unnoticed(opened: Store) -> None:
     run = begun(opened, "mining", people=2)
-    opened.ask(run.id, run.questions[:1])
-    assert [fault.fault for fault in faults(opened, opened.find(run.id))] == [
+    opened.runs.ask(run.id, run.questions[:1])
+    assert [fault.fault for fault in faults(opened, opened.runs.find(run.id))] == [
         "the column runs.question is not what people have to be asked"
     ]
 

@@ -2,20 +2,20 @@
 
 import gzip
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hobbes.engine.answer import DECISIONS, FoundAs
 from hobbes.engine.record import sha256
-from hobbes.engine.turn import answer_fields, first_digest
+from hobbes.engine.turn import answer_fields
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import Run, Store, open_store
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.history import state_before
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.nodes.reading import read
 
 ROOT = Path(__file__).parents[2]
@@ -40,12 +40,12 @@ def games(pilot: Store, experiment: str) -> Iterator[tuple[str, Run]]:
     """Yield the arm and the number of each game with its run, in the order of the page."""
     cells = runs_of_cells(pilot, experiment)
     for arm, seed in sorted(cells):
-        yield f"| {arm} | {seed} |", pilot.find(cells[arm, seed][0])
+        yield f"| {arm} | {seed} |", pilot.runs.find(cells[arm, seed][0])
 
 
 def counted(pilot: Store, run: Run, event: str) -> str:
     """Return how many events of a type each turn has."""
-    turns = pilot.turns(run.id)
+    turns = pilot.turns.of(run)
     return ", ".join(str(sum(one.type == event for one in turn.record.events)) for turn in turns)
 
 
@@ -53,7 +53,7 @@ def seen(pilot: Store, run: Run, unit: str) -> str:
     """Return what a unit was seen to do, a letter for each turn."""
     return "".join(
         next((SIGNS[one.type] for one in turn.record.events if one.agent == unit and one.type in SIGNS), "-")
-        for turn in pilot.turns(run.id)
+        for turn in pilot.turns.of(run)
     )
 
 
@@ -91,22 +91,22 @@ def test_all_games_are_as_they_were_recorded_and_their_experiment_is_reported(
     found = report(pilot, asked.name)
     assert len(found.cells) == len(asked.seeds) * len(content["arms"])
     for cell in found.cells:
-        run = pilot.find(cell.run)
-        turns = list(pilot.turns(run.id))
-        previous = first_digest(replace(run.world, rules_version=run.versions.rules), run.setting)
+        run = pilot.runs.find(cell.run)
+        turns = list(pilot.turns.of(run))
+        previous = run.digest_before(0, "")
         for turn in turns:
             assert turn.digest == sha256(previous + turn.text)
             previous = turn.digest
         assert (previous, len(turns)) == (run.digest, run.turns)
         if cell.run != OTHERWISE_READ:
             assert list(faults(pilot, run)) == []
-        assert {one.outcome for one in pilot.decisions(run.id)} <= DECISIONS
+        assert {one.outcome for one in pilot.calls.decisions(run.id)} <= DECISIONS
 
 
 def test_the_orders_before_one_brace_too_many_would_be_carried_out_today(pilot: Store) -> None:
     (run, turn) = next(pilot.db.execute("select run, turn from calls where found_as = 'embedded'"))
-    found = pilot.find(run)
-    (call,) = (call for call in pilot.calls(run, turn) if call.found_as is FoundAs.EMBEDDED)
+    found = pilot.runs.find(run)
+    (call,) = (call for call in pilot.calls.of_turn(run, turn) if call.found_as is FoundAs.EMBEDDED)
     agent = call.address.agent
     said = read(agent, call.reply, answer_fields(found.world, found.setting, agent)).said
     assert said is not None

@@ -18,7 +18,8 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show import pinned
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import prompting
@@ -127,7 +128,7 @@ def test_pinned_turns_of_each_world_pass(
     pin.make(run, "2-4")
     assert [turn["turn"] for turn in pin.content["expected"]] == [2, 3, 4]
     assert [turn["digest"] for turn in pin.content["expected"]] == [
-        turn.digest for turn in opened.turns(run.id, 2)
+        turn.digest for turn in opened.turns.of(run, 2)
     ]
 
 
@@ -137,7 +138,7 @@ def test_recorded_answers_are_pinned_whoever_gave_them(opened: Store, pin: Pinne
     )
     pin.make(run, "3")
     texts = {one["agent"]: one["text"] for one in pin.content["answers"]}
-    assert texts == {call.address.agent: call.reply.text for call in opened.calls(run.id, 3)}
+    assert texts == {call.address.agent: call.reply.text for call in opened.calls.of_turn(run.id, 3)}
     test = " ".join((pin.folder / "test_story.py").read_text().split())
     assert "openai:policy/guided answered over HTTP" in test
     assert "Scripted policies answered, which use no HTTP" in test
@@ -379,22 +380,21 @@ def test_wrong_input_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("update runs set rules_version = 1", "was recorded by hobbes"),
-        ("update turns set record = '{' where turn = 2", "turns.record was changed"),
-        ("update calls set answer = '{}' where turn = 1", "the row in the table calls was changed"),
-        ("update runs set seed = 5", "its row in the table runs was changed"),
+        ("update turns set record = '{' where turn = 2", "turns.record or turns.digest is damaged"),
+        ("update calls set answer = '{}' where turn = 1", "its row in the table calls was changed"),
+        ("update runs set seed = 5", "the column runs.seed is damaged"),
         ("delete from calls where turn = 1 and agent = 'miner-02'", "turn 1, miner-02: answer"),
-        ("delete from turns where turn = 1", "turns.record was changed"),
+        ("delete from turns where turn = 1", "turns.record or turns.digest is damaged"),
     ],
 )
-def test_a_run_that_is_damaged_or_of_older_rules_is_refused_in_one_line(
+def test_a_run_that_is_damaged_is_refused_in_one_line(
     opened: Store, cli: Cli, tmp_path: Path, sql: str, told: str
 ) -> None:
     run = mining(opened)
     with opened.db.conn as connection:
         connection.execute(sql)
     result = cli("make-test", run.id, "--turns", "1-2", "--name", "story", "--to", str(tmp_path))
-    assert isinstance(result.exception, UsageError)
+    assert isinstance(result.exception, LabError)
     assert told in str(result.exception)
     assert "\n" not in str(result.exception)
     assert not list(tmp_path.glob("*story*"))

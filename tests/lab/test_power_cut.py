@@ -20,8 +20,9 @@ import pytest
 
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.verifying import faults
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Call
@@ -108,14 +109,14 @@ def reference(request: RunOptions, folder: Path, every: int = 1) -> Reference:
 def resumed(whole: Reference, home: Path) -> set[Address]:
     """Resume the run of a home, check what a power cut must not change; return what was asked again."""
     with open_store(home) as store:
-        (row,) = store.runs()
-        run = store.find(row["id"])
+        (row,) = store.figures.of_all_runs()
+        run = store.runs.find(row["id"])
         on_disk = addresses(store, run)
         assert list(faults(store, run)) == [], "a run that was stopped verifies"
         run = finished(store, run)
         there = addresses(store, run)
         assert run.digest == whole.digest
-        assert [turn.turn for turn in store.turns(run.id)] == list(range(whole.turns))
+        assert [turn.turn for turn in store.turns.of(run)] == list(range(whole.turns))
         assert frozenset(there) == whole.asked
         assert len(there) == len(whole.asked), "an answer on disk was asked for again"
         assert list(faults(store, run)) == []

@@ -17,7 +17,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import PromptQuestion, question_in_run, question_of_new
 from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering, Terminal
 from hobbes.lab.show.terminal import OUT
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps
@@ -155,7 +155,7 @@ def test_the_question_is_that_of_a_turn_of_a_run(opened: Store, variant: Path, s
     _, second = renderings(asked, system, ["Play."])
     assert second.prompt
     assert second.prompt.system == "Play."
-    (call,) = opened.calls(run.id, 2, "miner-02")
+    (call,) = opened.calls.of_turn(run.id, 2, "miner-02")
     assert json.loads(second.prompt.turn.splitlines()[-1]) == json.loads(call.prompt.turn)
 
 

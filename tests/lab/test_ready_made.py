@@ -14,7 +14,7 @@ from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.report import report
 from hobbes.lab.files import read_toml
 from hobbes.lab.show.reports import markdown
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.lab.axelrod_double import library
 from tests.lab.test_experiments import Quiet
 

@@ -10,7 +10,7 @@ import pytest
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.proof import recorded_prompts
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import in_thread, record
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import prompting
@@ -45,7 +45,7 @@ def listed(cli: Cli, world: str = "mining") -> dict[str, Any]:
 def test_every_run_records_the_content_of_its_variant(opened: Store, prompts: Path) -> None:
     run = mining(opened)
     assert run.prompts.hash == load_prompts(WORLDS["mining"], "guided", "en").hash
-    assert opened.about(run.id)["prompts_hash"] == run.prompts.hash
+    assert opened.figures.about(run.id)["prompts_hash"] == run.prompts.hash
     assert mining(opened, values={"rounds": 2, "immunity": 9}).prompts.hash == run.prompts.hash, "no setting"
     others = [mining(opened, **asked).prompts.hash for asked in ({"lang": "zh"}, {"prompts": "unguided"})]
     assert len({run.prompts.hash, *others}) == 3
@@ -91,7 +91,7 @@ def test_folders_elsewhere_are_listed_with_the_runs_that_they_were_played_in(
 def test_a_run_of_an_earlier_version_does_not_know(opened: Store, cli: Cli, prompts: Path) -> None:
     run = mining(opened)
     assert prompts.is_dir()
-    opened.update(run.id, prompts_hash=None)
+    opened.runs.update(run.id, prompts_hash=None)
     assert [one["changed"] for one in listed(cli)["guided"]["runs"]] == [None]
 
 
@@ -155,5 +155,5 @@ def test_a_folder_elsewhere_is_taken_wherever_a_variant_is(
     assert cli("prompts", "check", "mining", "./mine").exit_code == 0
     for command in (("run", "run.toml"), ("fork", run.id, "--turn", "1", "--prompts", "./mine")):
         assert cli(*command).exit_code == 0, command
-        last = opened.find("last").prompts
+        last = opened.runs.find("last").prompts
         assert (last.variant, last.turn[:22]) == (str(tmp_path / "mine"), "Another round begins. "), command

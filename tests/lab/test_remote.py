@@ -20,7 +20,8 @@ from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.remote import Remote, Task, TaskResult, play_task
 from hobbes.lab.experiment.workers import ledger_in
 from hobbes.lab.play.playing import ALONE, RunOptions, Shared, begin
-from hobbes.lab.store.database import HOBBES, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import HOBBES
 from hobbes.lab.temporary import temporary
 from hobbes.lab.wire.recording import environment
 from tests.conftest import Cli
@@ -107,7 +108,7 @@ def test_a_run_that_dies_goes_on_and_is_reported_after_three_times(
     submitted: list[str] = []
 
     def dying(task: Task) -> "Future[TaskResult]":
-        name = str(opened.find(task.run).name)
+        name = str(opened.runs.find(task.run).name)
         submitted.append(name)
         if name == "small.open.1" and submitted.count(name) > 1:
             return submit(task)
@@ -125,7 +126,7 @@ def test_a_run_that_dies_goes_on_and_is_reported_after_three_times(
     again = [f"small.{cell} is played again: the node is dead" for cell in ("immune.1", "immune.1", "open.1")]
     assert sorted(line for line in done.stderr.splitlines() if line) == again
     assert sorted(submitted) == ["small.immune.1"] * 3 + ["small.open.1"] * 2
-    assert {run["name"]: run["status"] for run in opened.runs()} == {
+    assert {run["name"]: run["status"] for run in opened.figures.of_all_runs()} == {
         "small.open.1": "finished",
         "small.immune.1": "unfinished",
     }
@@ -261,4 +262,4 @@ def test_a_cluster_that_cannot_be_played_on_is_told_in_one_line_and_nothing_begi
     monkeypatch.setitem(sys.modules, "ray", None)
     assert told("ray") == "--on ray needs Ray; install it in the checkout: pip install -e '.[ray]'"
     with open_store(home) as store:
-        assert store.runs() == []
+        assert store.figures.of_all_runs() == []

@@ -18,7 +18,7 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import question_in_run, question_of_new
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -87,7 +87,9 @@ def test_a_rendered_prompt_is_the_one_on_record(opened: Store, name: str) -> Non
         run = played(opened, options)
     asked = [agent for agent, spec in run.models.items() if spec == "openai:m"]
     asked += [OBSERVER] if options.values.get("observer") == "openai:m" else []
-    seen = [call for turn in range(run.turns) for a in asked for call in opened.calls(run.id, turn, a)]
+    seen = [
+        call for turn in range(run.turns) for a in asked for call in opened.calls.of_turn(run.id, turn, a)
+    ]
     assert len(seen) >= run.turns
     assert any(
         json.loads(call.prompt.turn.splitlines()[-1]).get("memory", EMPTY_MEMORY.to_json())

@@ -18,13 +18,16 @@ from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof.replaying import DivergedError, ReplayJournal, replay_run
 from hobbes.lab.proof.rereading import Reread, reread
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.turns import LoggedTurn, Turns
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import prompting
 from hobbes.nodes.journal import Logged
 from tests.conftest import Cli
 from tests.lab.play import mining
+from tests.lab.rewriting import rewrite
 from tests.lab.test_observer import game, granting_all, to_the_end
 
 
@@ -34,13 +37,15 @@ def divergence(store: Store, run: Run, *, reread: bool = False) -> DivergedError
 
 def change_record(store: Store, run: Run, turn: int, part: str, change: Any) -> None:
     """Tamper with a part of a logged turn."""
-    record = next(store.turns(run.id, turn)).record.to_json()
+    record = next(store.turns.of(run, turn)).record.to_json()
     change(record[part])
     store.db.table("turns").update((run.id, turn), {"record": json.dumps(record)})
+    rewrite(store)
 
 
 def change_call(store: Store, run: Run, turn: int, agent: str, **values: Any) -> None:
     store.db.table("calls").update((run.id, turn, agent, 1), values)
+    rewrite(store)
 
 
 def test_a_replay_of_an_unchanged_run_has_its_digest(opened: Store) -> None:
@@ -110,17 +115,9 @@ def test_another_intent_is_reported(opened: Store) -> None:
     assert '-  "message": "hello",' in found.diff
 
 
-def test_a_turn_that_was_not_recorded_is_reported(opened: Store) -> None:
-    run = mining(opened)
-    opened.db.table("turns").delete((run.id, 2))
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.agent, found.layer) == (2, "", "engine")
-
-
 def test_a_changed_view_is_reported_with_turn_agent_and_diff(opened: Store) -> None:
     run = mining(opened)
-    call = opened.calls(run.id, 1, "miner-02")[0]
+    call = opened.calls.of_turn(run.id, 1, "miner-02")[0]
     other = sha256(call.prompt.turn.replace('"turn":1', '"turn":7'))
     change_call(opened, run, 1, "miner-02", prompt=other)
     found = divergence(opened, run)
@@ -160,15 +157,15 @@ def test_a_replay_of_policies_alone_needs_no_prompts(
 def test_a_replay_reads_the_text_of_a_prompt_only_if_its_hash_is_another(opened: Store) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = mining(opened, models="policy:random*1,openai:policy/guided")
-    call = opened.calls(run.id, 1, "miner-02")[0]
+    call = opened.calls.of_turn(run.id, 1, "miner-02")[0]
     spoil = "update texts set text = 'something else' where hash = ?"
     opened.db.execute(spoil, [sha256(call.prompt.turn)])
     assert divergence(opened, run) is None
-    other = opened.text_hash(call.prompt.turn.replace('"turn":1', '"turn":7'))
+    other = opened.runs.add_text(call.prompt.turn.replace('"turn":1', '"turn":7'))
     change_call(opened, run, 1, "miner-02", prompt=other)
     opened.db.execute(spoil, [other])
     with pytest.raises(
-        DamagedError, match=r"turn 1, miner-02, attempt 1: the column calls\.prompt is damaged"
+        DamagedError, match=r"turn 1, miner-02, attempt 1: the text of the column calls\.prompt"
     ):
         divergence(opened, run)
 
@@ -232,7 +229,7 @@ def test_reread_tells_the_turns_in_which_rules_make_something_else_of_the_same_d
         return resolved._replace(state=replace(resolved.state, gold=more)) if state.turn == 2 else resolved
 
     monkeypatch.setitem(WORLDS, "mining", replace(MINING, resolve=generous, rules_version=99))
-    changed = opened.find(run.id)
+    changed = opened.runs.find(run.id)
     assert reread(opened, changed) == Reread([], [2])
     assert "lead to something else in turn 2" in cli("replay", run.id, "--reread").stdout
     assert isinstance(cli("replay", run.id).exception, LabError), "the rules are of another version"
@@ -252,7 +249,7 @@ def test_reread_tells_the_decisions_of_a_run_that_would_halt_now(opened: Store, 
 def test_reread_tells_the_rulings_that_change(opened: Store) -> None:
     run = to_the_end(opened, begin(opened, game("human")), granting_all)
     assert reread(opened, run) == Reread([], [])
-    turn = next(turn for turn in range(run.turns) if "observer" in opened.attempts(run.id, turn))
+    turn = next(turn for turn in range(run.turns) if "observer" in opened.calls.attempts(run.id, turn))
     change_call(opened, run, turn, "observer", answer='{"grants": {"unit-b": "much"}}')
     agents = {(one.turn, one.agent) for one in reread(opened, run).decisions}
     assert (turn, "observer") in agents
@@ -281,18 +278,18 @@ def test_a_run_that_was_killed_before_its_first_turn_replays(opened: Store) -> N
 def test_a_replay_reads_one_turn_at_a_time(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
     done: list[tuple[str, int]] = []
-    texts, compare = Store.turn_texts, ReplayJournal.turn
+    stored, compare = Turns.of, ReplayJournal.turn
 
-    def reading(self: Store, run: str) -> Iterator[tuple[int, object]]:
-        for turn, text in texts(self, run):
-            done.append(("read", turn))
-            yield turn, text
+    def reading(self: Turns, run: Run) -> Iterator[LoggedTurn]:
+        for turn in stored(self, run):
+            done.append(("read", turn.turn))
+            yield turn
 
     def comparing(self: ReplayJournal, turn: Logged) -> None:
         compare(self, turn)
         done.append(("compared", turn.number))
 
-    monkeypatch.setattr(Store, "turn_texts", reading)
+    monkeypatch.setattr(Turns, "of", reading)
     monkeypatch.setattr(ReplayJournal, "turn", comparing)
     assert divergence(opened, run) is None
     assert done == [(what, turn) for turn in range(run.turns) for what in ("read", "compared")]

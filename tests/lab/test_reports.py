@@ -13,7 +13,7 @@ from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.comparing import compare
 from hobbes.lab.show.reports import sections
-from hobbes.lab.store.database import Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, play_all, written
 
@@ -150,7 +150,7 @@ def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begi
 ) -> None:
     """The first turn ends with less money in one arm; only in the next one do the raiders buy less."""
     play_all(opened, written(tmp_path, UPKEEP))
-    pair = [opened.find(f"upkeep.{arm}.1") for arm in ("usual", "dear")]
+    pair = [opened.runs.find(f"upkeep.{arm}.1") for arm in ("usual", "dear")]
     differing = compare(opened, *pair)
     assert (differing["divergence"]["turn"], differing["decision"]["turn"]) == (0, 1)
     (section,) = [
@@ -210,8 +210,8 @@ def test_a_report_leaves_out_runs_that_are_not_of_their_arm(home: Path, tmp_path
         store.db.execute("update cells set arm = 'immune' where arm = 'x'")
         found = report(store, "small")
         assert {cell.arm for cell in found.cells} == {"null"}
-        assert len(store.damage) == 16
-        assert "arm open, seed 1, which has another immunity; " in "".join(store.damage)
+        assert len(found.left_out) == 16
+        assert "arm open, seed 1, which has another immunity; " in "".join(found.left_out)
 
 
 def test_a_report_leaves_out_runs_that_are_not_of_their_seed(home: Path, tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_report_leaves_out_runs_that_are_not_of_their_seed(home: Path, tmp_pat
         store.db.execute("update cells set seed = -seed where seed < 0")
         found = report(store, "small")
         assert {cell.seed for cell in found.cells} == {3, 4, 5, 6, 7, 8}
-        assert "seed 2, which has another seed" in "".join(store.damage)
+        assert "seed 2, which has another seed" in "".join(found.left_out)
 
 
 @pytest.mark.parametrize(
@@ -243,5 +243,6 @@ def test_a_report_leaves_out_runs_that_have_another(named: str, differs: str, tm
         assert len(report(store, "small").cells) == 6
         store.db.execute(SWAP)
         store.db.execute("update cells set arm = 'immune' where arm = 'x'")
-        assert {cell.arm for cell in report(store, "small").cells} == {"null"}
-        assert f"which has another {differs}; " in "".join(store.damage)
+        found = report(store, "small")
+        assert {cell.arm for cell in found.cells} == {"null"}
+        assert f"which has another {differs}; " in "".join(found.left_out)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from numpy import float64
 
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from tests.conftest import Cli
 from tests.lab import report_by_hand as by_hand
 from tests.lab.report_by_hand import Range, report_by_hand

@@ -10,7 +10,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
 from hobbes.lab.play.runfile import read_run_file
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.play import played
 
@@ -44,7 +44,7 @@ def test_a_run_file_says_why_and_its_run_is_still_contested_in_its_last_quarter(
 ) -> None:
     assert file.read_text(encoding="utf-8").startswith("# ")
     run = played(opened, read_run_file(file))
-    late = [event.type for turn in opened.turns(run.id, run.turns * 3 // 4) for event in turn.record.events]
+    late = [event.type for turn in opened.turns.of(run, run.turns * 3 // 4) for event in turn.record.events]
     found = Counter(kind for kind in late if kind in CONTESTS[run.world.name])
     assert run.turns >= 20
     assert found.total() >= 2 * (run.turns // 4), found

@@ -3,7 +3,7 @@
 import pytest
 
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 
 NAMES = ("baseline", "a-name-of-more-than-twenty-letters", None)
@@ -23,7 +23,7 @@ def test_ids_and_names_are_whole_at_every_width(width: int, opened: Store, cli: 
 
 def test_in_a_narrow_terminal_a_run_has_two_rows(opened: Store, cli: Cli) -> None:
     run = begin(opened, RunOptions("mining", 2, name="baseline", values={"rounds": 1}))
-    opened.update(run.id, digest="0123456789abcdef")
+    opened.runs.update(run.id, digest="0123456789abcdef")
     rows = {
         width: [line.rstrip() for line in cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines()]
         for width in (30, 60, 120)
@@ -36,6 +36,6 @@ def test_in_a_narrow_terminal_a_run_has_two_rows(opened: Store, cli: Cli) -> Non
 def test_runs_that_are_each_forked_from_the_other_are_listed(opened: Store, cli: Cli) -> None:
     one, other = (begin(opened, RunOptions("mining", 2, name=name)) for name in ("one", "other"))
     for run, parent in ((one, other), (other, one)):
-        opened.update(run.id, parent=parent.id)
+        opened.runs.update(run.id, parent=parent.id)
     text = cli("runs").stdout
     assert text.count(one.id) == text.count(other.id) == 1

@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import server
-from hobbes.lab.store.database import Run, open_store
+from hobbes.lab.store.home import open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium
 from tests.lab.play import played

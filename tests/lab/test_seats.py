@@ -23,7 +23,8 @@ from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer
 from hobbes.lab.play.seats import DIGITS, KEY, path_of, seats_of
 from hobbes.lab.show import seats
 from hobbes.lab.show.viewing import play_late, show_links, site, told_late
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Address, Prompt, Reply
@@ -75,7 +76,7 @@ def test_a_person_sees_the_board_and_the_view_and_answers_in_the_form(
     played_on()
     assert (sent.status_code, sent.headers["location"]) == (303, path)
     assert "<h1>mining, turn 1: " in pages.get(path).text
-    (call,) = opened.calls(run.id, 0, "miner-01")
+    (call,) = opened.calls.of_turn(run.id, 0, "miner-01")
     assert json.loads(call.reply.text) == {"claim": [[0, 0], [0, 1]], "reasoning": "a corner"}
     assert call.reply.player == "human"
 
@@ -114,7 +115,7 @@ def test_a_wrong_answer_is_told_beside_what_was_written(opened: Store, pages: Te
         assert wrong in unescape(told.text)
         assert 'role="alert"' in told.text
         assert "mine!" in told.text
-    assert opened.find(run.id).status == "waiting"
+    assert opened.runs.find(run.id).status == "waiting"
     assert post(pages, path, {"address": address, "text": '{"claim": []}'}).status_code == 303
     played_on()
     assert post(pages, path, {"address": address, "text": '{"claim": []}'}).status_code == 400, "sent twice"
@@ -133,7 +134,7 @@ def test_who_has_answered_waits_for_the_others_and_is_told_when_the_game_is_over
             assert ("You are not asked anything now" in waits, "data-reload" in waits) == (True, True)
     played_on()
     assert all("The game is over" in pages.get(path).text for path in paths)
-    assert opened.find(run.id).status == "finished"
+    assert opened.runs.find(run.id).status == "finished"
 
 
 def test_a_link_opens_its_own_seat_and_nothing_else(opened: Store, pages: TestClient) -> None:
@@ -163,7 +164,7 @@ def test_a_link_opens_its_own_seat_and_nothing_else(opened: Store, pages: TestCl
         assert (answer.status_code, "with its token" in answer.text) == (403, True)
     # The form of a seat answers for that seat alone.
     assert post(pages, mine, {"address": "0/unit-b/1", "/action": "block"}).status_code == 400
-    assert len(opened.find(run.id).questions) == 2
+    assert len(opened.runs.find(run.id).questions) == 2
     assert pages.get(mine).status_code == pages.get("/static/hobbes.js").status_code == 200
 
 
@@ -174,7 +175,7 @@ def test_other_sites_and_hosts_are_refused(opened: Store, pages: TestClient) -> 
     for origin in ("http://evil.example", "null", "https://127.0.0.1"):
         assert post(pages, path, fields, origin).status_code == 403
     assert pages.get(path, headers={"host": "evil.example"}).status_code == 400
-    assert opened.find(run.id).questions == run.questions
+    assert opened.runs.find(run.id).questions == run.questions
 
 
 def test_links_stay_the_same_and_only_the_owner_of_the_home_can_make_them(opened: Store) -> None:
@@ -267,7 +268,7 @@ def test_nothing_that_others_think_or_keep_is_on_the_page(
         assert CANARY not in pages.get(path).text
         question = the_question(run)
         run = go(opened, run, as_policy(run, question, default))
-    assert CANARY in opened.calls(run.id, 1)[-1].reply.text
+    assert CANARY in opened.calls.of_turn(run.id, 1)[-1].reply.text
     shown = pages.get(path).text
     assert (asked(shown), CANARY in shown) == (f"2/{agent}/1", False)
 
@@ -279,12 +280,12 @@ def test_a_clone_is_played_from_its_owners_seat(opened: Store, pages: TestClient
     path = path_of(opened.home, run, "unit-a")
     post(pages, path, {"address": asked(pages.get(path).text), "/action": "replicate"})
     played_on()
-    run = opened.find(run.id)
+    run = opened.runs.find(run.id)
     assert [one.agent for one in run.questions] == ["unit-a", "unit-a-2"]
     for _ in run.questions:
         post(pages, path, {"address": asked(pages.get(path).text), "/action": "block"})
     played_on()
-    assert opened.find(run.id).turns == 2
+    assert opened.runs.find(run.id).turns == 2
 
 
 def test_an_observer_has_a_seat_too(opened: Store, pages: TestClient) -> None:
@@ -294,7 +295,7 @@ def test_an_observer_has_a_seat_too(opened: Store, pages: TestClient) -> None:
     page = pages.get(path).text
     post(pages, path, {"address": asked(page), "/rulings/unit-a/grant": "1", "/rulings/unit-b/grant": "0"})
     played_on()
-    assert opened.find(run.id).turns == 1
+    assert opened.runs.find(run.id).turns == 1
 
 
 def test_pages_that_are_served_watch_the_clock(opened: Store) -> None:
@@ -311,12 +312,12 @@ def test_pages_that_are_served_watch_the_clock(opened: Store) -> None:
     clock.forward(-29)
     play_late(opened.home, clock)
     played_on()
-    assert opened.find(run.id).turns == 0
+    assert opened.runs.find(run.id).turns == 0
     clock.forward(30)
     play_late(opened.home, clock)
     played_on()
-    assert opened.find(run.id).turns == 1
-    assert opened.calls(run.id, 0, "miner-01")[0].outcome == "timed-out"
+    assert opened.runs.find(run.id).turns == 1
+    assert opened.calls.of_turn(run.id, 0, "miner-01")[0].outcome == "timed-out"
 
 
 def test_of_a_late_run_that_cannot_go_on_the_reason_is_told_once(
@@ -336,7 +337,7 @@ def test_of_a_late_run_that_cannot_go_on_the_reason_is_told_once(
         told = told_late(opened.home, clock, told)
     printed = capsys.readouterr().err
     assert [printed.count(run.id) for run in runs] == [1, 1]
-    assert {opened.find(run.id).status for run in runs} == {"waiting"}
+    assert {opened.runs.find(run.id).status for run in runs} == {"waiting"}
 
 
 def test_the_page_of_a_run_says_who_is_waited_for_and_which_command_prints_the_links(
@@ -364,7 +365,7 @@ def test_a_person_is_not_told_that_a_model_of_another_agent_cannot_be_reached(
     assert (told.status_code, "The run cannot go on now" in told.text) == (503, True)
     assert "OPENAI" not in told.text
     assert "openai: models need OPENAI_API_KEY" in capsys.readouterr().err
-    assert opened.find(run.id).questions == run.questions
+    assert opened.runs.find(run.id).questions == run.questions
 
 
 def test_a_damaged_record_is_told_where_the_pages_are_served_and_not_at_the_seat(
@@ -379,7 +380,7 @@ def test_a_damaged_record_is_told_where_the_pages_are_served_and_not_at_the_seat
         assert (answer.status_code, answer.text.count("\n")) == (503, 1)
         assert "tell whoever runs the run" in answer.text
         assert "turns.record" not in answer.text
-    assert capsys.readouterr().err.count("the column turns.record is damaged") == 2
+    assert capsys.readouterr().err.count("the column turns.record or turns.digest is damaged") == 2
 
 
 def test_of_two_tabs_that_answer_at_once_one_is_told_that_it_is_too_late(
@@ -413,8 +414,8 @@ def test_answers_and_links_outlive_the_pages(opened: Store, process: Callable[..
         if seat == "unit-a":
             serving.kill()
             serving.wait()
-    assert {call.address.agent for call in opened.calls(run.id, 0)} == {"unit-a", "unit-b", "unit-c"}
-    assert not opened.find(run.id).questions
+    assert {call.address.agent for call in opened.calls.of_turn(run.id, 0)} == {"unit-a", "unit-b", "unit-c"}
+    assert not opened.runs.find(run.id).questions
     serving.kill()
     serving.wait()
     assert go(opened, run).status == "finished"

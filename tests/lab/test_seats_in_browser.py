@@ -10,7 +10,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.seats import path_of, seats_of
 from hobbes.lab.show.viewing import server
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import go

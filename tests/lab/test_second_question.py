@@ -17,7 +17,8 @@ from starlette.routing import Route
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes import prompting
 from hobbes.nodes.chat import ADDRESS_HEADER, ChatPlayer
@@ -66,12 +67,12 @@ def attempts(store: Store, run: Run) -> list[tuple[int, int, str]]:
 
 
 def refused_and_changed(store: Store, run: Run) -> list[str]:
-    record = next(store.turns(run.id)).record
+    record = next(store.turns.of(run)).record
     return [*(drop.code for drop in record.drops), *(mend.code for mend in record.mends)]
 
 
 def memory(store: Store, run: Run) -> str:
-    return next(store.turns(run.id)).record.memories["miner-01"].notes
+    return next(store.turns.of(run)).record.memories["miner-01"].notes
 
 
 def test_the_follow_up_question_shows_the_rejections_and_its_answer_counts(opened: Store) -> None:
@@ -81,12 +82,12 @@ def test_the_follow_up_question_shows_the_rejections_and_its_answer_counts(opene
     assert attempts(opened, run) == [(1, 1, "answered"), (2, 2, "answered")]
     assert memory(opened, run) == "second"
     assert refused_and_changed(opened, run) == ["read/second-answer"]
-    first, second = opened.attempts(run.id, 0)["miner-01"]
+    first, second = opened.calls.attempts(run.id, 0)["miner-01"]
     assert second.prompt.system == first.prompt.system
     assert second.prompt.turn.endswith(first.prompt.turn.rstrip())
     assert FIRST in second.prompt.turn
     assert 'rule mining/off-grid: {"claim":[99,99]}' in second.prompt.turn
-    assert opened.calls(run.id, 0) == [second]
+    assert opened.calls.of_turn(run.id, 0) == [second]
 
 
 def test_it_is_asked_only_if_reask_is_set_and_something_was_rejected(opened: Store) -> None:
@@ -122,7 +123,7 @@ def test_the_first_answer_counts_unless_the_second_is_a_decision(
     counted = opened.db.table("runs").get(run.id)["outcomes"]
     assert json.loads(counted) == {outcome: 1}
     assert refused_and_changed(opened, run) == codes
-    assert [call.outcome for call in opened.calls(run.id, 0)] == [outcome]
+    assert [call.outcome for call in opened.calls.of_turn(run.id, 0)] == [outcome]
 
 
 @pytest.mark.parametrize("reread", [False, True])
@@ -186,9 +187,9 @@ def test_stopped_between_the_questions_only_the_second_is_asked_again(
         asked.clear()
         run = begin(opened, request(reask=1))
         stopped_at(opened, run, monkeypatch, lambda address: address.attempt == 2)
-        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
     assert asked == ["0/miner-01/1", "0/miner-01/2"]
-    assert opened.find(run.id).digest == whole.digest
+    assert opened.runs.find(run.id).digest == whole.digest
     assert attempts(opened, run) == [(1, 1, "answered"), (2, 2, "answered")]
 
 
@@ -200,12 +201,12 @@ def test_an_answer_to_another_prompt_is_kept_beside_the_new_one(
         run = begin(opened, RunOptions("mining", 2, models="openai:m", values={"rounds": 1}))
         stopped_at(opened, run, monkeypatch, lambda address: address.agent == "miner-02")
         monkeypatch.setattr(ChatPlayer, "prompt", lambda _self, _view: Prompt("system", "another"))
-        before = opened.attempts(run.id, 0)["miner-01"]
-        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
-    calls = opened.attempts(run.id, 0)["miner-01"]
+        before = opened.calls.attempts(run.id, 0)["miner-01"]
+        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
+    calls = opened.calls.attempts(run.id, 0)["miner-01"]
     assert calls[:1] == before
     assert [call.address.attempt for call in calls] == [1, 2]
-    assert opened.calls(run.id, 0)[0].prompt.turn == "another"
+    assert opened.calls.of_turn(run.id, 0)[0].prompt.turn == "another"
     assert len(asked) == len(set(asked))
 
 
@@ -218,9 +219,9 @@ def test_a_halted_run_that_is_stopped_again_still_asks_the_failed_again(
         run = begin(opened, request(on_failure="halt", rounds=2))
         with pytest.raises(Exception, match="halted: turn 0"):
             asyncio.run(go_on(opened, run, lambda _: None))
-        stopped_at(opened, opened.find(run.id), monkeypatch, lambda _: True)
+        stopped_at(opened, opened.runs.find(run.id), monkeypatch, lambda _: True)
         healthy = True
-        assert opened.find(run.id).status == "halted"
-        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+        assert opened.runs.find(run.id).status == "halted"
+        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
     assert attempts(opened, run) == [(1, 1, "provider-error"), (2, 1, "answered"), (1, 1, "answered")]
-    assert opened.find(run.id).status == "finished"
+    assert opened.runs.find(run.id).status == "finished"

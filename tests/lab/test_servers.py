@@ -21,7 +21,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.viewing import HEADERS, server, site
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire import receiving
 from hobbes.lab.wire.listening import listener
 from hobbes.lab.wire.receiving import MOST_FIELDS, MOST_FORM_BYTES

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, ViewportSize
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import server
-from hobbes.lab.store.database import open_store
+from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium
 from tests.lab.play import played

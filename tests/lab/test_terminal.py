@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from hobbes.lab.show.terminal import LONGEST_WORD, UNLIMITED, console, table
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.play import mining
 
@@ -35,7 +35,7 @@ def test_no_table_breaks_a_word(opened: Store, cli: Cli, command: tuple[str, ...
 
 def test_the_digest_of_a_run_is_whole_in_a_narrow_terminal(opened: Store, cli: Cli) -> None:
     shown = cli("run", "mining", "--rounds", "1", env={"COLUMNS": "40"}).stdout
-    assert opened.find("last").digest in "".join(shown.split())
+    assert opened.runs.find("last").digest in "".join(shown.split())
 
 
 SECOND = ("second      22  more", "second       3")

@@ -15,7 +15,8 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.viewing import link, site
 from hobbes.lab.store import textindex
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.store.textindex import Filters, open_index
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer

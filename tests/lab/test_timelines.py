@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.palette import looks_in
 from hobbes.lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
-from hobbes.lab.store.database import Run, Store
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from tests.lab.play import mining, played
 
 VALUES: dict[str, dict[str, Any]] = {"mining": {}, "nations": {}, "trust": {"miss": 30}}
@@ -41,7 +42,7 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
     """Counted once more, from the records: rejections, and events by type and facts."""
     values = {"rounds": 12, **VALUES[world]}
     run = played(opened, RunOptions(world, 4, models=MODELS[world], values=values))
-    records = [turn.record for turn in opened.turns(run.id)]
+    records = [turn.record for turn in opened.turns.of(run)]
     found = shown(opened, run)
     counted = {"rejections": [(k, d.agent) for k, r in enumerate(records) for d in r.drops]}
     for mark in run.world.landmarks:
@@ -52,7 +53,7 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
             if event.type == mark.event and mark.facts.items() <= event.facts.items()
         ]
     assert any(counted[mark.name] for mark in run.world.landmarks)
-    for lane in found.lanes[2:]:
+    for lane in found.lanes[1:]:
         places = counted.pop(lane.name)
         assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
         assert bars(lane.svg).keys() == {turn for turn, _ in places}
@@ -60,25 +61,6 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
             drawn = {(turn, agent): high for agent, svg in row.items() for turn, high in bars(svg).items()}
             assert drawn == {place: min(10, 1 + 3 * n) for place, n in Counter(places).items()}
     assert not counted
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "update turns set record = substr(record, 9)",
-        "update turns set digest = x'ff'",
-        "delete from turns",
-    ],
-)
-def test_a_turn_that_is_damaged_or_missing_has_a_mark(opened: Store, damage: str) -> None:
-    run = mining(opened)
-    assert not shown(opened, run).lanes[0].turns
-    with opened.db.conn:
-        opened.db.conn.execute(f"{damage} where run = ? and turn = 2", [run.id])
-    lane = shown(opened, run).lanes[0]
-    assert (lane.name, lane.turns) == ("damaged turns", (2,))
-    page = Pages(opened, lambda *_, **__: "", live=True).run(opened.find(run.id))
-    assert 'data-lane="damaged turns" data-marks="2"' in page
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
@@ -105,9 +87,9 @@ def test_the_graph_shows_the_measures_of_each_turn_and_the_scores(opened: Store)
 def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:
     run = mining(opened)
     opened.db.conn.execute("delete from measures")
-    assert [graph.name for graph in shown(opened, opened.find(run.id)).graphs] == ["scores"]
-    opened.db.conn.execute("update runs set turns = 0")
-    assert timeline(opened, opened.find(run.id), {}) is None
+    assert [graph.name for graph in shown(opened, opened.runs.find(run.id)).graphs] == ["scores"]
+    unplayed = begin(opened, RunOptions("mining"))
+    assert timeline(opened, unplayed, {}) is None
 
 
 @pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])

@@ -9,8 +9,9 @@ import pytest
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.searching import AROUND
-from hobbes.lab.store.database import Run, Store
 from hobbes.lab.store.history import logged
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
 from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.test_second_question import answering

@@ -14,7 +14,8 @@ from hobbes.lab.play.playing import begin
 from hobbes.lab.play.seats import path_of
 from hobbes.lab.show import viewing
 from hobbes.lab.show.viewing import site
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from tests.lab.play import go, mining
 from tests.lab.test_observer import game as observed_game
 from tests.lab.test_people import game
@@ -125,7 +126,7 @@ def test_a_seat_keeps_what_is_typed(store: Store, pages: TestClient, text: str, 
     status, shown = post(pages, whole, {**form, "text": text}, 2)
     assert (status, shown["text"]) == (400, text)
     assert post(pages, whole, {**shown, "text": text + WAITS})[0] == 303
-    said = {agent: call.reply.text for agent, (call,) in store.attempts(run.id, 0).items()}
+    said = {agent: call.reply.text for agent, (call,) in store.calls.attempts(run.id, 0).items()}
     answer = json.loads(said["AgentA"])
     assert answer.get("reasoning", "") == line
     assert answer["messages"] == {"AgentB": line.strip(), "AgentC": "so\u2028 \x85be it"}
@@ -143,7 +144,7 @@ def test_an_observer_keeps_what_is_typed_on_the_page_of_the_run(
     status, shown = post(pages, f"/{run.id}/answer", {**form, grant: "many", why: line})
     assert (status, shown[grant], shown[why]) == (400, "many", line)
     assert post(pages, f"/{run.id}/answer", {**shown, grant: "0"})[0] == 303
-    (call,) = store.attempts(run.id, run.turns, OBSERVER)[OBSERVER]
+    (call,) = store.calls.attempts(run.id, run.turns, OBSERVER)[OBSERVER]
     (ruling,) = json.loads(call.reply.text)["rulings"].values()
     assert ruling == {"grant": 0, "reason": line}
 
@@ -161,8 +162,8 @@ def test_a_fork_keeps_what_is_typed(
     assert (status, {name: shown[name] for name in typed}) == (400, typed)
     as_before = {name: form[name] for name in ("prompts", "model", "name", "calls")}
     assert post(pages, path, {**shown, **as_before})[0] == 303
-    newest = store.forks(played.id)[0]
-    (call,) = store.attempts(newest["id"], TURN, AGENT)[AGENT]
+    newest = store.runs.forks(played.id)[0]
+    (call,) = store.calls.attempts(newest["id"], TURN, AGENT)[AGENT]
     assert call.reply.text == text + WAITS
     played_on()
 
@@ -177,8 +178,8 @@ def test_a_recorded_answer_that_nobody_changed_is_given_as_it_was_recorded(
     form = Typed(pages.get(f"{path}?turn=0&agent=miner-01").text).fields
     assert form["answer"] == f"I\tpass\n\u202e\ufffd\x1b[2J \n{WAITS}"
     assert post(pages, path, form)[0] == 303
-    (fork,) = store.forks(run.id)
-    (call,) = store.attempts(fork["id"], 0, "miner-01")["miner-01"]
+    (fork,) = store.runs.forks(run.id)
+    (call,) = store.calls.attempts(fork["id"], 0, "miner-01")["miner-01"]
     assert (call.reply.text, call.reply.player) == (recorded, "given")
 
 

@@ -26,10 +26,11 @@ from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import Fault, faults
-from hobbes.lab.show.tracing import agent_card
-from hobbes.lab.store.database import TURN_COLUMNS, Run, Store, open_store
-from hobbes.lab.store.seals import CALL_COLUMNS, RUN_COLUMNS, seal_of, sealed_by_column
-from hobbes.lab.store.tables import table_of
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.row_hashes import call_hash, column_hashes
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.runs import Runs
+from hobbes.lab.store.turns import TURN_COLUMNS
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps
@@ -76,20 +77,20 @@ class Copy:
         """Let the chain of digests follow from the records."""
         (run,) = self.rows("select id, digest from runs")
         with open_store(Path(self.rows("pragma database_list")[0]["file"]).parent) as store:
-            found = store.find(run["id"])
+            found = store.runs.find(run["id"])
             digest = first_digest(found.world, found.setting)
         for row in self.rows("select turn, record from turns order by turn"):
             digest = sha256(digest + row["record"])
             self("update turns set digest = ? where turn = ?", digest, row["turn"])
         self("update runs set digest = ?", digest)
 
-    def seal_again(self) -> None:
-        """Let all seals be those of their rows."""
+    def rehash(self) -> None:
+        """Let all hashes be those of their rows."""
         for row in self.rows("select rowid, * from calls"):
-            self("update calls set seal = ? where rowid = ?", seal_of(dict(row)), row["rowid"])
+            self("update calls set row_hash = ? where rowid = ?", call_hash(dict(row)), row["rowid"])
         for run in self.rows("select * from runs"):
-            seal = sealed_by_column({column: run[column] for column in RUN_COLUMNS})
-            self("update runs set seal = ? where id = ?", seal, run["id"])
+            hashes = json.dumps(column_hashes(dict(run)))
+            self("update runs set column_hashes = ? where id = ?", hashes, run["id"])
 
     def text(self, text: str) -> str:
         """Keep a text under its hash."""
@@ -126,12 +127,12 @@ def carry_out(change: Change, copy: Copy) -> None:
         change(copy)
 
 
-def sealed_again(change: Change) -> Callable[[Copy], None]:
-    """Carry out a change, and make all seals anew."""
+def rehashed(change: Change) -> Callable[[Copy], None]:
+    """Carry out a change, and compute all hashes anew."""
 
     def both(copy: Copy) -> None:
         carry_out(change, copy)
-        copy.seal_again()
+        copy.rehash()
 
     return both
 
@@ -254,16 +255,16 @@ def another_run(copy: Copy) -> None:
     copy.connection.commit()
     home = Path(copy.rows("pragma database_list")[0]["file"]).parent
     with open_store(home) as store:
-        asked = store.find(row["id"])
+        asked = store.runs.find(row["id"])
         values = json.loads(store.db.table("runs").get(row["id"])["config"])
         other = played(store, RunOptions("mining", 3, models="policy:random", values=values)).id
-        assert store.find(other).digest != asked.digest
+        assert store.runs.find(other).digest != asked.digest
     for table in ("turns", "calls", "measures"):
         copy(f"delete from {table} where run = ?", row["id"])
         copy.connection.execute(f"update {table} set run = ? where run = ?", [row["id"], other])
     copy("delete from runs where id = ?", row["id"])
     copy("update runs set id = ?, started = ?", *row)
-    copy.seal_again()
+    copy.rehash()
 
 
 TURNS, LAST = 6, 5
@@ -370,9 +371,9 @@ FOUND = (
         f"update calls set answer = '{DECISION}' where turn = 1 and agent = 'miner-02'",
     ),
     Tampering(
-        "an answer changed to another decision, sealed again",
+        "an answer changed to another decision, rehashed",
         "turn 1: the part intents of the record differs from what validation gives (miner-02)",
-        sealed_again(
+        rehashed(
             f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'"
         ),
     ),
@@ -381,9 +382,9 @@ FOUND = (
     ),
     Tampering("the outcome of a call", DAMAGED_CALL, f"update calls set outcome = 'refused' where {CALL}"),
     Tampering(
-        "the outcome of a call, sealed again",
+        "the outcome of a call, rehashed",
         "turn 1: the part outcomes of the record differs from what reading gives (miner-03)",
-        sealed_again(f"update calls set outcome = 'refused', found_as = 'none' where {CALL}"),
+        rehashed(f"update calls set outcome = 'refused', found_as = 'none' where {CALL}"),
     ),
     Tampering(
         "a failed call relabelled `answered`",
@@ -391,15 +392,15 @@ FOUND = (
         "update calls set outcome = 'answered' where outcome = 'truncated'",
     ),
     Tampering(
-        "a failed call relabelled `answered`, sealed again",
+        "a failed call relabelled `answered`, rehashed",
         "turn 4: the call of miner-03, attempt 1, is recorded as answered (none),"
         " but reading its answer gives repaired (repaired)",
-        sealed_again("update calls set outcome = 'answered' where outcome = 'truncated'"),
+        rehashed("update calls set outcome = 'answered' where outcome = 'truncated'"),
     ),
     Tampering(
-        "a failed call relabelled with the outcome that reading its answer would give, sealed again",
+        "a failed call relabelled with the outcome that reading its answer would give, rehashed",
         "turn 5: the part outcomes of the record differs from what reading gives (miner-03)",
-        sealed_again(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
+        rehashed(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
     ),
     Tampering(
         "how the answer was found in its text (`calls.found_as`)",
@@ -419,58 +420,57 @@ FOUND = (
         lambda copy: copied_call(copy, attempt=2),
     ),
     Tampering(
-        "a call added for an agent that has one, sealed",
+        "a call added for an agent that has one, rehashed",
         "turn 1: miner-01 was asked again, attempt 2, after it had decided",
-        sealed_again(lambda copy: copied_call(copy, attempt=2, answer="{}")),
+        rehashed(lambda copy: copied_call(copy, attempt=2, answer="{}")),
     ),
     Tampering(
-        "a call added with the prompt of another agent, sealed",
+        "a call added with the prompt of another agent, rehashed",
         "turn 1: miner-01 was asked again, attempt 2, after it had decided",
-        sealed_again(other_question_added),
+        rehashed(other_question_added),
     ),
     Tampering(
-        "a call added that answers neither of the two questions, sealed",
-        "turn 1: run …, turn 1, miner-01, attempt 2: the column calls.question is damaged: it is 3, none of"
-        " 1, 2; …",
-        sealed_again(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION)),
+        "a call added that answers neither of the two questions, rehashed",
+        "turn 1: run …, turn 1, miner-01, attempt 2: the column calls.question is damaged: there is no"
+        " question 3; …",
+        rehashed(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION)),
     ),
     Tampering(
-        "a second answer to the follow-up question added, sealed",
+        "a second answer to the follow-up question added, rehashed",
         "turn 4: miner-03 was asked the follow-up question, attempt 3, without a question before it",
-        sealed_again(second_follow_up),
+        rehashed(second_follow_up),
     ),
     Tampering(
-        "a follow-up question added that nobody asked, sealed",
+        "a follow-up question added that nobody asked, rehashed",
         "turn 1: the part mends of the record differs from what validation gives (miner-01)",
-        sealed_again(lambda copy: copied_call(copy, attempt=2, question=2)),
+        rehashed(lambda copy: copied_call(copy, attempt=2, question=2)),
     ),
     Tampering(
-        "an attempt with another number, sealed again",
+        "an attempt with another number, rehashed",
         "turn 1: the attempts of miner-03 are not numbered from 1 without a gap",
-        sealed_again(f"update calls set attempt = 7 where {CALL}"),
+        rehashed(f"update calls set attempt = 7 where {CALL}"),
     ),
     Tampering(
-        "a call of an agent that was not asked, sealed",
+        "a call of an agent that was not asked, rehashed",
         "turn 1: there is a call of miner-09, who was not asked",
-        sealed_again(lambda copy: copied_call(copy, agent="miner-09")),
+        rehashed(lambda copy: copied_call(copy, agent="miner-09")),
     ),
     Tampering(
         "the text of a prompt",
-        "turn 1: run …, turn 1, miner-03, attempt 1: the column calls.prompt is damaged: its text in the "
-        "table texts is not the one with this hash; …",
+        "turn 1: run …, turn 1, miner-03, attempt 1: the text of the column calls.prompt is missing or was "
+        "changed in the table texts; …",
         f"update texts set text = 'Be kind.' where hash = (select prompt from calls where {CALL})",
     ),
     Tampering(
         "a system text",
-        "turn 0: run …, turn 0, miner-03, attempt 1: the column calls.system is damaged: its text in the "
-        "table texts is not the one with this hash; …",
+        "turn 0: run …, turn 0, miner-03, attempt 1: the text of the column calls.system is missing or was "
+        "changed in the table texts; …",
         f"update texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
     ),
     Tampering("the prompt of a call, replaced by another text", DAMAGED_CALL, other_prompt("prompt")),
     Tampering(
         "a template of the prompts",
-        "run …: the column runs.system_template is damaged: its text in the table texts is not the one with "
-        "this hash; …",
+        "run …: the text of the column runs.system_template in the table texts is missing or was changed; …",
         "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
     ),
     Tampering(
@@ -508,86 +508,91 @@ FOUND = (
         "update runs set hobbes = '9.9'",
     ),
     Tampering(
-        "the random seed, sealed again",
+        "the random seed, rehashed",
         "turn 0: the part … of the record differs from what the engine gives",
-        sealed_again("update runs set seed = 2"),
+        rehashed("update runs set seed = 2"),
     ),
     Tampering(
-        "a setting, sealed again",
+        "a setting, rehashed",
         "turn 0: the chain of digests is broken",
-        sealed_again("update runs set config = json_set(config, '$.mine_cap', 7)"),
+        rehashed("update runs set config = json_set(config, '$.mine_cap', 7)"),
     ),
     Tampering(
-        "the order of the agents in `runs.agents`, sealed again",
+        "the order of the agents in `runs.agents`, rehashed",
         "run: the column runs.agents does not have the agents in the order of their names",
-        sealed_again("""update runs set agents = '["miner-02", "miner-01", "miner-03"]'"""),
+        rehashed("""update runs set agents = '["miner-02", "miner-01", "miner-03"]'"""),
     ),
     Tampering(
-        "the column `prompts_hash` of `runs`, sealed again",
+        "the column `prompts_hash` of `runs`, rehashed",
         HASH,
-        sealed_again("update runs set prompts_hash = 'beef'"),
+        rehashed("update runs set prompts_hash = 'beef'"),
     ),
     Tampering(
-        "a template of the prompts replaced by another text, sealed again",
+        "a template of the prompts replaced by another text, rehashed",
         HASH,
-        *(sealed_again(other_template(column)) for column in ("system_template", "turn_template")),
+        *(rehashed(other_template(column)) for column in ("system_template", "turn_template")),
     ),
     Tampering(
-        "a template of the prompts and `prompts_hash` replaced, sealed again",
+        "a template of the prompts and `prompts_hash` replaced, rehashed",
         "turn 0: the prompt of miner-03, attempt 1, is not what the templates of the run give",
-        sealed_again(other_template_with_its_hash),
+        rehashed(other_template_with_its_hash),
     ),
     Tampering(
-        "the text for the observer, sealed again",
+        "the text for the observer, rehashed",
         "turn 0: the prompt of observer, attempt 1, is not what the templates of the run give",
-        sealed_again("update runs set observer_text = 'Be kind.'"),
+        rehashed("update runs set observer_text = 'Be kind.'"),
         world="trust",
     ),
     Tampering(
-        "the prompt of a call replaced by another text, sealed again",
+        "the prompt of a call replaced by another text, rehashed",
         "turn 1: the prompt of miner-03, attempt 1, is not what the templates of the run give",
-        sealed_again(other_prompt("prompt")),
-        sealed_again(other_prompt("system")),
+        rehashed(other_prompt("prompt")),
+        rehashed(other_prompt("system")),
     ),
     Tampering(
-        "one of the columns `parent` and `turn` of `runs`, where the other is empty, sealed again",
+        "one of the columns `parent` and `turn` of `runs`, where the other is empty, rehashed",
         NO_FORK,
-        sealed_again("update runs set turn = 3"),
-        sealed_again("update runs set parent = id"),
+        rehashed("update runs set turn = 3"),
+        rehashed("update runs set parent = id"),
     ),
     Tampering(
-        "the turn of a fork, a smaller one, or its parent, now itself; sealed again",
+        "the turn of a fork, a smaller one, or its parent, now itself; rehashed",
         "turn …: the fork begins with this turn, but its calls are those of its parent, run …",
-        sealed_again(f"update runs set turn = 1 where {FORK}"),
-        sealed_again(f"update runs set parent = id where {FORK}"),
+        rehashed(f"update runs set turn = 1 where {FORK}"),
+        rehashed(f"update runs set parent = id where {FORK}"),
         world="fork",
     ),
     Tampering(
-        "the turn of a fork, a larger one, sealed again",
+        "the turn of a fork, a larger one, rehashed",
         "turn 2: the table … differs from that of its parent, run …",
-        sealed_again(f"update runs set turn = 3 where {FORK}"),
+        rehashed(f"update runs set turn = 3 where {FORK}"),
         world="fork",
     ),
     Tampering(
-        "the turn of a fork, one that it has not reached, sealed again",
+        "the turn of a fork, one that it has not reached, rehashed",
         "run: the run has 4 turns, fewer than the 9 that it has from its parent",
-        sealed_again(f"update runs set turn = 9 where {FORK}"),
+        rehashed(f"update runs set turn = 9 where {FORK}"),
         world="fork",
     ),
     Tampering(
-        "the turns that `runs.earlier` tells of, sealed again",
+        "the turns that `runs.earlier` tells of, rehashed",
         "run: the column runs.earlier tells of other turns than those before the fork",
         *(
-            sealed_again(f"update runs set earlier = json_set(earlier, '$[0].until', {until}) where {FORK}")
+            rehashed(f"update runs set earlier = json_set(earlier, '$[0].until', {until}) where {FORK}")
             for until in (0, 3)
         ),
         world="changed fork",
     ),
     Tampering(
-        "a second value for a key in the JSON of a column",
-        "…: the column … is damaged: it cannot be read: it has the key '…' twice; …",
+        "a second value for a key in `turns.ledgers`",
+        "turn 1: the column turns.ledgers differs from what the rules give",
         """update turns set ledgers = '{"accounts": {},' || substr(ledgers, 2) where turn = 1""",
-        sealed_again("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
+        world="nations",
+    ),
+    Tampering(
+        "a second value for a key in the JSON of a column of `runs`",
+        "run: the column … has the key '…' twice",
+        rehashed("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
         world="nations",
     ),
     Tampering(
@@ -630,7 +635,8 @@ FOUND = (
     Tampering(
         "a question to a person added, although no agent asked for anything",
         "run: the run is finished, but the column runs.question holds a question",
-        """update runs set question = '{"address": "1/observer/1", "asked": "{}"}'""",
+        """update runs set question =
+        '[{"address": "1/observer/1", "asked": "{}", "since": "2001-01-01T00:00+00:00"}]'""",
     ),
     Tampering(
         "the question that a waiting run asks a person",
@@ -640,7 +646,7 @@ FOUND = (
     ),
     Tampering(
         "the time since when a person is asked: something else than a time",
-        "run …: the column runs.question is damaged: Invalid isoformat string: 'noon'; …",
+        "run …: the column runs.question is damaged: 0.since: Invalid isoformat string: 'noon'; …",
         "update runs set question = json_set(question, '$[0].since', 'noon')",
         world="waiting",
     ),
@@ -651,10 +657,10 @@ FOUND = (
         world="waiting",
     ),
     Tampering(
-        "the outcome of a call of a turn in progress changed to `refused`, sealed again",
+        "the outcome of a call of a turn in progress changed to `refused`, rehashed",
         "turn 1: the call of unit-a, attempt 1, is recorded as refused (json),"
         " but reading its answer gives refused (none)",
-        sealed_again("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
+        rehashed("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
         world="waiting",
     ),
     Tampering(
@@ -673,18 +679,18 @@ FOUND = (
 
 NOT_FOUND = (
     Tampering(
-        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning` of `calls`, sealed again",
-        "Only the provider knows them. Anybody can make a seal.",
+        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning` of `calls`, rehashed",
+        "Only the provider knows them. Anybody can compute a hash.",
         *(
-            sealed_again(f"update calls set {change} where {CALL}")
+            rehashed(f"update calls set {change} where {CALL}")
             for change in ("model = 'gpt-5'", "tokens_in = 1", "tokens_out = 1", "reasoning = 'I like them.'")
         ),
     ),
     Tampering(
-        "the columns `arrived`, `milliseconds`, `tries`, `error`, `player` of `calls`, sealed again",
+        "the columns `arrived`, `milliseconds`, `tries`, `error`, `player` of `calls`, rehashed",
         "Nothing follows from them.",
         *(
-            sealed_again(f"update calls set {change} where {CALL}")
+            rehashed(f"update calls set {change} where {CALL}")
             for change in (
                 "arrived = '2001-01-01'",
                 "milliseconds = milliseconds + 1",
@@ -695,39 +701,39 @@ NOT_FOUND = (
         ),
     ),
     Tampering(
-        "a space added to an answer, sealed again",
+        "a space added to an answer, rehashed",
         "The answer is read as the same decision.",
-        sealed_again(f"update calls set answer = answer || ' ' where {CALL}"),
+        rehashed(f"update calls set answer = answer || ' ' where {CALL}"),
     ),
     Tampering(
-        "the view in the prompt of a call, sealed again",
+        "the view in the prompt of a call, rehashed",
         "`verify` writes no views, because another version of hobbes may show an agent more or less. `replay`"
         " finds it.",
-        sealed_again(prompt_of_another_turn),
+        rehashed(prompt_of_another_turn),
     ),
     Tampering(
-        "a template of the prompts and `prompts_hash` of a run in which no model was asked, sealed again",
+        "a template of the prompts and `prompts_hash` of a run in which no model was asked, rehashed",
         "Nothing was written with them.",
-        sealed_again(other_template_with_its_hash),
+        rehashed(other_template_with_its_hash),
         world="nations",
     ),
     Tampering(
-        "the column `prompts_hash` of `runs` in a world with an observer, sealed again",
+        "the column `prompts_hash` of `runs` in a world with an observer, rehashed",
         "The template for the observer is not stored.",
-        sealed_again("update runs set prompts_hash = 'beef'"),
+        rehashed("update runs set prompts_hash = 'beef'"),
         world="trust",
     ),
     Tampering(
-        "the column `answer_schema` of `runs`, sealed again, if the system text does not show it",
+        "the column `answer_schema` of `runs`, rehashed, if the system text does not show it",
         "Nothing follows from it.",
-        sealed_again(other_template("answer_schema")),
+        rehashed(other_template("answer_schema")),
     ),
     Tampering(
         "the columns `parent` and `turn` of a fork, both emptied, or the parent replaced by a run that is not"
-        " in the home; sealed again",
+        " in the home; rehashed",
         "A run that was played from the start, or a fork of that run, looks the same.",
-        sealed_again(f"update runs set parent = null, turn = null where {FORK}"),
-        sealed_again(f"update runs set parent = 'elsewhere' where {FORK}"),
+        rehashed(f"update runs set parent = null, turn = null where {FORK}"),
+        rehashed(f"update runs set parent = 'elsewhere' where {FORK}"),
         world="fork",
     ),
     Tampering(
@@ -737,21 +743,20 @@ NOT_FOUND = (
         world="waiting",
     ),
     Tampering(
-        "a failed call added before the one that counts, sealed",
+        "a failed call added before the one that counts, rehashed",
         "After a halt an agent is asked again, so a failed call before the one that counts is normal.",
-        sealed_again(failed_before),
+        rehashed(failed_before),
     ),
     Tampering(
         "the outcome of a failed call whose follow-up question was answered: replaced by what reading the"
-        " text of the failed call would give, sealed again",
+        " text of the failed call would give, rehashed",
         "Only the answer that counts is in the record. `replay` finds it.",
-        sealed_again(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
+        rehashed(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
     Tampering(
-        "the columns `models`, `model_settings`, `prompts`, `lang`, `started`, `hobbes` of `runs`, sealed"
-        " again",
+        "the columns `models`, `model_settings`, `prompts`, `lang`, `started`, `hobbes` of `runs`, rehashed",
         "`verify` works nothing out from them.",
-        sealed_again(
+        rehashed(
             "update runs set models = '{}', model_settings = '{}', prompts = 'unguided', lang = 'zh',"
             " started = '2001-01-01', hobbes = '9.9'"
         ),
@@ -794,9 +799,9 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
                 run = begin(store, request)
                 asyncio.run(go_on(store, run, lambda _: None))
                 if name in FORKS:
-                    go(store, fork(store, store.find(run.id), FORKS[name], NO_CAPS))
+                    go(store, fork(store, store.runs.find(run.id), FORKS[name], NO_CAPS))
                 if name == "waiting":
-                    go(store, store.find(run.id), granting_all(store.find(run.id)))
+                    go(store, store.runs.find(run.id), granting_all(store.runs.find(run.id)))
     with open_store(folder / "experiment") as store:
         play_all(store, written(folder, FILE.replace("seeds = 3", "seeds = 1")))
     return {name: folder / name for name in (*RECORDED, "experiment")}
@@ -835,7 +840,7 @@ def verified(home: Path) -> list[str]:
     """Return what verify says of the only run of a home."""
     with open_store(home) as store:
         try:
-            return [told(fault) for fault in faults(store, store.find("last"))] or [NOTHING]
+            return [told(fault) for fault in faults(store, store.runs.find_unchecked("last"))] or [NOTHING]
         except DamagedError as error:
             return [str(error)]
 
@@ -874,9 +879,9 @@ def test_verify_cannot_find(
 
 def test_a_run_put_in_the_place_of_another_has_another_digest(homes: Mapping[str, Path], home: Path) -> None:
     with open_store(homes["mining"]) as store:
-        written_down = store.find("last").digest
+        written_down = store.runs.find("last").digest
     with open_store(tampered(homes["mining"], another_run, home)) as store:
-        assert store.find("last").digest != written_down
+        assert store.runs.find("last").digest != written_down
 
 
 @pytest.mark.parametrize(
@@ -884,39 +889,26 @@ def test_a_run_put_in_the_place_of_another_has_another_digest(homes: Mapping[str
 )
 def test_replay_finds_it(one: Tampering, homes: Mapping[str, Path], home: Path) -> None:
     with open_store(tampered(homes["mining"], one.changes[0], home)) as store:
-        diverged = asyncio.run(replay_run(store, store.find("last"), reread=False)).divergence
+        diverged = asyncio.run(replay_run(store, store.runs.find("last"), reread=False)).divergence
     assert diverged is not None
     assert diverged.agent == "miner-03"
 
 
 def test_replay_finds_a_follow_up_question_that_nobody_asked(homes: Mapping[str, Path], home: Path) -> None:
-    forged = sealed_again(lambda copy: copied_call(copy, attempt=2, question=2, answer=DECISION))
+    forged = rehashed(lambda copy: copied_call(copy, attempt=2, question=2, answer=DECISION))
     with open_store(tampered(homes["mining"], forged, home)) as store:
-        diverged = asyncio.run(replay_run(store, store.find("last"), reread=False)).divergence
+        diverged = asyncio.run(replay_run(store, store.runs.find("last"), reread=False)).divergence
     assert diverged is not None
     assert (diverged.turn, diverged.agent, diverged.layer) == (1, "miner-01", "answer")
 
 
 def test_replay_finds_a_call_that_answers_no_question(homes: Mapping[str, Path], home: Path) -> None:
-    forged = sealed_again(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION))
+    forged = rehashed(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION))
     with (
         open_store(tampered(homes["mining"], forged, home)) as store,
         pytest.raises(DamagedError, match=r"miner-01, attempt 2: the column calls.question is damaged"),
     ):
-        asyncio.run(replay_run(store, store.find("last"), reread=False))
-
-
-def test_a_call_that_answers_no_question_counts_nowhere(homes: Mapping[str, Path], home: Path) -> None:
-    with open_store(homes["mining"]) as store:
-        counting = list(store.decisions(store.find("last").id, "miner-01"))
-    forged = sealed_again(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION))
-    with open_store(tampered(homes["mining"], forged, home)) as store:
-        run = store.find("last")
-        assert agent_card(store, run, 1, "miner-01")["answer"] != DECISION
-        assert list(store.decisions(run.id, "miner-01")) == counting
-        calls = table_of(store, run, "calls").rows
-        of_agent = [row for row in calls if (row["turn"], row["agent"]) == (1, "miner-01")]
-    assert [row["decides"] for row in of_agent] == [True, False]
+        asyncio.run(replay_run(store, store.runs.find("last"), reread=False))
 
 
 @pytest.mark.parametrize("name", [*RECORDED, "experiment"])
@@ -949,7 +941,7 @@ def test_the_documents_tell_what_is_found_and_what_is_not() -> None:
 )
 def test_verify_says_that_a_record_is_damaged(opened: Store, part: str, change: Any) -> None:
     run = mining(opened)
-    record = next(opened.turns(run.id, 1)).record.to_json()
+    record = next(opened.turns.of(run, 1)).record.to_json()
     change(record[part])
     opened.db.table("turns").update((run.id, 1), {"record": json.dumps(record)})
     found = list(faults(opened, run))
@@ -957,17 +949,24 @@ def test_verify_says_that_a_record_is_damaged(opened: Store, part: str, change: 
     assert "damaged" in found[0][1] or "differs" in found[0][1]
 
 
+def rehashed_with(store: Store, run: Run, **values: str | int) -> None:
+    """Change columns of a run, and let their hashes be those of the new values."""
+    store.runs.update(run.id, **values)
+    hashes = json.dumps(column_hashes(store.runs.row_unchecked(run.id)))
+    store.runs.update(run.id, column_hashes=hashes)
+
+
 def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(opened: Store) -> None:
     run = mining(opened)
-    opened.update(run.id, rules_version=7)
+    rehashed_with(opened, run, rules_version=7)
     with pytest.raises(
         LabError,
         match=rf"recorded by hobbes .* \(record {RECORD_VERSION}, mining rules 7\); use that version ",
     ):
-        list(faults(opened, opened.find(run.id)))
-    opened.update(run.id, world="atlantis")
+        list(faults(opened, opened.runs.find(run.id)))
+    rehashed_with(opened, run, world="atlantis")
     with pytest.raises(LabError, match=r"cannot be read by hobbes .*: there is no world 'atlantis'"):
-        opened.find(run.id)
+        opened.runs.find(run.id)
 
 
 def test_a_run_that_was_killed_before_its_first_turn_verifies(opened: Store) -> None:
@@ -976,7 +975,7 @@ def test_a_run_that_was_killed_before_its_first_turn_verifies(opened: Store) -> 
 
 def verifies(store: Store, run: Run) -> Run:
     """Check that a run verifies as it stands now."""
-    run = store.find(run.id)
+    run = store.runs.find(run.id)
     assert list(faults(store, run)) == []
     return run
 
@@ -990,11 +989,11 @@ def test_a_run_that_halts_and_is_resumed_verifies_at_every_stop(opened: Store) -
         with pytest.raises(HaltedRunError, match="unreadable"):
             asyncio.run(go_on(opened, run, lambda _: None))
         assert verifies(opened, run).status == "halted"
-        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
     assert len(asked) == 3
     assert verifies(opened, run).status == "finished"
-    replayed = asyncio.run(replay_run(opened, opened.find(run.id), reread=False))
-    assert replayed.digest == opened.find(run.id).digest
+    replayed = asyncio.run(replay_run(opened, opened.runs.find(run.id), reread=False))
+    assert replayed.digest == opened.runs.find(run.id).digest
 
 
 @pytest.mark.parametrize("second", [json.dumps({"claim": [], "memory": "second"}), UNREADABLE])
@@ -1002,7 +1001,7 @@ def test_a_run_with_follow_up_questions_verifies(second: str, opened: Store) -> 
     with answering(lambda address: FIRST if address.endswith("/1") else second):
         values: dict[str, Any] = {"rounds": 2, "reask": 1, "taint_share": 1.0}
         run = verifies(opened, played(opened, RunOptions("mining", 2, models="openai:m", values=values)))
-    assert max(len(calls) for calls in opened.attempts(run.id, 0).values()) == 2
+    assert max(len(calls) for calls in opened.calls.attempts(run.id, 0).values()) == 2
 
 
 def test_a_run_whose_provider_fails_verifies_whether_it_is_gone_or_comes_back(opened: Store) -> None:
@@ -1017,7 +1016,7 @@ def test_a_run_whose_provider_fails_verifies_whether_it_is_gone_or_comes_back(op
             asyncio.run(go_on(opened, run, lambda _: None))
         assert verifies(opened, run).status == "halted"
         healthy = True
-        asyncio.run(go_on(opened, opened.find(run.id), lambda _: None))
+        asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
         assert verifies(opened, run).status == "finished"
 
 
@@ -1050,17 +1049,17 @@ def test_a_run_whose_teams_grow_verifies(opened: Store) -> None:
     values: dict[str, Any] = {"rounds": 8, "start": 120, "victory": "team", "miss": 0}
     models = "policy:racer*1,policy:copykitten*1"
     run = verifies(opened, played(opened, RunOptions("trust", 2, models=models, values=values)))
-    assert "unit-a-2" in list(opened.turns(run.id))[-1].record.intents
+    assert "unit-a-2" in list(opened.turns.of(run))[-1].record.intents
 
 
 def test_a_finished_run_that_is_resumed_is_left_as_it_is(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = mining(opened)
-    before = opened.about(run.id)
+    before = opened.figures.about(run.id)
     monkeypatch.delattr(playing, "_play_to_the_end")
     assert go(opened, run).status == "finished"
-    assert opened.about(run.id) == before
+    assert opened.figures.about(run.id) == before
 
 
 def test_a_run_is_verified_as_of_one_moment_while_it_is_played(
@@ -1068,37 +1067,25 @@ def test_a_run_is_verified_as_of_one_moment_while_it_is_played(
 ) -> None:
     """Between finding the run and verifying it, another process plays a turn."""
     run = on(opened, begin(opened, game("human")))
-    find = Store.find
+    find = Runs.find_unchecked
 
-    def find_and_go_on(self: Store, reference: str) -> Run:
+    def find_and_go_on(self: Runs, reference: str) -> Run:
         found = find(self, reference)
-        if self.db is not opened.db:
-            monkeypatch.setattr(Store, "find", find)
+        if self is not opened.runs:
+            monkeypatch.setattr(Runs, "find_unchecked", find)
             on(opened, run, granting_all(run))
         return found
 
-    monkeypatch.setattr(Store, "find", find_and_go_on)
+    monkeypatch.setattr(Runs, "find_unchecked", find_and_go_on)
     said = CliRunner().invoke(app, ["verify", "last", "--home", str(home)])
     assert (said.exit_code, said.stdout) == (0, f"{run.turns} turns verified; digest {run.digest}\n")
-    assert opened.find(run.id).turns > run.turns
+    assert opened.runs.find(run.id).turns > run.turns
 
 
-@pytest.mark.parametrize("turn", [None, 0.5, "x"])
-def test_verify_finds_rows_of_a_turn_that_is_not_a_whole_number(
-    opened: Store, turn: float | str | None
-) -> None:
-    run = mining(opened)
-    kept = ", ".join(name for name in CALL_COLUMNS if name not in {"run", "turn"})
-    sql = f"insert into calls (run, turn, {kept}) select run, ?, {kept} from calls limit 1"
-    opened.db.conn.execute(sql, [turn])
-    opened.db.conn.commit()
-    assert any("rows of a turn that the run does not have" in fault for _, fault in faults(opened, run))
-
-
-@pytest.mark.parametrize("column", ["caps", "agents", "config", "turns"])
+@pytest.mark.parametrize("column", ["caps", "agents", "config"])
 def test_a_run_whose_row_cannot_be_read_is_one_line(opened: Store, column: str) -> None:
     run = mining(opened)
     opened.db.conn.execute(f"update runs set {column} = '7.5' where id = ?", [run.id])
     opened.db.conn.commit()
     with pytest.raises(DamagedError, match=rf"^run {run.id}: the column runs.{column} is damaged: [^\n]*$"):
-        list(faults(opened, opened.find(run.id)))
+        list(faults(opened, opened.runs.find(run.id)))

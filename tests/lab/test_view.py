@@ -34,7 +34,8 @@ from hobbes.lab.show.pages import Pages, reload_after
 from hobbes.lab.show.templating import POLICY
 from hobbes.lab.show.timelines import MOST_POINTS, sampled
 from hobbes.lab.show.viewing import PLAYING, link, site
-from hobbes.lab.store.database import Run, Store, open_store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import Caps
@@ -74,7 +75,7 @@ def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
     assert f'href="/{run.id}/3"' in pages.get(f"/{run.id}").text
     assert f'href="/{run.id}/3/miner-02"' in pages.get("/last/3").text
     card = pages.get(f"/{run.id}/3/miner-02").text
-    (call,) = opened.calls(run.id, 3, "miner-02")
+    (call,) = opened.calls.of_turn(run.id, 3, "miner-02")
     shown = re.sub(r"<[^>]+>", "", card)
     for text in (call.reply.text, call.prompt.turn):
         assert text.replace("&", "&amp;").replace('"', "&#34;").replace("'", "&#39;") in shown
@@ -230,7 +231,7 @@ def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, p
 
 def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
-    opened.update(run.id, name="first-steps")
+    opened.runs.update(run.id, name="first-steps")
     addresses = ["", "/1", "/1/miner-01", "/judgements", "/messages", "/fork?turn=1", "/pin?turn=1"]
     for address in addresses:
         way = pages.get(f"/{run.id}{address}").text.partition("<nav")[2].partition("</nav>")[0]
@@ -277,7 +278,7 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
         answered = post(pages, run, {**asked, **reasons})
         assert answered.status_code == 303
         played_on()
-        run = opened.find(run.id)
+        run = opened.runs.find(run.id)
     assert run.digest == scripted.digest
     assert "You are asked" not in pages.get(f"/{run.id}").text
 
@@ -309,7 +310,7 @@ def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR09
     run = on(opened, begin(opened, game("human")))
     answered = post(pages, run, sent, origin)
     assert (answered.status_code, told in unescape(answered.text)) == (status, True)
-    assert opened.find(run.id).status == "waiting"
+    assert opened.runs.find(run.id).status == "waiting"
 
 
 def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
@@ -325,7 +326,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
     ]
     played_on()
     assert [one.status_code for one in sent] == [303, 400, 400]
-    rulings = [call for turn in range(ROUNDS) for call in opened.calls(run.id, turn, OBSERVER)]
+    rulings = [call for turn in range(ROUNDS) for call in opened.calls.of_turn(run.id, turn, OBSERVER)]
     assert ["for this turn only" in call.reply.text for call in rulings] == [True]
 
 
@@ -334,7 +335,7 @@ def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Store, pages:
     with opened.playing(run.id):
         answered = post(pages, run, {GRANT: "0"})
     assert (answered.status_code, "is being played by another process" in answered.text) == (400, True)
-    assert opened.find(run.id).status == "waiting"
+    assert opened.runs.find(run.id).status == "waiting"
 
 
 def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
@@ -479,14 +480,14 @@ def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_wh
     refused = post(pages, run, {GRANT: "0"})
     assert refused.status_code == 400
     assert "OPENAI_API_KEY" in refused.text
-    assert opened.find(run.id).questions == run.questions
+    assert opened.runs.find(run.id).questions == run.questions
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), monkeypatch.context() as offline:
         offline.setattr(viewing, "go_on", gone)
         assert post(pages, run, {GRANT: "0"}).status_code == 303
         played_on()
     assert "the provider is gone" in pages.get(f"/{run.id}").text
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
-        assert on(opened, opened.find(run.id)).turns > run.turns
+        assert on(opened, opened.runs.find(run.id)).turns > run.turns
 
 
 # --- what a model says is text
@@ -517,8 +518,8 @@ def spoken(opened: Store, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str])
 
     monkeypatch.setattr(PolicyPlayer, "reply", reply)
     run = played(opened, RunOptions("nations", len(texts), values={"rounds": 3}))
-    opened.update(run.id, name=f"run {texts[0]}")
-    return opened.find(run.id)
+    opened.runs.update(run.id, name=f"run {texts[0]}")
+    return opened.runs.find(run.id)
 
 
 class Structure(HTMLParser):
@@ -688,7 +689,7 @@ def test_pages_can_be_read_while_a_run_is_played(
     assert seen == sorted(seen)
     with open_store(home) as opened:
         for name in ("one", "other"):
-            run = opened.find(name)
+            run = opened.runs.find(name)
             assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 40)
             assert opened.db.table("calls").count_where("run = ?", [run.id]) == 200
     assert cli("verify", "one").exit_code == cli("verify", "other").exit_code == 0

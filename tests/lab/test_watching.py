@@ -14,7 +14,7 @@ from starlette.responses import Response
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show import watching
 from hobbes.lab.show.watching import Watch, watched
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Meter, Spent
@@ -101,7 +101,7 @@ def test_what_is_unknown_is_not_shown_as_nothing() -> None:
 
 def test_a_run_of_policies_costs_nothing_and_waits_for_nobody(opened: Store) -> None:
     watch = Watch(begin(opened, RunOptions("mining", 2, values={"rounds": 3})))
-    run = opened.find("last")
+    run = opened.runs.find("last")
     asyncio.run(go_on(opened, run, watch.on_turn, watch.on_meter))
     assert "waiting" not in shown(watch)
     assert "tokens" not in shown(watch)
@@ -139,7 +139,7 @@ def test_nothing_of_it_is_printed_where_there_is_no_terminal(
     opened: Store, cli: Cli, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = cli("run", "mining", "--rounds", "2", "--agents", "2")
-    assert done.stderr.splitlines() == [f"run {opened.find('last').id}"]
-    with watched(opened.find("last")) as watch:
+    assert done.stderr.splitlines() == [f"run {opened.runs.find('last').id}"]
+    with watched(opened.runs.find("last")) as watch:
         watch.on_turn(after(1))
     assert capsys.readouterr().err == ""

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.faults import Cut
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -113,7 +113,7 @@ def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Store) -> None
     with each_agent_its_own(answers):
         request = RunOptions("mining", agents=len(errors), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
-    ended = [(call.outcome, call.reply.tries) for call in opened.calls(run.id, 0)]
+    ended = [(call.outcome, call.reply.tries) for call in opened.calls.of_turn(run.id, 0)]
     failed = [("provider-error", tries) for tries in (1, 5, 5, 5)]
     assert ended == [*failed, ("answered", 1), ("answered", 1)]
 
@@ -136,10 +136,10 @@ def test_a_server_cannot_call_its_model_a_person_or_a_policy(
     answers = [Response(choice(content="{}")[:-1] + f', "model": "{told}"}}'), Response("no", 400)]
     with each_agent_its_own(answers):
         run = played(opened, RunOptions("mining", 2, models=f"openai:{asked}", values={"rounds": 1}))
-    first, second = opened.calls(run.id, 0)
+    first, second = opened.calls.of_turn(run.id, 0)
     assert first.reply.model == kept
     assert second.reply.model == (kept if asked == "human" else asked)
-    assert opened.spent(run, {}).calls == 2
+    assert opened.figures.spent(run, {}).calls == 2
 
 
 TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
@@ -152,7 +152,7 @@ def test_an_impossible_token_count_is_unknown(opened: Store) -> None:
     with each_agent_its_own(answers):
         request = RunOptions("mining", agents=len(TOKENS), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
-    replies = [call.reply for call in opened.calls(run.id, 0)]
+    replies = [call.reply for call in opened.calls.of_turn(run.id, 0)]
     assert [(reply.tokens_in, reply.tokens_out) for reply in replies] == [(n, n) for _, n in TOKENS]
 
 
@@ -173,7 +173,7 @@ def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> 
     """Play one round in which each agent is answered so; give how the calls ended."""
     with each_agent_its_own(answers):
         run = played(store, RunOptions("mining", agents=len(answers), models=model, values={"rounds": 1}))
-    return [call.outcome for call in store.calls(run.id, 0)]
+    return [call.outcome for call in store.calls.of_turn(run.id, 0)]
 
 
 def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(
@@ -199,7 +199,7 @@ def test_no_charset_that_a_header_names_is_used(opened: Store, status: int) -> N
     with each_agent_its_own(answers):
         request = RunOptions("mining", agents=len(names), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
-    errors = [call.reply.error for call in opened.calls(run.id, 0)]
+    errors = [call.reply.error for call in opened.calls.of_turn(run.id, 0)]
     assert [error.rpartition(": ")[2] for error in errors] == ["oops \ufffd.."] * len(names)
 
 
@@ -221,7 +221,7 @@ def test_a_response_that_is_not_http_is_a_lost_connection(opened: Store) -> None
     with each_agent_its_own([Cut(head.encode("latin-1")) for head in ODD_HEADS]):
         request = RunOptions("mining", agents=len(ODD_HEADS), models="openai:m", values={"rounds": 1})
         run = played(opened, request)
-    calls = opened.calls(run.id, 0)
+    calls = opened.calls.of_turn(run.id, 0)
     assert [(call.outcome, call.reply.tries) for call in calls] == [("provider-error", 5)] * len(ODD_HEADS)
 
 
@@ -240,7 +240,7 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: S
         with environment(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="none"):
             run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 1}))
     assert {*asked} == {"/v1/chat/completions?key=canary%2B0123&v=2"}
-    first, second = opened.calls(run.id, 0)
+    first, second = opened.calls.of_turn(run.id, 0)
     assert (first.outcome, second.outcome) == ("answered", "provider-error")
     assert re.search(r"url='.*\(OPENAI_BASE_URL\)", second.reply.error)
     assert "canary" not in "\n".join(opened.db.conn.iterdump())
@@ -259,7 +259,7 @@ def test_a_key_of_base_64_is_never_told_by_a_server_that_says_what_it_was_sent(o
         environment(OPENAI_BASE_URL=f"{base}?key=very+secret/key130==", OPENAI_API_KEY="none"),
     ):
         run = played(opened, RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1}))
-    error = opened.calls(run.id, 0)[0].reply.error
+    error = opened.calls.of_turn(run.id, 0)[0].reply.error
     assert error.endswith("no key=(OPENAI_BASE_URL) (OPENAI_BASE_URL)")
     assert "key130" not in "\n".join(opened.db.conn.iterdump())
 
@@ -362,7 +362,7 @@ def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened
         with pytest.raises(UsageError, match="is not a valid URL"):
             asyncio.run(go_on(opened, run, lambda _: None))
         assert played(opened, request).status == "finished"
-    assert opened.find(run.id).status == "unfinished"
+    assert opened.runs.find(run.id).status == "unfinished"
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         asked = RunOptions("mining", 4, models="openai:policy/random?noise=0.4", values={"rounds": 4})
         runs = [played(opened, replace(asked, prompts=prompts)) for prompts in ("unguided", str(placebo))]
-    one, other = (opened.calls(run.id, 0)[0].prompt for run in runs)
+    one, other = (opened.calls.of_turn(run.id, 0)[0].prompt for run in runs)
     assert one.system != other.system
     assert one.turn != other.turn
     assert runs[0].digest == runs[1].digest

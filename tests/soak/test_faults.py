@@ -8,7 +8,7 @@ import pytest
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.store.database import Store
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER, drawn, parse_faults
 from hobbes.nodes.calling import TRIES
@@ -39,16 +39,16 @@ def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
         run = played(opened, RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS}))
         log = log_of(base)
     did = {entry["address"]: entry["did"] for entry in log}
-    calls = [call for turn in range(run.turns) for call in opened.calls(run.id, turn)]
+    calls = [call for turn in range(run.turns) for call in opened.calls.of_turn(run.id, turn)]
     assert {str(call.address): call.outcome for call in calls} == {
         address: "answered" if done == ANSWER else OUTCOMES[done][0] for address, done in did.items()
     }
     tries = {str(call.address): call.reply.tries for call in calls}
     assert Counter(entry["address"] for entry in log) == tries
     met = Counter(entry["did"] for entry in log)
-    outcomes = opened.result(run)["outcomes"]
+    outcomes = opened.figures.result(run)["outcomes"]
     decided = {outcome: outcomes.get(outcome, 0) for outcome in DECISIONS}
-    assert opened.failures(run.id)["total"] == len(calls) - sum(decided.values())
+    assert opened.calls.failures(run.id)["total"] == len(calls) - sum(decided.values())
     tried(f"{len(calls)} calls, {len(log)} requests, {len(met)} kinds of fault")
 
 
@@ -82,8 +82,8 @@ def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
     with served(dict.fromkeys(HEALED, float(SHARE) / len(HEALED))) as base:
         run = played(opened, request)
         log = log_of(base)
-    assert opened.result(run)["outcomes"] == opened.result(whole)["outcomes"]
+    assert opened.figures.result(run)["outcomes"] == opened.figures.result(whole)["outcomes"]
     assert run.digest == whole.digest
     met = Counter(entry["did"] for entry in log if entry["did"] != ANSWER)
-    calls = opened.result(run)["calls"]
+    calls = opened.figures.result(run)["calls"]
     tried(f"{calls} calls, {len(log)} requests, {met.total()} faults of {len(met)} kinds")

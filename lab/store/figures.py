@@ -1,0 +1,163 @@
+"""The figures of the runs of a home: results, costs and the table `measures`."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from hobbes.engine.answer import NO_ANSWER
+from hobbes.engine.measuring import parts
+from hobbes.engine.world import Measure
+from hobbes.lab.errors import DamagedError
+from hobbes.lab.store.calls import NO_FAILURES, Calls, by_turn
+from hobbes.lab.store.prices import Prices, prices_of, usd
+from hobbes.lab.store.run import Ending, Run
+from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_run, value_of
+from hobbes.lab.store.schema import TEMPLATES
+from hobbes.lab.store.turns import Turns
+from hobbes.nodes.caps import Spent
+from hobbes.nodes.journal import WRITTEN_BY_PEOPLE
+
+SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
+"""SQL for the calls that were answered without a token count."""
+
+NOT_LISTED = (*TEMPLATES, "observer_text", "earlier", "column_hashes")
+"""Columns of a run that a list of runs does not have."""
+
+
+class Figures:
+    """The figures of the runs of a home."""
+
+    def __init__(self, home: Path, db: Database, runs: Runs, turns: Turns, calls: Calls) -> None:
+        self._home = home
+        self._db = db
+        self._runs = runs
+        self._turns = turns
+        self._calls = calls
+
+    def result(self, run: Run) -> dict[str, Any]:
+        """Return the results of a run, as `hobbes run --json` prints them."""
+        row = self._runs.row(run.id)
+        self._turns.check(run)
+        outcomes = self.counts(run.id, "calls", "outcome")
+        return {
+            "run": run.id,
+            **({"parent": run.parent, "turn": run.forked_at} if run.parent else {}),
+            "world": run.world.name,
+            "turns": run.turns,
+            "digest": run.digest,
+            "over": run.status == "finished",
+            "scores": value_of(row, "scores") or {},
+            "calls": sum(outcomes.values()),
+            "outcomes": outcomes,
+            "failures": self._calls.failures(run.id),
+            "drops": self.counts(run.id, "drops", "code"),
+            "mends": self.counts(run.id, "mends", "code"),
+            "tokens": self.tokens(run),
+            "usd": self.spent(run, prices_of(self._home)).usd,
+            "seconds": run.seconds,
+            "tainted": bool(row["tainted"]),
+            "halted": row["error"] if run.status == "halted" else None,
+        }
+
+    def about(self, run: str) -> dict[str, Any]:
+        """Return the columns of a run, without its prompt texts, and its failed calls."""
+        return self._about(self._runs.row(run))
+
+    def of_all_runs(self) -> list[dict[str, Any]]:
+        """Return all runs, the newest first, each as `about` describes it.
+
+        A damaged run has the status `damaged`, its error as `damage`, and no other facts.
+        """
+        return [self._about_any(row) for row in self._runs.rows()]
+
+    def _about_any(self, row: dict[str, Any]) -> dict[str, Any]:
+        try:
+            check_row(row)
+            return self._about(row)
+        except DamagedError as error:
+            nothing = dict.fromkeys(column for column in row if column not in NOT_LISTED)
+            known = {"id": row["id"], "name": row["name"], "status": "damaged", "damage": str(error)}
+            return {**nothing, **known, "failures": NO_FAILURES}
+
+    def _about(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns of a run from its row."""
+        columns = {column: plain_value_of(row, column) for column in row if column not in NOT_LISTED}
+        tainted = None if row["tainted"] is None else bool(row["tainted"])
+        return {**columns, "tainted": tainted, "damage": None, "failures": self._calls.failures(row["id"])}
+
+    def counts(self, run: str, table: str, column: str) -> dict[str, int]:
+        """Count the rows of a run in a table by the values of a column."""
+        sql = f"select {column}, count(*) from {table} where run = ? group by 1 order by 2 desc, 1"  # noqa: S608  names are ours
+        return dict(self._db.conn.execute(sql, [run]).fetchall())
+
+    def tokens(self, run: Run) -> dict[str, int | None]:
+        """Return the sums of the tokens of a run's own calls, None if no call has a count.
+
+        `untold` is the number of answers without a token count. A fork did not pay for its parent's calls.
+        """
+        sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
+        row = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
+        return {"in": row[0], "out": row[1], "untold": row[2] or 0}
+
+    def spent(self, run: Run, prices: Prices) -> Spent:
+        """Return what a run has cost so far; unknown counts stay unknown.
+
+        Answers that people wrote do not count, nor do the turns that a fork has from its parent.
+        """
+        sums = f"count(*), sum(tokens_in), sum(tokens_out), sum({SILENT})"
+        paid = "run = ? and turn >= ? and model not in (?, ?)"
+        sql = f"select player, model, {sums} from calls where {paid} group by 1, 2"  # noqa: S608  our own
+        spent = Spent(seconds=run.seconds)
+        for player, model, calls, tokens_in, tokens_out, silent in self._db.conn.execute(
+            sql, [run.id, run.forked_at, *WRITTEN_BY_PEOPLE]
+        ):
+            spent.calls += calls
+            into, out = (None, None) if silent else (tokens_in or 0, tokens_out or 0)
+            cost = usd(prices, model, into, out, run.price(player))
+            spent.add(None if into is None or out is None else into + out, cost)
+        return spent
+
+    def measures(self, run: str) -> dict[str, float | None]:
+        """Return the measures of the whole run: name to value."""
+        return {name: value for name, value, *_ in self.measures_with_counts(run)}
+
+    def measures_with_counts(self, run: str) -> list[tuple[str, float | None, int, int]]:
+        """Return the measures of the whole run: name, value, number of decisions, number of failed calls."""
+        sql = (
+            "select name, value, decisions, failures from measures where run = ? and scope = 'run'"
+            " order by rowid"
+        )
+        return self._db.conn.execute(sql, [run]).fetchall()
+
+    def end_run(self, run: str, ending: Ending, measures: Iterable[Measure]) -> None:
+        """Store the results of a run that has finished, and its measures."""
+        values: dict[str, str | float | None] = {
+            "status": "finished",
+            "ended": now(),
+            "outcomes": json.dumps(ending.outcomes),
+            "scores": json.dumps(ending.scores),
+            "tainted": int(ending.tainted),
+        }
+        counts = self.counts_of_scopes(run)
+        # Other processes can write while the measures are worked out.
+        in_order = sorted(measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
+        rows = [
+            (run, one.name, one.scope, one.value, *counts.get(one.scope, (None, None))) for one in in_order
+        ]
+        with self._db.conn as connection:
+            connection.executemany("insert or replace into measures values (?, ?, ?, ?, ?, ?)", rows)
+            update_run(connection, run, values)
+
+    def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
+        """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
+        decided, failed = by_turn(self._calls.outcomes(run))
+        ((played,),) = self._db.conn.execute("select turns from runs where id = ?", [run])
+        turns = range(played)
+        scopes = [*parts(turns), *((f"turn/{turn}", (turn,)) for turn in turns)]
+        return {
+            scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
+            for scope, within in scopes
+        }

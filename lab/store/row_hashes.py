@@ -1,0 +1,74 @@
+"""Hashes of rows when they were written, which detect a later change of any column."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hobbes.engine.record import canonical, sha256
+from hobbes.lab.store.schema import TEMPLATES
+
+CALL_COLUMNS = (
+    "run",
+    "turn",
+    "agent",
+    "attempt",
+    "question",
+    "tries",
+    "outcome",
+    "found_as",
+    "model",
+    "player",
+    "system",
+    "prompt",
+    "answer",
+    "reasoning",
+    "error",
+    "tokens_in",
+    "tokens_out",
+    "milliseconds",
+    "arrived",
+)
+"""The columns of a call that its hash covers, in the order in which they are hashed."""
+
+RUN_COLUMNS = (
+    "id",
+    "world",
+    "config",
+    "agents",
+    "seed",
+    "models",
+    "model_settings",
+    "prompts",
+    "lang",
+    "system_template",
+    "turn_template",
+    "answer_schema",
+    "observer_text",
+    "started",
+    "record_version",
+    "rules_version",
+    "hobbes",
+    "parent",
+    "turn",
+    "earlier",
+    "prompts_hash",
+)
+"""The columns of a run that never change, each with a hash of its own."""
+
+WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", *TEMPLATES, "observer_text")
+"""The columns of a run that say how its turns are played; a fork may change them from its turn on."""
+
+COLUMN_HASH = 16
+"""Characters of the hash of one column."""
+
+CALL_HASH = 32
+"""Characters of the hash of a call: 128 bits, because every decision of a run has one."""
+
+
+def call_hash(call: Mapping[str, Any]) -> str:
+    """Return the hash of the row of a call."""
+    return sha256(canonical([call[column] for column in CALL_COLUMNS]))[:CALL_HASH]
+
+
+def column_hashes(run: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hash of each column of a run's row that never changes, so that a change names its column."""
+    return {column: sha256(canonical([run[column]]))[:COLUMN_HASH] for column in RUN_COLUMNS}

@@ -1,0 +1,138 @@
+"""The turns of the runs of a home: the table `turns`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sqlite_utils import Database
+
+from hobbes.engine.record import canonical, sha256
+from hobbes.engine.turn import TurnRecord, views
+from hobbes.lab.errors import MissingError
+from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.run import Run
+
+TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
+"""The columns of a turn as it is stored; `state` is a part of the record."""
+
+
+@dataclass(frozen=True)
+class LoggedTurn:
+    """A stored turn: its record and its ledgers as texts, and its digest in the hash chain."""
+
+    run: str
+    turn: int
+    text: str
+    """The record as the database stores it."""
+    digest: str
+    ledgers_text: str
+
+    @cached_property
+    def record(self) -> TurnRecord:
+        """The record. Raise DamagedError if this hobbes cannot read it."""
+        try:
+            return TurnRecord.from_json(json.loads(self.text))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            problem = f"the column turns.record is damaged: {type(error).__name__} {error}"
+            raise damaged(self.run, f", turn {self.turn}", problem) from error
+
+    @cached_property
+    def ledgers(self) -> dict[str, Any]:
+        """The world's ledgers. Raise DamagedError if they cannot be read."""
+        try:
+            ledgers: dict[str, Any] = json.loads(self.ledgers_text)
+        except ValueError as error:
+            problem = f"the column turns.ledgers is damaged: {error}"
+            raise damaged(self.run, f", turn {self.turn}", problem) from error
+        return ledgers
+
+
+class Turns:
+    """The turns of the runs of a home."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def of(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
+        """Yield the stored turns of a run in order, from the first to the last.
+
+        Raise DamagedError at one that does not fit the chain of digests, or is not there; MissingError if
+        none was kept.
+        """
+        digest = self._digest_of(run, first - 1) if first else ""
+        due = first
+        for turn in self.unchecked(run, first, last):
+            if turn.turn != due or turn.digest != sha256(f"{run.digest_before(due, digest)}{turn.text}"):
+                break
+            yield turn
+            due, digest = due + 1, turn.digest
+        until = run.turns if last is None else min(run.turns, last + 1)
+        if due < until:
+            self.check_kept(run.id)
+            problem = "the column turns.record or turns.digest is damaged: the turn does not fit its digest"
+            raise damaged(run.id, f", turn {due}", problem)
+
+    def check(self, run: Run, first: int = 0, last: int | None = None) -> None:
+        """Raise DamagedError if a turn is damaged: what SQL reads of records is not checked row by row."""
+        for _ in self.of(run, first, last):
+            pass
+
+    def unchecked(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
+        """Yield the stored turns of a run in order, as they are."""
+        sql = (
+            "select run, turn, record, digest, ledgers from turns"
+            " where run = ? and turn between ? and ? order by turn"
+        )
+        return (
+            LoggedTurn(*row)
+            for row in self._db.conn.execute(sql, [run.id, first, run.turns - 1 if last is None else last])
+        )
+
+    def _digest_of(self, run: Run, turn: int) -> str:
+        """Return the digest of a turn; empty if there is no such turn."""
+        sql = "select digest from turns where run = ? and turn = ?"
+        row = self._db.conn.execute(sql, [run.id, turn]).fetchone()
+        return row[0] if row else ""
+
+    def check_kept(self, run: str) -> None:
+        """Raise MissingError if the turns of a run were not kept."""
+        sql = (
+            "select 1 from runs where id = ? and status = 'finished' and turns > 0"
+            " and not exists (select 1 from turns where run = runs.id)"
+        )
+        if self._db.conn.execute(sql, [run]).fetchone():
+            raise MissingError(
+                f"run {run} has no turns any more: its experiment was played with --keep, which kept the "
+                "figures of its report only"
+            )
+
+    def views_sent(self, run: Run, turn: int) -> Mapping[str, str]:
+        """Return the view that each agent was shown in a turn, as text.
+
+        Those of scripted policies are not stored, because they follow from the turn before.
+        """
+        way = run.at(turn)
+        if turn:
+            (last,) = self.of(run, turn - 1, turn - 1)
+            state, memories = way.world.load(way.setting, last.record.state), last.record.memories
+        else:
+            state, memories = way.world.setup(way.setting.config, way.setting.agents, way.setting.seed), {}
+        return {agent: canonical(view) for agent, view in views(way.world, state, memories).items()}
+
+    def copy(self, parent: Run, turns: int, run: str) -> str:
+        """Copy the first turns of a run to its fork. Return the digest of the last one, empty without any.
+
+        Raise DamagedError at a turn that was changed.
+        """
+        if not turns:
+            return ""
+        self.check(parent, 0, turns - 1)
+        columns = ", ".join(TURN_COLUMNS[1:])
+        self._db.conn.execute(
+            f"insert into turns (run, {columns}) select ?, {columns} from turns"  # noqa: S608  names are ours
+            " where run = ? and turn < ? order by turn",
+            [run, parent.id, turns],
+        )
+        return self._digest_of(parent, turns - 1)
