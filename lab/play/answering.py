@@ -171,7 +171,7 @@ def usage(form: Form) -> str:
 
 def told_options(words: Iterable[str]) -> tuple[str, list[tuple[str, str]]]:
     """Return the run that the words of a command name, and the options among them, as names and values."""
-    told, others, left = [], [], iter(words)
+    given, others, left = [], [], iter(words)
     for word in left:
         if not word.startswith("--"):
             others.append(word)
@@ -179,35 +179,35 @@ def told_options(words: Iterable[str]) -> tuple[str, list[tuple[str, str]]]:
         name, equals, value = word.removeprefix("--").partition("=")
         if not equals and (following := next(left, None)) is None:
             raise UsageError(f"{word}: write a value after it")
-        told.append((name.replace("_", "-"), value if equals else str(following)))
+        given.append((name.replace("_", "-"), value if equals else str(following)))
     if len(others) != 1:
         raise UsageError("write one RUN, and each field as --FIELD VALUE; `hobbes answer RUN` asks for each")
-    return others[0], told
+    return others[0], given
 
 
 def options_in_environment(form: Form) -> list[tuple[str, str]]:
     """Return the options that HOBBES_… variables give; several numbers in one are separated by spaces."""
-    told = []
+    given = []
     for name, fields in options(form).items():
         value = os.environ.get(f"HOBBES_{name.replace('-', '_').upper()}", "")
         in_words = all(field.kind in {Kind.WHOLE, Kind.NUMBER, Kind.YES_NO} for field in fields.values())
-        told += [(name, word) for word in (value.split() if in_words else [value] if value else [])]
-    return told
+        given += [(name, word) for word in (value.split() if in_words else [value] if value else [])]
+    return given
 
 
-def as_told(form: Form, told: Iterable[tuple[str, str]]) -> str:
+def as_told(form: Form, options_given: Iterable[tuple[str, str]]) -> str:
     """Return the answer that options spell: KEY=VALUE for one group's field, VALUE for all of that name."""
     named, of_one, of_all = options(form), dict[forms.Path, Json](), dict[forms.Path, Json]()
-    for name, text in told:
+    for name, text in options_given:
         if name not in named:
             raise UsageError(f"there is no --{name}; {usage(form)}")
         key, equals, value = text.partition("=")
         keyed = bool(key and equals) and key in named[name]
-        said = of_one if keyed else of_all
+        values = of_one if keyed else of_all
         for field in [named[name][key]] if keyed else named[name].values():
-            if field.path in said:
+            if field.path in values:
                 raise UsageError(f"--{name} {text!r}: write each only once")
-            said[field.path] = _read(field, value if keyed else text, f"--{name} {text!r}", named[name])
+            values[field.path] = _read(field, value if keyed else text, f"--{name} {text!r}", named[name])
     try:
         return forms.filled_in(form, {**of_all, **of_one})
     except ValueError as error:
@@ -255,20 +255,20 @@ def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
     As browsers have it, a box that is not ticked is not posted: that is a no.
     """
     fields = {field.name: field for field in form.fields}
-    said: dict[forms.Path, Json] = {}
+    values: dict[forms.Path, Json] = {}
     for name, text in posted:
         if name not in fields:
             raise UsageError(f"the form has no field {name!r}; it has: {', '.join(fields)}")
         field = fields[name]
-        if field.path in said:
+        if field.path in values:
             raise UsageError(f"{name}: write each only once")
         if text or not field.left_out:
             try:
-                said[field.path] = forms.read(field, text)
+                values[field.path] = forms.read(field, text)
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from error
     unticked = {field.path: False for field in fields.values() if field.is_box}
     try:
-        return forms.filled_in(form, {**unticked, **said})
+        return forms.filled_in(form, {**unticked, **values})
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -58,8 +58,8 @@ class Planned:
 
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None) -> Run:
     """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
-    found = planned(store, parent, options, caps, models_file)
-    new, forked = found.new, (parent, options.turn)
+    plan = planned(store, parent, options, caps, models_file)
+    new, forked = plan.new, (parent, options.turn)
     way = (new.world, new.setting, new.models, new.model_settings, new.prompts)
     with store.db.atomic():
         run = store.runs.find(store.runs.new(*way, options.name, caps, forked))
@@ -68,7 +68,7 @@ def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_fil
         digest = run.digest_before(options.turn, last)
         update_run(store.db.conn, run.id, {"turns": options.turn, "digest": digest})
         run = store.runs.find(run.id)
-        RunJournal(store, run).give(found.given)
+        RunJournal(store, run).give(plan.given)
     return run
 
 

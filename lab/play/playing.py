@@ -137,12 +137,12 @@ def checked(
         axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, lasting(variant), options.lang, setting)
-        asked = checked_players(store, world, setting, models, named, caps)
+        named_models = checked_players(store, world, setting, models, named, caps)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return Beginning(world, setting, models, asked, prompts)
+    return Beginning(world, setting, models, named_models, prompts)
 
 
 def check_name(name: str | None) -> None:
@@ -166,19 +166,19 @@ def checked_players(  # noqa: PLR0913, PLR0917  what the players of a run depend
     """
     if observer := observer_asked(world, setting):
         parse_spec(world.policies, observer)
-    asked = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
-    chats = _chat_models(world, setting, models, asked)
+    named_models = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
+    chats = _chat_models(world, setting, models, named_models)
     _check_the_models_can_be_reached(chats)
     _check_prices_are_known(store, chats, caps)
-    return asked
+    return named_models
 
 
 def _chat_models(
     world: AnyWorld, setting: Setting[Any], specs: Mapping[str, str], named: Models
 ) -> dict[str, ModelSettings]:
     """Return the settings of each chat model that a run asks, by spec."""
-    found = {*specs.values(), observer_asked(world, setting)} - {""}
-    parsed = {spec: parse_spec(world.policies, spec, named) for spec in sorted(found)}
+    asked_specs = {*specs.values(), observer_asked(world, setting)} - {""}
+    parsed = {spec: parse_spec(world.policies, spec, named) for spec in sorted(asked_specs)}
     return {spec: one.settings for spec, one in parsed.items() if one.settings}
 
 
@@ -369,13 +369,13 @@ def _late_by(run: Run) -> str:
 
 def late_runs(store: Store, now: datetime) -> list[Run]:
     """Return the waiting runs in which the time of somebody is over, so that they can be played on."""
-    found = []
+    late = []
     for name in store.runs.waiting():
         with suppress(LabError):  # the page of a damaged run says what is wrong
             run = store.runs.find(name)
             if any(is_late(run, one, now) for one in run.questions):
-                found.append(run)
-    return found
+                late.append(run)
+    return late
 
 
 def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:

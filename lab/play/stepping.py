@@ -110,15 +110,15 @@ def _next(text: str, at: int) -> int:
 def _members(text: str) -> dict[str, str]:
     """Return the text of each member of the JSON object that a text is."""
     decoder = json.JSONDecoder(parse_int=float)  # float takes any number of digits
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     at = _next(text, text.index("{") + 1)
     while text[at] != "}":
         key, end = decoder.raw_decode(text, at)
         begin = _next(text, end)
         _, end = decoder.raw_decode(text, begin)
-        found[key] = text[begin:end]
+        members[key] = text[begin:end]
         at = _next(text, end)
-    return found
+    return members
 
 
 def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,18 +161,18 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
 def _memories(
     world: AnyWorld,
     state: Any,  # noqa: ANN401  a world's own state
-    told: Mapping[str, Mapping[str, Any]],
+    memories: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Memory]:
     """Return the memories of a request. Raise ValueError for a stranger or a field that no memory has."""
-    if strangers := sorted(agent for agent in told if not _has_played(world, state, agent)):
+    if strangers := sorted(agent for agent in memories if not _has_played(world, state, agent)):
         raise ValueError(f"memories: there is no agent {', '.join(strangers)}")
     known = EMPTY_MEMORY.to_json().keys()
-    for agent, memory in told.items():
+    for agent, memory in memories.items():
         if unknown := sorted(memory.keys() - known):
             raise ValueError(
                 f"memories: {agent}: unknown {', '.join(unknown)}; a memory has {', '.join(known)}"
             )
-    return {agent: MEMORY.from_json(memory) for agent, memory in told.items()}
+    return {agent: MEMORY.from_json(memory) for agent, memory in memories.items()}
 
 
 def _has_played(world: AnyWorld, state: Any, agent: str) -> bool:  # noqa: ANN401  a world's own state

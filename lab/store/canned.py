@@ -183,11 +183,11 @@ group by 1, 2, 3 order by 1, 2, 3""",
 
 def queries() -> dict[str, Query]:
     """Return all queries by name: those about any world, then those of each world."""
-    found = dict(OF_ANY_WORLD)
+    by_name = dict(OF_ANY_WORLD)
     for world in WORLDS.values():
         for one in world.queries:
             chosen = _chosen(f"world = '{world.name}' and ")
             sql = f"with {chosen}\n{one.sql.replace(CHOSEN_RUN, CHOSEN_ID)}"
             title = f"{world.name.capitalize()}: {one.title}"
-            found[f"{world.name}_{one.name}"] = Query(title, f"{one.description} {RUN_OF_WORLD}", sql)
-    return found
+            by_name[f"{world.name}_{one.name}"] = Query(title, f"{one.description} {RUN_OF_WORLD}", sql)
+    return by_name

@@ -114,10 +114,10 @@ def cells_so_far(store: Store, experiment: str) -> dict[tuple[str, int], CellSoF
 
 def experiment_of(store: Store, run: str) -> str:
     """Return the experiment that a run, by its id, is played for. Raise MissingError if there is none."""
-    found = store.db.conn.execute("select experiment from cells where run = ?", [run]).fetchone()
-    if found is None:
+    row = store.db.conn.execute("select experiment from cells where run = ?", [run]).fetchone()
+    if row is None:
         raise MissingError(f"run {run} is not played for an experiment")
-    return str(found[0])
+    return str(row[0])
 
 
 def turns_of_runs(store: Store, runs: Sequence[str]) -> dict[str, int]:

@@ -62,8 +62,8 @@ class RunJournal:
         counts = deciding(calls)
         if not self._failures_count and counts is not None and counts.outcome not in DECISIONS:
             return None
-        asked = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
-        return next(asked, None)
+        matching = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
+        return next(matching, None)
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of the next attempt."""
@@ -88,17 +88,17 @@ class RunJournal:
             self._insert(self._arrived)
         self._arrived = []
 
-    def keep_answer(self, call: Call, asked: PersonQuestion) -> bool:
+    def keep_answer(self, call: Call, question: PersonQuestion) -> bool:
         """Store a person's answer; once all have answered, the run stops waiting.
 
         Return whether the run still waited for this answer. If it did not, nothing is stored.
         """
         with self._store.db.conn as connection:
             questions = self._store.runs.find(self._run).questions
-            if asked not in questions:
+            if question not in questions:
                 return False
             self._insert([call])
-            left = [asdict(one) for one in questions if one != asked]
+            left = [asdict(one) for one in questions if one != question]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
             return True

@@ -26,16 +26,16 @@ def noted(
 
     Agents and turns without a note are left out.
     """
-    found: dict[str, dict[int, list[Note]]] = {}
+    notes: dict[str, dict[int, list[Note]]] = {}
     for agent, of_agent in decisions.items():
         for decision in of_agent:
             if decision.failed and first <= decision.turn <= last:
-                found.setdefault(agent, {})[decision.turn] = [Note("failed", decision.outcome)]
+                notes.setdefault(agent, {})[decision.turn] = [Note("failed", decision.outcome)]
     within = (next(iter(decisions)) if len(decisions) == 1 else None, first, last)
     counted = [("rejected", "rejection", rejections(store, run, *within))]
     counted += [("landmark", name, times) for name, times in landmarks(store, run, *within).items()]
     for kind, name, times_at in counted:
         for (turn, agent), times in times_at.items():
             if agent in decisions:
-                found.setdefault(agent, {}).setdefault(turn, []).append(Note(kind, name, times))
-    return found
+                notes.setdefault(agent, {}).setdefault(turn, []).append(Note(kind, name, times))
+    return notes

@@ -288,8 +288,8 @@ def check_row(row: Row) -> None:
 def changed_columns(row: Row) -> list[str]:
     """Return the columns of a run's row that never change, and were changed all the same."""
     written = value_of(row, "column_hashes")
-    found = column_hashes(row)
-    return [column for column in RUN_COLUMNS if written.get(column) != found[column]]
+    hashed_now = column_hashes(row)
+    return [column for column in RUN_COLUMNS if written.get(column) != hashed_now[column]]
 
 
 def value_of(row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a column's value

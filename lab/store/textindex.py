@@ -257,8 +257,8 @@ class TextIndex:
             "select kind, count(distinct places.text) from words join places on places.text = words.rowid"
             f" where words match :query and {where} group by kind"
         )
-        found = dict(self.connection.execute(sql, {"query": query, **values}))
-        return {kind: found[kind] for kind in KINDS if kind in found}
+        counts_by_kind = dict(self.connection.execute(sql, {"query": query, **values}))
+        return {kind: counts_by_kind[kind] for kind in KINDS if kind in counts_by_kind}
 
     def hits(self, query: str, filters: Filters, first: int, most: int) -> Iterator[Hit]:
         """Yield the texts that a query finds, the best ones first: `most` of them from the first, from 0."""
@@ -334,11 +334,11 @@ class _Adding:
 def _texts_of(memory: object) -> Iterator[str]:
     """Yield the texts of a stored memory; none if it is damaged."""
     try:
-        told = json.loads(memory) if isinstance(memory, str) else {}
+        fields = json.loads(memory) if isinstance(memory, str) else {}
     except ValueError:
         return
-    if isinstance(told, dict):
-        yield from (told[name] for name in MEMORIES if name in told)
+    if isinstance(fields, dict):
+        yield from (fields[name] for name in MEMORIES if name in fields)
 
 
 def _conditions(filters: Filters) -> tuple[str, dict[str, str]]:
@@ -352,6 +352,6 @@ def _pieces(shown: str, begin: str, end: str) -> Iterator[tuple[str, bool]]:
     plain, *rest = shown.split(begin)
     yield plain, False
     for piece in rest:
-        found, _, after = piece.partition(end)
-        yield found, True
+        match, _, after = piece.partition(end)
+        yield match, True
         yield after, False

@@ -36,7 +36,7 @@ def landmarks(
     """
     store.turns.check(run, first, last)
     marks = run.world.landmarks
-    found: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
+    counts: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
     types = sorted({mark.event for mark in marks})
     among = ", ".join("?" * len(types))
     sql = f"select turn, agent, event from events where {_WITHIN} and type in ({among})"  # noqa: S608  no names at all
@@ -44,8 +44,8 @@ def landmarks(
         event = json.loads(text)
         for mark in marks:
             if _is(mark, event):
-                found[mark.name][turn, who] += 1
-    return found
+                counts[mark.name][turn, who] += 1
+    return counts
 
 
 def _is(mark: Landmark, event: Mapping[str, Any]) -> bool:
@@ -60,18 +60,18 @@ def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:
     sql = (
         "select turn, ratee, avg(score), kind from reports where run = ? and rater != ratee group by 4, 1, 2"
     )
-    found: dict[str, dict[Place, float]] = defaultdict(dict)
+    means: dict[str, dict[Place, float]] = defaultdict(dict)
     for turn, ratee, mean, kind in store.db.conn.execute(sql, [run.id]):
-        found[kind][turn, ratee] = mean
-    return dict(found)
+        means[kind][turn, ratee] = mean
+    return dict(means)
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
     """Return the figures of single turns of these measures, where they are defined."""
-    found: dict[str, dict[int, float]] = {}
+    by_measure: dict[str, dict[int, float]] = {}
     for name in names:
         sql = "select cast(substr(scope, 6) as integer), value from measures where run = ? and name = ?"
         sql += " and scope glob 'turn/[0-9]*' and value is not null order by 1"
         if figures := dict(store.db.conn.execute(sql, [run.id, name])):
-            found[name] = figures
-    return found
+            by_measure[name] = figures
+    return by_measure

@@ -93,11 +93,11 @@ class Late(JSONResponse):
 def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:  # noqa: ANN401  any JSON
     """Return a fault that sends another message; `content` may be a function of the original text."""
 
-    def fault(asked: FaultyRequest) -> Response:
-        text = content(asked.text) if callable(content) else content
+    def fault(request: FaultyRequest) -> Response:
+        text = content(request.text) if callable(content) else content
         answer = {"role": "assistant", "content": text, **message}
         choice = {"index": 0, "message": answer, "finish_reason": finish_reason}
-        return JSONResponse({**asked.completion, "choices": [choice]})
+        return JSONResponse({**request.completion, "choices": [choice]})
 
     return fault
 
@@ -119,8 +119,8 @@ def fails(
 def refuses(parameter: str, instead: str = "") -> Fault:
     """Return a fault that refuses requests with this parameter."""
 
-    def fault(asked: FaultyRequest) -> Response | None:
-        if parameter not in asked.body:
+    def fault(request: FaultyRequest) -> Response | None:
+        if parameter not in request.body:
             return None
         text = f"Unsupported parameter: '{parameter}' is not supported with this model. {instead}".strip()
         error = {"message": text, "type": "invalid_request_error", "param": parameter}
@@ -135,13 +135,13 @@ def _asks_to_wait_until(_: FaultyRequest) -> Response:
     return JSONResponse({"error": {"message": "slow down"}}, 429, {"retry-after": date})
 
 
-def _echoes_the_key(asked: FaultyRequest) -> Response:
-    text = f"Incorrect API key provided: {asked.key}. \x1b[31mAsk for another one."
+def _echoes_the_key(request: FaultyRequest) -> Response:
+    text = f"Incorrect API key provided: {request.key}. \x1b[31mAsk for another one."
     return JSONResponse({"error": {"message": text, "type": "auth", "code": "invalid_api_key"}}, 401)
 
 
-def _half_a_body(asked: FaultyRequest) -> Response:
-    body = json.dumps(asked.completion).encode()
+def _half_a_body(request: FaultyRequest) -> Response:
+    body = json.dumps(request.completion).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     return Cut(head.encode() + body[: len(body) // 2])
 
@@ -166,22 +166,22 @@ def _gzip_bomb(_: FaultyRequest) -> Response:
     return StreamingResponse(_endless(first, then), headers=headers, media_type="application/json")
 
 
-def _unknown_fields(asked: FaultyRequest) -> Response:
-    return JSONResponse({**asked.completion, "provider": {"name": "x"}, "x_trace": [1], "moderation": None})
+def _unknown_fields(request: FaultyRequest) -> Response:
+    return JSONResponse({**request.completion, "provider": {"name": "x"}, "x_trace": [1], "moderation": None})
 
 
-def _error_in_choice(asked: FaultyRequest) -> Response:
+def _error_in_choice(request: FaultyRequest) -> Response:
     """Return a completion whose choice has an error beside its message."""
     error = {"code": 502, "message": "upstream died"}
-    choice = {**asked.completion["choices"][0], "error": error}
-    return JSONResponse({**asked.completion, "choices": [choice]})
+    choice = {**request.completion["choices"][0], "error": error}
+    return JSONResponse({**request.completion, "choices": [choice]})
 
 
 TOOL_CALL = {"id": "call_1", "type": "function", "function": {"name": "act", "arguments": "{}"}}
 
 FAULTS: Mapping[str, Fault] = {
     # valid answers, in other shapes
-    "no-usage": lambda asked: JSONResponse({k: v for k, v in asked.completion.items() if k != "usage"}),
+    "no-usage": lambda request: JSONResponse({k: v for k, v in request.completion.items() if k != "usage"}),
     "unknown-fields": _unknown_fields,
     "parts": says(lambda text: [{"type": "text", "text": text}]),
     "reasoning-content": thinks(reasoning_content="First, I look around."),
@@ -206,13 +206,15 @@ FAULTS: Mapping[str, Fault] = {
     "quota-200": lambda _: JSONResponse({"error": {"message": "no credits", "code": "insufficient_quota"}}),
     "html-200": lambda _: HTMLResponse(PAGE),
     "odd-charset": lambda _: Response(PAGE, media_type="text/html; charset=hex"),
-    "broken-json": lambda asked: Response(json.dumps(asked.completion)[:-9], media_type="application/json"),
+    "broken-json": lambda request: Response(
+        json.dumps(request.completion)[:-9], media_type="application/json"
+    ),
     # broken connections
     "cut-before-headers": lambda _: Cut(b""),
     "cut-in-headers": lambda _: Cut(b"HTTP/1.1 200 OK\r\ncontent-ty"),
     "cut-in-body": _half_a_body,
     "no-http": lambda _: Cut(b"SSH-2.0-OpenSSH_9.6\r\n"),
-    "stall": lambda asked: Late(asked.completion),
+    "stall": lambda request: Late(request.completion),
     "endless-body": _endless_body,
     "gzip-bomb": _gzip_bomb,
     # transient errors

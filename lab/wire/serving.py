@@ -154,7 +154,7 @@ def _viewer(world: AnyWorld, view: Mapping[str, Any]) -> str:
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
     """Return a chat completion with this text."""
-    asked = approximate_tokens("".join(str(message.get("content")) for message in body["messages"]))
+    prompt_tokens = approximate_tokens("".join(str(message.get("content")) for message in body["messages"]))
     answered = approximate_tokens(text)
     call = hashlib.sha256(json.dumps([body, text]).encode()).hexdigest()[:24]
     return {
@@ -164,9 +164,9 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
         "model": body["model"],
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         "usage": {
-            "prompt_tokens": asked,
+            "prompt_tokens": prompt_tokens,
             "completion_tokens": answered,
-            "total_tokens": asked + answered,
+            "total_tokens": prompt_tokens + answered,
         },
     }
 
