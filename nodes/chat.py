@@ -32,13 +32,13 @@ from hobbes.nodes.calling import (
     with_retries,
 )
 from hobbes.nodes.follow_up import follow_up_prompt
-from hobbes.nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
+from hobbes.nodes.journal import POLICY_MODEL, PROGRAM_MODELS, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.models import ModelSettings, url_of
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
-from hobbes.nodes.secrecy import safe_line, without_secrets
+from hobbes.nodes.secrecy import safe_line, storable
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The request header with the address of the call: `turn/agent/attempt`."""
@@ -427,9 +427,9 @@ class ChatPlayer:
         tools = f"tool calls and no content: {kept['tools']}" if kept["tools"] and not message.text else ""
         odd = [without, tools or str(kept["refusal"] or "")]
         return Reply(
-            _storable(message.text),
-            self._named(_storable(str(metadata.get("model_name") or self._model))),
-            _storable(kept["reasoning"]),
+            storable(message.text),
+            self._named(storable(str(metadata.get("model_name") or self._model))),
+            storable(kept["reasoning"]),
             Outcome.REFUSED if kept["refusal"] else ended(finished(metadata), message.text),
             safe_line("; ".join(note for note in odd if note)),
             tokens_in=tokens_in,
@@ -437,12 +437,12 @@ class ChatPlayer:
         )
 
     def _named(self, name: str) -> str:
-        """Return the server's name for the model, marked if it is the name of a person or a policy.
+        """Return the server's name for the model, marked if it is the name of a person or a program.
 
         Those cost nothing and pass every cap, so no server may call its model so.
         """
-        policy = name.startswith(POLICY_MODEL) and not self._model.startswith(POLICY_MODEL)
-        return f"openai:{name}" if name in WRITTEN_BY_PEOPLE or policy else name
+        program = name.startswith(PROGRAM_MODELS) and not self._model.startswith(POLICY_MODEL)
+        return f"openai:{name}" if name in WRITTEN_BY_PEOPLE or program else name
 
     async def close(self) -> None:
         """Close the connections."""
@@ -493,11 +493,3 @@ def _tokens(message: AIMessage) -> tuple[int | None, int | None]:
 def _count(tokens: object) -> int | None:
     """Return the token count, or None if the server gave no usable number."""
     return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None
-
-
-def _storable(text: str) -> str:
-    """Return the text without secrets, then without lone surrogates, which UTF-8 cannot encode.
-
-    The other way round, the question marks in place of surrogates would hide a secret.
-    """
-    return without_secrets(text).encode("utf-8", "replace").decode()

@@ -18,11 +18,13 @@ from hobbes.engine.world import PlayedTurn
 class PlayerKind(StrEnum):
     """What can answer for an agent. The value begins a player spec.
 
-    `human` is a person who was asked. `given` is nobody: whoever forked a run wrote the answer.
+    `python` is a class or function of a person's own. `human` is a person who was asked. `given` is nobody:
+    whoever forked a run wrote the answer.
     """
 
     CHAT = "openai"
     POLICY = "policy"
+    PYTHON = "python"
     HUMAN = "human"
     GIVEN = "given"
 
@@ -34,15 +36,30 @@ WRITTEN_BY_PEOPLE = (PlayerKind.HUMAN, PlayerKind.GIVEN)
 POLICY_MODEL = f"{PlayerKind.POLICY.value}/"
 """The prefix of the model name under which the answers of scripted policies are kept."""
 
+PYTHON_MODEL = f"{PlayerKind.PYTHON.value}/"
+"""The prefix of the model name under which the answers of Python players are kept."""
+
+PROGRAM_MODELS = (POLICY_MODEL, PYTHON_MODEL)
+"""The prefixes of the model names of programs that are played here, and cost nothing."""
+
 
 def policy_model(name: str) -> str:
     """Return the model name under which the answers of a scripted policy are kept."""
     return POLICY_MODEL + name
 
 
-def is_policy(spec: str) -> bool:
-    """Return whether the player of a spec is a scripted policy that is played here, not over HTTP."""
-    return spec.startswith(f"{PlayerKind.POLICY}:")
+def python_model(name: str) -> str:
+    """Return the model name under which the answers of a Python player are kept."""
+    return PYTHON_MODEL + name
+
+
+def is_program(spec: str) -> bool:
+    """Return whether the player of a spec is a program that is played here, not over HTTP.
+
+    It is a scripted policy or a Python player. It gets the view alone, which is not stored, since it follows
+    from the turn before.
+    """
+    return spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.PYTHON}:"))
 
 
 TURN_QUESTION = 1
@@ -65,7 +82,7 @@ class Address(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """The two texts of a question. A policy or a person gets the view as `turn` and an empty `system`."""
+    """The two texts of a question. All but a chat model get the view as `turn` and an empty `system`."""
 
     system: str
     turn: str

@@ -1,4 +1,4 @@
-"""Players answer for agents: a chat model, a scripted policy, or a person.
+"""Players answer for agents: a chat model, a scripted policy, a Python player, or a person.
 
 All of them return text, which is read and validated in the same way.
 """
@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
@@ -17,10 +18,19 @@ from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import NONE_LATE, HumanPlayer
-from hobbes.nodes.journal import POLICY_MODEL, Address, PlayerKind, Prompt, Reply, policy_model
+from hobbes.nodes.journal import (
+    POLICY_MODEL,
+    Address,
+    PlayerKind,
+    Prompt,
+    Reply,
+    is_program,
+    policy_model,
+)
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
-from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
+from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, TIMEOUT, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, system_text
+from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
 from hobbes.nodes.rng_name import without_rng
 from hobbes.nodes.turn_cache import Made
 
@@ -34,6 +44,7 @@ SPEC = re.compile(
     r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
     r"|(?P<person>human)"
     r"|policy:(?P<policy>[^?&\s]+)(?P<given>([?&]\w+=[\w.-]+)*)"
+    r"|python:(?P<python>[^?&]+:\w+)(?P<asked>([?&](timeout|rng)=[\w.-]+)*)"
 )
 """How people name a player."""
 
@@ -79,7 +90,8 @@ class Spec:
     """A parsed player spec.
 
     It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&rng=NAME` with
-    the policy's own parameters, `human`, or a name of a models file.
+    the policy's own parameters, `python:FILE.py:NAME?timeout=60&rng=NAME` (nodes/python_player.py), `human`,
+    or a name of a models file.
     """
 
     kind: PlayerKind
@@ -91,9 +103,11 @@ class Spec:
     parameters: Mapping[str, float] = field(default_factory=dict)
     """The parameters of the policy's own that are given, such as `greed=0.7`."""
     rng: str = ""
-    """The name of a scripted policy's own random draws; empty for those that all runs of a seed share."""
+    """The name of a program's own random draws; empty for those that all runs of a seed share."""
+    timeout: float = TIMEOUT
+    """How many seconds a Python player may take for an answer."""
     settings: ModelSettings | None = None
-    """The settings of a chat model, None for a scripted policy or a person."""
+    """The settings of a chat model, None for any other player."""
 
     def speak(self, policies: Policies, view: JsonObject, rng: RngStream) -> str:
         """Return the text that the scripted policy of this spec answers with."""
@@ -116,18 +130,21 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
     if found is None:
         known = f" or a name of the models file: {', '.join(models)}" if models else ""
         raise ValueError(
-            f"{spec!r} is not a model spec; write openai:NAME, policy:NAME?noise=0.1 or human{known}"
+            f"{spec!r} is not a model spec; write openai:NAME, policy:NAME?noise=0.1, python:FILE.py:NAME "
+            f"or human{known}"
         )
     if found["model"]:
         settings = _with_parameters(found["model"], found["parameters"])
         return Spec(PlayerKind.CHAT, found["model"], settings=settings)
     if found["person"]:
         return Spec(PlayerKind.HUMAN, PlayerKind.HUMAN)
+    if found["python"]:
+        asked = _parameters(found["asked"])
+        rng, timeout = _rng(spec, asked), _seconds(spec, asked.get("timeout", TIMEOUT))
+        return Spec(PlayerKind.PYTHON, found["python"], rng=rng, timeout=timeout)
     policy = policies.named(found["policy"])
-    given = dict(re.findall(r"[?&](\w+)=([\w.-]+)", found["given"]))
-    rng = given.pop("rng", "")
-    if not re.fullmatch(r"[\w-]*", rng):
-        raise ValueError(f"rng in {spec!r} must be a name of letters, digits, _ and -")
+    given = _parameters(found["given"])
+    rng = _rng(spec, given)
     shares = {name: _share(spec, name, value) for name, value in given.items()}
     names = (*SHARES, *parameters_of(policy))
     if unknown := shares.keys() - {*names}:
@@ -137,6 +154,30 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         )
     noise, tremble = (shares.pop(name, 0.0) for name in SHARES)
     return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, rng)
+
+
+def _parameters(said: str) -> dict[str, str]:
+    """Return the parameters that a spec says, by name."""
+    return dict(re.findall(r"[?&](\w+)=([\w.-]+)", said))
+
+
+def _rng(spec: str, given: dict[str, str]) -> str:
+    """Take the name of the random draws out of the parameters. Raise ValueError if it is no name."""
+    rng = given.pop("rng", "")
+    if not re.fullmatch(r"[\w-]*", rng):
+        raise ValueError(f"rng in {spec!r} must be a name of letters, digits, _ and -")
+    return rng
+
+
+def _seconds(spec: str, value: str | float) -> float:
+    """Return the time-out of a Python player. Raise ValueError if it is no number of seconds."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise ValueError(f"timeout in {spec!r} must be a number of seconds above 0")
+    return seconds
 
 
 def _share(spec: str, name: str, value: str) -> float:
@@ -151,11 +192,11 @@ def _share(spec: str, name: str, value: str) -> float:
 
 
 def with_rng(spec: str, name: str) -> str:
-    """Return a spec whose scripted policy draws random numbers of its own, under this name.
+    """Return a spec whose program draws random numbers of its own, under this name.
 
     The stand-in server's models are policies as well. Any other model is returned as it is: it samples anew.
     """
-    if not spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
+    if not (is_program(spec) or spec.startswith(f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
     policy = without_rng(policy)
@@ -250,7 +291,8 @@ class RunPlayers:
     counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
     was resumed; the providers of these are given up later (nodes/calling.py). `late` are the calls that
     people did not answer in time (nodes/human.py). `limiter` counts the requests for the models' limits;
-    without one, those of this run are counted alone.
+    without one, those of this run are counted alone. `past` has the turns of the run that Python players have
+    not seen (nodes/python_player.py).
     """
 
     def __init__(  # noqa: PLR0913  everything that a run's players depend on
@@ -264,6 +306,7 @@ class RunPlayers:
         answered: Collection[str] = (),
         late: Mapping[str, str] = NONE_LATE,
         limiter: RateLimiter | None = None,
+        past: PastTurns = no_past,
     ) -> None:
         self._world = world
         self._setting = setting
@@ -273,6 +316,7 @@ class RunPlayers:
         self._answered = answered
         self._late = late
         self._limiter = limiter or OwnRateLimiter()
+        self._past = past
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
 
@@ -298,7 +342,10 @@ class RunPlayers:
             return self._model(spec, parsed.settings, self._system, self._prompts)
         if parsed.kind is PlayerKind.HUMAN:
             return HumanPlayer(self._late)
-        return PolicyPlayer(self._world, parsed, self._setting.seed)
+        seed = self._setting.seed
+        if parsed.kind is PlayerKind.PYTHON:
+            return PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self._past)
+        return PolicyPlayer(self._world, parsed, seed)
 
     def observing(self, spec: str) -> Player:
         """Return the observer's player, a person or a model; it is made when it is first needed."""

@@ -77,6 +77,14 @@ def without_secrets(text: str) -> str:
     return "".join(pieces) + text[end:]
 
 
+def storable(text: str) -> str:
+    """Return the text without secrets, then without lone surrogates, which UTF-8 cannot encode.
+
+    The other way round, the question marks in place of surrogates would hide a secret.
+    """
+    return without_secrets(text).encode("utf-8", "replace").decode()
+
+
 @lru_cache(maxsize=8)
 def _all_disguises(named: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Return the texts that give a secret away, as layers have them, each with the name of its variable."""

@@ -64,7 +64,8 @@ Model = Annotated[
     typer.Option(
         callback=not_empty,
         autocompletion=completion.models,
-        help="openai:NAME, policy:NAME?noise=0.1&tremble=0.1, a name in the models file, or SPEC*N,SPEC*N",
+        help="openai:NAME, policy:NAME?noise=0.1&tremble=0.1, python:FILE.py:NAME, human, a name in the "
+        "models file, or SPEC*N,SPEC*N",
     ),
 ]
 ModelsFile = Annotated[

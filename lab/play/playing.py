@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +22,7 @@ from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.ending import ending
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.history import logged, past_turns, state_before
 from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import prices_of, usd
@@ -31,11 +32,12 @@ from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.human import persons_reply
-from hobbes.nodes.journal import TURN_QUESTION, Address, Prompt, Reply
+from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, Reply
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import Models, ModelSettings
-from hobbes.nodes.players import RunPlayers, deal, parse_spec
+from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
+from hobbes.nodes.python_player import load
 from hobbes.nodes.reading import read
 from hobbes.nodes.state import TurnState, first_state, state_at
 
@@ -161,25 +163,29 @@ def checked_players(  # noqa: PLR0913, PLR0917  what the players of a run depend
 ) -> dict[str, ModelSettings]:
     """Return the settings of those `named` models that a run asks.
 
-    Raise ValueError if the observer is no player, UsageError if a model cannot be reached or a cap on money
-    cannot be kept.
+    Raise ValueError if the observer is no player, UsageError if a model cannot be reached, a Python player
+    cannot be loaded or a cap on money cannot be kept.
     """
     if observer := observer_asked(world, setting):
         parse_spec(world.policies, observer)
     named_models = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
-    chats = _chat_models(world, setting, models, named_models)
-    _check_the_models_can_be_reached(chats)
-    _check_prices_are_known(store, chats, caps)
+    asked_specs = _specs(world, setting, models, named_models)
+    _check_the_players_can_be_asked(asked_specs)
+    _check_prices_are_known(store, _chats(asked_specs), caps)
     return named_models
 
 
-def _chat_models(
+def _specs(
     world: AnyWorld, setting: Setting[Any], specs: Mapping[str, str], named: Models
-) -> dict[str, ModelSettings]:
-    """Return the settings of each chat model that a run asks, by spec."""
+) -> dict[str, Spec]:
+    """Return the parsed specs of the players that a run asks, its observer included, by spec."""
     asked_specs = {*specs.values(), observer_asked(world, setting)} - {""}
-    parsed = {spec: parse_spec(world.policies, spec, named) for spec in sorted(asked_specs)}
-    return {spec: one.settings for spec, one in parsed.items() if one.settings}
+    return {spec: parse_spec(world.policies, spec, named) for spec in sorted(asked_specs)}
+
+
+def _chats(specs: Mapping[str, Spec]) -> Models:
+    """Return the settings of the chat models among players, by spec."""
+    return {spec: one.settings for spec, one in specs.items() if one.settings}
 
 
 def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
@@ -199,6 +205,17 @@ def observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
     """Return the spec of the observer, empty if a rule of the world observes."""
     state = world.setup(setting.config, setting.agents, setting.seed)
     return world.observer.asks(state) if world.observer else ""
+
+
+def _check_the_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
+    """Raise UsageError if a chat model cannot be reached, or a Python player cannot be loaded."""
+    _check_the_models_can_be_reached(_chats(specs))
+    for spec, one in specs.items():
+        if one.kind is PlayerKind.PYTHON:
+            try:
+                load(one.name)
+            except ValueError as error:
+                raise UsageError(f"{spec} cannot play: {error}") from error
 
 
 def _check_the_models_can_be_reached(chats: Models) -> None:
@@ -239,7 +256,12 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
 
 def chats_of(run: Run) -> Models:
     """Return the settings of each chat model that a run asks, by spec."""
-    return _chat_models(run.world, run.setting, run.models, run.model_settings)
+    return _chats(_specs_of(run))
+
+
+def _specs_of(run: Run) -> dict[str, Spec]:
+    """Return the parsed specs of the players that a run asks, by spec."""
+    return _specs(run.world, run.setting, run.models, run.model_settings)
 
 
 async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what is played
@@ -262,7 +284,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         run = store.runs.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
-        _check_the_models_can_be_reached(chats_of(run))
+        _check_the_players_can_be_asked(_specs_of(run))
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
@@ -298,9 +320,9 @@ def halted(store: Store, run: str) -> HaltedRunError:
 
 
 def check_it_goes_on(run: Run) -> None:
-    """Raise LabError if a run could not be played on now: by this version, or with these models."""
+    """Raise LabError if a run could not be played on now: by this version, or with these players."""
     run.check_versions()
-    _check_the_models_can_be_reached(chats_of(run))
+    _check_the_players_can_be_asked(_specs_of(run))
 
 
 def keep_answer(store: Store, run: Run, question: PersonQuestion, said: str, clock: Clock = utc) -> Run:
@@ -407,6 +429,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         answered=store.calls.answered(run.id),
         late=late,
         limiter=limiter,
+        past=partial(past_turns, store, run.id),
     )
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:

@@ -7,6 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
@@ -18,9 +19,9 @@ from hobbes.engine.record import sha256
 from hobbes.graphs.run import opened
 from hobbes.graphs.turn import build, ring
 from hobbes.lab.play.playing import CHECKPOINTS, meter_of
+from hobbes.lab.store.history import past_turns
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.nodes.caps import Meter
 from hobbes.nodes.journal import Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.state import TurnState
@@ -32,7 +33,7 @@ RunGraph: TypeAlias = CompiledStateGraph[TurnState, Any, TurnState, TurnState]
 @asynccontextmanager
 async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, RunnableConfig]]:
     """Yield the graph of a run with its checkpoints, and the config of its thread."""
-    stretches = Stretches(run, meter_of(store, run))
+    stretches = Stretches(store, run)
     nodes = ring(run.world, stretches.players, RecordedAnswers(store, run))
     config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": sys.maxsize}
     try:
@@ -45,9 +46,10 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
 class Stretches:
     """The players of a run. A fork may have others before the turn of the fork."""
 
-    def __init__(self, run: Run, meter: Meter) -> None:
+    def __init__(self, store: Store, run: Run) -> None:
         self._run = run
-        self._meter = meter
+        self._meter = meter_of(store, run)
+        self._past = partial(past_turns, store, run.id)
         self._opened: dict[int, RunPlayers] = {}
 
     @asynccontextmanager
@@ -57,7 +59,12 @@ class Stretches:
         if first not in self._opened:
             way = self._run.at(state["turn"])
             self._opened[first] = RunPlayers(
-                way.world, way.setting, way.prompts, self._meter, models=way.model_settings
+                way.world,
+                way.setting,
+                way.prompts,
+                self._meter,
+                models=way.model_settings,
+                past=self._past,
             )
         yield self._opened[first]
 

@@ -14,7 +14,7 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import read_json
-from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, is_policy
+from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, is_program
 
 FORMAT = 1
 """The version of the form of these files."""
@@ -148,17 +148,17 @@ def turns_in_words(first: int, last: int) -> str:
 def source(answers: Sequence[Answer]) -> str:
     """Return where answers come from, in a sentence for each kind of player."""
     people = [one for one in answers if one.model in WRITTEN_BY_PEOPLE]
-    policies = [one for one in answers if is_policy(one.player)]
-    models = sorted({one.player for one in answers if one not in people and one not in policies})
+    programs = [one for one in answers if is_program(one.player)]
+    models = sorted({one.player for one in answers if one not in people and one not in programs})
     said = []
     if models:
         more = f" and {len(models) - MOST_MODELS} more" if len(models) > MOST_MODELS else ""
         named = f"{', '.join(models[:MOST_MODELS])}{more}"
         said.append(f"{named} answered over HTTP; the answers are as they were recorded.")
-    if policies:
+    if programs:
         said.append(
-            "Scripted policies answered, which use no HTTP. Their recorded answers are pinned, with the "
-            "prompts that a chat model would get in their place."
+            "Scripted policies or Python players answered, which use no HTTP. Their recorded answers are "
+            "pinned, with the prompts that a chat model would get in their place."
         )
     if people:
         said.append("People wrote some answers; they are pinned like the others.")

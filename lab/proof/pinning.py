@@ -57,7 +57,7 @@ from hobbes.nodes.journal import (
     PlayerKind,
     Prompt,
     Reply,
-    is_policy,
+    is_program,
 )
 from hobbes.nodes.prompting import PromptSet, is_path, load_prompts, system_text, turn_text
 from hobbes.nodes.state import TurnState, memories_from, state_at
@@ -266,12 +266,12 @@ class _Prompter:
         raise AssertionError(f"{address} was asked")
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
-        """Return the follow-up question, None for a scripted policy."""
+        """Return the follow-up question, None for a program or a person."""
         return follow_up_prompt(self._prompts.lang, prompt, answer, drops) if self._follows_up else None
 
 
 class _Prompters:
-    """The players of a run, which only write prompts: for a scripted policy, those of a chat model."""
+    """The players of a run, which only write prompts: for a program, those of a chat model."""
 
     def __init__(self, prompts: PromptSet, setting: Setting[Any]) -> None:
         self._prompts = prompts
@@ -280,7 +280,7 @@ class _Prompters:
     def named(self, spec: str) -> _Prompter:
         """Return the player of a spec."""
         return _Prompter(
-            self._system, self._prompts, follows_up=not is_policy(spec) and spec != PlayerKind.HUMAN
+            self._system, self._prompts, follows_up=not is_program(spec) and spec != PlayerKind.HUMAN
         )
 
     def stop_reason(self) -> str:

@@ -30,7 +30,7 @@ from hobbes.lab.store.run import STATUSES, Run
 from hobbes.lab.store.runs import JSON, changed_columns
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
-from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_policy
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
 from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text
 from hobbes.nodes.reading import read
 
@@ -261,7 +261,7 @@ def _attempts(
         if is_changed(row):
             yield f"the call of {who}, was changed after it had been written"
         known = {}
-        if is_policy(row["player"] or ""):
+        if is_program(row["player"] or ""):
             known = {row["prompt"]: shown.get(agent, "")}
             if row["prompt"] != sha256(shown.get(agent, "")):
                 odd_views.append(

@@ -22,6 +22,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.receiving import with_line_feeds
 from hobbes.nodes.caps import Caps
+from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.prompting import is_path, variants
 
 Fields: TypeAlias = Mapping[str, str]
@@ -76,6 +77,8 @@ def recorded(store: Store, run: Run, turn: int, agent: str) -> str:
 def forking(store: Store, run: Run, fields: Fields) -> Forking:
     """Return the fork that a form asks for, and what it will cost. Raise UsageError if a field is wrong."""
     turn = whole_number("turn", fields["turn"])
+    if f"{PlayerKind.PYTHON}:" in fields["model"]:  # it would execute any file of this machine
+        raise UsageError("model: a page takes no Python players; name them with `hobbes fork`")
     prompts = fields["prompts"].strip()
     if is_path(prompts) and prompts not in prompts_of(store, run):
         _inside(prompts, "prompts")

@@ -14,7 +14,7 @@ from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.turns import Turns
-from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, Prompt, Reply, is_policy
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, Prompt, Reply, is_program
 from hobbes.nodes.reading import deciding
 
 Row = dict[str, Any]
@@ -146,11 +146,11 @@ class Calls:
         )
 
     def _text(self, row: Row, column: str, known: Mapping[str, str] | None) -> str:
-        """Return a text of a call's prompt. That of a scripted policy follows from the turn before."""
+        """Return a text of a call's prompt. That of a program follows from the turn before."""
         name = row[column]
         if known and name in known:
             return known[name]
-        if column == "prompt" and is_policy(row["player"] or ""):
+        if column == "prompt" and is_program(row["player"] or ""):
             return self.views_sent(row["run"], row["turn"]).get(row["agent"], "")
         text = self._runs.text(name)
         if text is None:

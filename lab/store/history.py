@@ -1,17 +1,21 @@
 """A stored run as the values of its world, which measures and pages read."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hobbes.engine.memory import Memory
+from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import REPORTS
+from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import PlayedTurn
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.turns import LoggedTurn
+from hobbes.nodes.reading import read
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,20 @@ def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a
 def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:
     """Return each agent's memory at the start of a turn, without agents that have none yet."""
     return logged(store, run, number - 1).record.memories if number else {}
+
+
+def past_turns(
+    store: Store, run: str, agent: str, before: int
+) -> Iterator[tuple[JsonObject, JsonObject | None]]:
+    """Yield what an agent was shown in each turn before one, and its answer as it was read.
+
+    The answer is None if the call failed.
+    """
+    stored_run = store.runs.find(run)
+    for turn in range(before):
+        fields = answer_fields(stored_run.world, stored_run.at(turn).setting, agent)
+        for call in store.calls.of_turn(run, turn, agent):
+            yield json.loads(store.calls.views_sent(run, turn)[agent]), read(agent, call.reply, fields).said
 
 
 def reports(turn: LoggedTurn) -> dict[str, dict[str, Mapping[str, int]]]:

@@ -16,7 +16,7 @@ from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.lab.store.runs import now, update_run
 from hobbes.lab.store.turns import TURN_COLUMNS
-from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_policy
+from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
 from hobbes.nodes.reading import deciding
 
 
@@ -139,7 +139,7 @@ class RunJournal:
         rows = [self._row(call, arrived) for call in calls]
         texts = {row["system"]: call.prompt.system for row, call in zip(rows, calls, strict=True)}
         for row, call in zip(rows, calls, strict=True):
-            if not is_policy(call.reply.player):
+            if not is_program(call.reply.player):
                 texts[row["prompt"]] = call.prompt.turn
         self._store.db.conn.executemany(INSERT_TEXT, texts.items())
         # Values by position are bound twice as fast as values by name.

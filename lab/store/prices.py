@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
-from hobbes.nodes.journal import POLICY_MODEL, WRITTEN_BY_PEOPLE
+from hobbes.nodes.journal import PROGRAM_MODELS, WRITTEN_BY_PEOPLE
 from hobbes.nodes.models import Price
 
 SHIPPED = Path(__file__).with_name("prices.toml")
@@ -54,10 +54,10 @@ def usd(
 ) -> float | None:
     """Return what tokens cost in dollars, or None if that is unknown.
 
-    `own` is the price that a models file gives. Without it, scripted policies and people cost nothing, and a
-    date at the end of a model's name is ignored.
+    `own` is the price that a models file gives. Without it, programs and people cost nothing, and a date at
+    the end of a model's name is ignored.
     """
-    if own is None and (model.startswith(POLICY_MODEL) or model in WRITTEN_BY_PEOPLE):
+    if own is None and (model.startswith(PROGRAM_MODELS) or model in WRITTEN_BY_PEOPLE):
         return 0.0
     price = (own.input, own.output) if own else prices.get(model) or prices.get(_DATED.sub("", model))
     if price is None or tokens_in is None or tokens_out is None:

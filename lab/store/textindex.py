@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from hobbes.engine.record import sha256
 from hobbes.lab.errors import LabError
 from hobbes.lab.store.home import BUSY_SECONDS, Store, may_be_damage
-from hobbes.nodes.journal import is_policy
+from hobbes.nodes.journal import is_program
 
 NAME = "search.db"
 """The name of the file."""
@@ -159,7 +159,7 @@ class TextIndex:
 
     connection: sqlite3.Connection
     views_sent: Callable[[str, int], Mapping[str, str]]
-    """The view of each agent in a turn of a run: those that scripted policies were sent are not stored."""
+    """The view of each agent in a turn of a run: those that programs were sent are not stored."""
     lasting: bool
     """Whether the file is kept; that of a read-only home is not."""
 
@@ -205,7 +205,7 @@ class TextIndex:
         for *address, player, system, prompt, answer, reasoning in rows:
             place = _Place(*address)
             adding.add_named(system, "prompt", place)
-            if isinstance(player, str) and is_policy(player):
+            if isinstance(player, str) and is_program(player):
                 adding.add(self.views_sent(place.run, place.turn).get(place.agent), "prompt", place)
             else:
                 adding.add_named(prompt, "prompt", place)

@@ -245,6 +245,7 @@ def test_a_cap_of_the_form_holds(opened: Store, pages: TestClient) -> None:
 WRONG_FORKS: list[tuple[dict[str, str], str]] = [
     ({"model": "openai"}, "is not a model spec"),
     ({"model": "policy:guided*2"}, "2"),
+    ({"model": "python:my_agents.py:Careful"}, "a page takes no Python players"),
     ({"prompts": "no-such"}, "no-such"),
     ({"prompts": "../.."}, "is not in the folder in which `hobbes view` runs"),
     ({"prompts": " /etc/"}, "is not in the folder in which `hobbes view` runs"),

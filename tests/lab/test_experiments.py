@@ -171,6 +171,7 @@ def test_the_luck_of_a_policy_is_named_in_its_spec_and_a_model_has_none() -> Non
     assert with_rng("policy:guided?noise=0.1", "null") == "policy:guided?noise=0.1&rng=null"
     assert with_rng("policy:guided?rng=a&noise=0.1", "null") == "policy:guided?noise=0.1&rng=null"
     assert with_rng("policy:guided?rng=a", "b") == "policy:guided?rng=b"
+    assert with_rng("python:a.py:A?timeout=5", "null") == "python:a.py:A?timeout=5&rng=null"
     stand_in = with_rng("openai:policy/guided?noise=0.1&temperature=0.5", "null")
     assert stand_in == "openai:policy/guided?noise=0.1&rng=null&temperature=0.5"
     assert with_rng("openai:gpt-5-mini", "null") == "openai:gpt-5-mini"

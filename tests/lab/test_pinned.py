@@ -141,7 +141,7 @@ def test_recorded_answers_are_pinned_whoever_gave_them(opened: Store, pin: Pinne
     assert texts == {call.address.agent: call.reply.text for call in opened.calls.of_turn(run.id, 3)}
     test = " ".join((pin.folder / "test_story.py").read_text().split())
     assert "openai:policy/guided answered over HTTP" in test
-    assert "Scripted policies answered, which use no HTTP" in test
+    assert "Scripted policies or Python players answered, which use no HTTP" in test
     assert pin.content["about"].startswith("Turn 3 of the mining run")
 
 

@@ -121,6 +121,7 @@ def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Store) -> None
 NAMES = [
     ("gpt-5", "human", "openai:human"),
     ("gpt-5", "policy/guided", "openai:policy/guided"),
+    ("gpt-5", "python/a.py:A", "openai:python/a.py:A"),
     ("gpt-5", "gpt-5-2026-01-01", "gpt-5-2026-01-01"),
     ("policy/guided", "policy/guided", "policy/guided"),
     ("policy/guided", "human", "openai:human"),
@@ -129,7 +130,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("asked", "told", "kept"), NAMES)
-def test_a_server_cannot_call_its_model_a_person_or_a_policy(
+def test_a_server_cannot_call_its_model_a_person_or_a_program(
     opened: Store, asked: str, told: str, kept: str
 ) -> None:
     """What is free is not counted by `max_calls`; the second call is a failure, which has the model asked."""

@@ -1,0 +1,213 @@
+"""A Python player: a class or function in a person's own file or module, which answers for agents.
+
+It runs in this process, and nothing keeps it from anything (docs/agents.md).
+"""
+
+import asyncio
+import importlib
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import isawaitable, signature
+from pathlib import Path
+from threading import Thread
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from hobbes.engine.answer import Outcome
+from hobbes.engine.chance import RngStream
+from hobbes.engine.record import Drop, JsonObject, canonical
+from hobbes.nodes.files import real_path
+from hobbes.nodes.journal import Address, Prompt, Reply, python_model
+from hobbes.nodes.secrecy import safe_line, storable
+
+PastTurns: TypeAlias = Callable[[str, int], Iterable[tuple[JsonObject, JsonObject | None]]]
+"""From an agent and a turn to what the agent was shown and answered in each turn before, in order.
+
+An answer is as it was read; it is None for a failed call.
+"""
+
+
+def no_past(agent: str, turn: int) -> tuple[()]:  # noqa: ARG001  as PastTurns
+    """Return the past turns of a run that keeps none."""
+    return ()
+
+
+def load(name: str) -> Callable[..., Any]:
+    """Return the class or function of a name: FILE.py:NAME or MODULE:NAME, seen from the working directory.
+
+    Raise ValueError, with one line, if it cannot be imported or cannot play.
+    """
+    source, _, wanted = name.rpartition(":")
+    try:
+        module = _module(source)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{source} cannot be imported: {_last_line(error)}") from error
+    if not hasattr(module, wanted):
+        raise ValueError(f"{source} has no {wanted}")
+    found = getattr(module, wanted)
+    is_class = isinstance(found, type) and callable(getattr(found, "act", None))
+    if not (_takes(found) if is_class else _takes(found, "view", "rng")):
+        raise ValueError(
+            f"{name} is neither a class with act(view), made without arguments, nor a function of (view, rng)"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _module(source: str) -> ModuleType:
+    """Return the module of a file or of a dotted name. It is executed once, and may import its neighbours."""
+    if not source.endswith(".py"):
+        _import_from(Path.cwd())
+        return importlib.import_module(source)
+    path = real_path(Path(source))
+    # Its own name could be that of another module, such as json.py.
+    name = str(path)
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(name)
+        _import_from(path.parent)
+        sys.modules[name] = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[name])
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+def _import_from(folder: Path) -> None:
+    """Let modules be imported from a folder, if there is none of that name anywhere else."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def _takes(function: object, *arguments: str) -> bool:
+    """Return whether a function, or a class, can be called with so many arguments."""
+    try:
+        signature(function).bind(*arguments)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    except ValueError:  # a function in C need not have a signature
+        return callable(function)
+    return True
+
+
+class PythonPlayer:
+    """Asks a class, of which each agent has an object of its own, or a function.
+
+    `seconds` is how long an answer may take. `seed` and `rng` are those of a function's random draws. `past`
+    has the turns that are replayed to an object that is made later than in the first turn.
+    """
+
+    at_once = False
+
+    def __init__(self, name: str, seconds: float, seed: int, rng: str, past: PastTurns) -> None:
+        self._name = name
+        self._seconds = seconds
+        self._seed, self._rng = seed, rng
+        self._past = past
+        self._objects: dict[str, tuple[int, Any]] = {}
+        """The object of each agent, after the last turn in which it was asked."""
+        self._free: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def prompt(self, view: Mapping[str, Any]) -> Prompt:
+        """Return the view as JSON; a Python player gets no system text."""
+        return Prompt("", canonical(view))
+
+    async def reply(self, address: Address, prompt: Prompt) -> Reply:
+        """Return what the object answers to the view. An exception or a time-out is a failed call."""
+        began = time.monotonic()
+        asking = asyncio.create_task(self._answer(address, json.loads(prompt.turn)))
+        # If it takes too long, it goes on, since nothing can stop a thread. The agent's next call waits.
+        ended, _ = await asyncio.wait({asking}, timeout=self._seconds)
+        if ended:
+            reply = asking.result()
+        else:
+            reply = self._failed(Outcome.TIMED_OUT, f"no answer within {self._seconds:g} seconds")
+        return reply._replace(milliseconds=round((time.monotonic() - began) * 1000))
+
+    def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
+        """Return None: a program would answer the same again."""
+
+    async def _answer(self, address: Address, view: JsonObject) -> Reply:
+        """Return the reply to a view."""
+        async with self._free[address.agent]:
+            try:
+                found = await _called(load, self._name)
+                if isinstance(found, type):
+                    answer = await _called((await self._object(found, address)).act, view)
+                else:
+                    rng = RngStream(self._seed, address.turn, address.agent, self._rng)
+                    answer = await _called(found, view, rng)
+                text = await _called(_as_text, answer)
+            except _FailedError as failure:
+                return self._failed(Outcome.PROVIDER_ERROR, str(failure))
+        return Reply(storable(text), python_model(self._name), tokens_in=0, tokens_out=0)
+
+    async def _object(self, kind: type, address: Address) -> Any:  # noqa: ANN401  a person's own class
+        """Return the object of an agent. It is made when it is first needed, and told the turns before.
+
+        One that was asked in a later turn is made anew: the run was continued from an earlier checkpoint.
+        """
+        last, there = self._objects.get(address.agent, (address.turn, None))
+        if last >= address.turn:
+            there = await _called(kind)
+            if replay := getattr(there, "replay", None):
+                for view, answer in [*self._past(address.agent, address.turn)]:
+                    await _called(replay, view, answer)
+        self._objects[address.agent] = address.turn, there
+        return there
+
+    def _failed(self, outcome: Outcome, error: str) -> Reply:
+        """Return the reply of a failed call."""
+        return Reply("", python_model(self._name), failure=outcome, error=error)
+
+
+class _FailedError(Exception):
+    """A person's own code raised an exception. The message is the last line of its traceback."""
+
+
+def _last_line(error: BaseException) -> str:
+    """Return the last line of a traceback, such as `ValueError: no such plot`."""
+    return safe_line(f"{type(error).__name__}: {error}".removesuffix(": "))
+
+
+async def _called(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
+    """Return what a person's own function returns, or what its coroutine does.
+
+    The function is called in a thread, so that the event loop goes on. The coroutine runs on the loop. Raise
+    _FailedError for an exception.
+    """
+    try:
+        result = await _in_thread(function, *arguments)
+        return await result if isawaitable(result) else result
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        raise _FailedError(_last_line(error)) from error
+
+
+async def _in_thread(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
+    """Return what a function returns in a thread, which does not keep this process from ending."""
+    ended: Future[tuple[Any, BaseException | None]] = Future()
+    ended.set_running_or_notify_cancel()
+
+    def call() -> None:
+        try:
+            ended.set_result((function(*arguments), None))
+        except BaseException as error:  # noqa: BLE001  raised where it is waited for
+            ended.set_result((None, error))
+
+    Thread(target=call, daemon=True).start()
+    result, error = await asyncio.wrap_future(ended)
+    if error is not None:
+        raise error
+    return result
+
+
+def _as_text(answer: object) -> str:
+    """Return an answer as text. Raise TypeError or ValueError if JSON has no such value."""
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
