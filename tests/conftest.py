@@ -16,18 +16,21 @@ import pytest
 import typer.testing
 from hypothesis import settings
 from sqlite_utils import Database
+from starlette.testclient import TestClient
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from hobbes.lab.cli import app
 from hobbes.lab.experiment import forks
 from hobbes.lab.show.terminal import ERR, OUT
+from hobbes.lab.show.viewing import site
 from hobbes.lab.store import home as home_module
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.schema import create
 from hobbes.nodes import calling
 from tests import forking
 from tests.forking import Command
+from tests.lab.visiting import LOCAL
 from tests.soak import times
 
 # Ten times as many as Hypothesis tries by itself, if the soak is not a small one.
@@ -184,6 +187,13 @@ def cli(home: Path) -> Cli:
         return CliRunner().invoke(app, arguments, env={"HOBBES_HOME": str(home), **(env or {})}, **options)
 
     return run
+
+
+@pytest.fixture
+def pages(home: Path) -> Iterator[TestClient]:
+    """A visitor of a home's pages on this machine."""
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield visitor
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -54,7 +54,15 @@ from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_warnings import prompt_warnings
-from hobbes.nodes.prompting import PromptError, PromptSet, check_prompts, load_prompts, system_text, turn_text
+from hobbes.nodes.prompting import (
+    PromptError,
+    PromptSet,
+    approximate_tokens,
+    check_prompts,
+    load_prompts,
+    system_text,
+    turn_text,
+)
 
 Numbers: TypeAlias = set[float]
 
@@ -111,6 +119,13 @@ def feedback_is_told(
 def default_variant(world: AnyWorld) -> str:
     """Return the variant that the default config of a world asks for."""
     return world.prompts(make_setting(world, world.names(3), 1, {}).config)
+
+
+def keys_in(value: Any) -> set[str]:
+    """Return all keys of a view, at any depth."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys_in, value.values()))
+    return set().union(*map(keys_in, value)) if isinstance(value, list) else set()
 
 
 def accepted(takes: Callable[[int], bool]) -> Numbers:
@@ -223,6 +238,10 @@ class WorldPrompts:
     """The words, by language, in which a turn says that the view is no instruction."""
     words_of_treatments: Sequence[tuple[Values, Values, set[str]]]
     """Words that no variant says under the first values, and of which each says some under the second."""
+    advised: tuple[str, str, int]
+    """The variant that gives advice, the one that says the same without it, and the advice's sections."""
+    agents_and_tokens: tuple[int, int]
+    """So many agents, and the most tokens that the text with advice may have for them."""
     constant_in_observer: Numbers = field(default_factory=set)
     """The numbers in the text of the observer that no config changes."""
     everything_on: Mapping[str, tuple[Values, Values]] = field(default_factory=lambda: {"baseline": ({}, {})})
@@ -398,6 +417,21 @@ class PromptTests:
         assert said.keys() == {"about", "advice"}
         if said["advice"] == "rules only":
             assert not [rule for rule in shipped_variant.rules if rule.startswith("advice-")]
+
+    def test_advice_follows_the_whole_text_of_the_variant_without_it(self) -> None:
+        advised, without, sections = self.prompts.advised
+        for lang in self.prompts.shipped[advised]:
+            one, other = (Template(self.prompts.world.name, name, lang) for name in (advised, without))
+            for _, values, _ in self.prompts.words_of_treatments:
+                text, plain = one.render(values), other.render(values)
+                assert text.startswith(plain)
+                assert len(re.findall("^# ", text.removeprefix(plain), re.MULTILINE)) == sections
+            assert one.prompts.turn == other.prompts.turn
+
+    def test_the_baseline_is_short(self) -> None:
+        agents, tokens = self.prompts.agents_and_tokens
+        text = Template(self.prompts.world.name, self.prompts.advised[0], "en").render({}, agents)
+        assert approximate_tokens(text) <= tokens
 
     def test_each_shipped_template_is_there_and_the_first_is_the_default(self) -> None:
         there = {(template.variant, template.lang) for template in self.prompts.templates()}

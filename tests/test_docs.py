@@ -188,7 +188,6 @@ def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
         for found in told(home, "trace", "last", *words)
     ]
     assert set(keys("hobbes trace RUN --event TYPE --json")) == {key for found in matches for key in found}
-    assert keys("hobbes trace RUN TURN --json") == list(told(home, "trace", "last", "0"))
     assert keys("hobbes trace RUN TURN AGENT --json") == list(told(home, "trace", "last", "0", unit))
 
 
@@ -208,29 +207,29 @@ def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -
     assert keys("hobbes report EXPERIMENT --json") == list(told(home, "report", "one"))
 
 
-def test_the_page_describes_what_replay_prints(trust: Store, home: Path) -> None:
-    assert trust.runs.find("last").turns
-    assert keys("hobbes replay RUN --json") == list(told(home, "replay", "last"))
-
-
-def test_the_page_describes_what_verify_and_export_print(trust: Store, home: Path, tmp_path: Path) -> None:
-    assert trust.runs.find("last").turns
-    assert keys("hobbes verify RUN --json") == list(told(home, "verify", "last"))
-    assert keys("hobbes export RUN --json") == list(
-        told(home, "export", "last", "--to", str(tmp_path / "new"))
-    )
+@pytest.mark.parametrize(
+    ("heading", "words"),
+    [
+        ("hobbes trace RUN TURN --json", "trace last 0"),
+        ("hobbes replay RUN --json", "replay last"),
+        ("hobbes verify RUN --json", "verify last"),
+        ("hobbes export RUN --json", "export last --to new"),
+        ("hobbes make-test RUN --json", "make-test last --turns 0 --name pinned --to ."),
+        ("hobbes worlds WORLD --json", "worlds mining"),
+    ],
+)
+@pytest.mark.usefixtures("trust")
+def test_the_page_describes_what_a_command_prints(
+    heading: str, words: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert keys(heading) == list(told(home, *words.split()))
 
 
 def test_the_page_describes_what_datasette_prints_and_each_query(trust: Store, home: Path) -> None:
     assert trust.runs.find("last").turns
     assert keys("hobbes datasette --json") == list(told(home, "datasette"))
     assert {name for name, _ in listed(sections()["Datasette"])[0]} == queries().keys()
-
-
-def test_the_page_describes_what_make_test_prints(trust: Store, home: Path, tmp_path: Path) -> None:
-    assert trust.runs.find("last").turns
-    words = ("make-test", "last", "--turns", "0", "--name", "pinned", "--to", str(tmp_path))
-    assert keys("hobbes make-test RUN --json") == list(told(home, *words))
 
 
 def test_the_page_describes_what_tournament_prints() -> None:
@@ -252,10 +251,6 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
     (model,) = told(home, "models").values()
     assert model.keys() - VALUES.keys() == set(keys("hobbes models --json")) - VALUES.keys()
     assert set(keys("hobbes models --json")) <= model.keys()
-
-
-def test_the_page_describes_what_worlds_prints(home: Path) -> None:
-    assert keys("hobbes worlds WORLD --json") == list(told(home, "worlds", "mining"))
 
 
 def test_the_page_describes_what_watch_prints(opened: Store) -> None:

@@ -11,10 +11,24 @@ from hypothesis import strategies as st
 
 from hobbes.engine.chance import RngStream, chance, happens
 from hobbes.engine.memory import EMPTY_MEMORY
-from hobbes.engine.record import EXCERPT, Draw, Drop, Event, Findings, Json, Mend, canonical, compact, excerpt
+from hobbes.engine.record import (
+    DEPTH,
+    EXCERPT,
+    Draw,
+    Drop,
+    Event,
+    Findings,
+    Json,
+    Mend,
+    canonical,
+    compact,
+    excerpt,
+)
 
 
-@pytest.mark.parametrize("said", [None, True, 7, "short", [1, [2]], {"claim": [0, 1]}, "矿工", "x" * EXCERPT])
+@pytest.mark.parametrize(
+    "said", [None, True, 7, 2.5, "short", [1, "2", {"three": [4.0]}], {"a": None}, "矿工", "x" * EXCERPT]
+)
 def test_a_short_value_is_recorded_as_it_was_said(said: Json) -> None:
     assert excerpt(said) == said
 
@@ -31,13 +45,23 @@ def test_of_a_long_value_the_beginning_is_recorded(said: Json) -> None:
     [
         (float("nan"), "nan"),
         ([float("inf")], ["inf"]),
+        ({"purchase_mils": float("nan")}, {"purchase_mils": "nan"}),
         ("\ud800", "\\ud800"),
-        ({"\udfff": 1}, {"\\udfff": 1}),
+        ({"\udfff": "\ud800"}, {"\\udfff": "\\ud800"}),
         (10**400, "a number of 1329 bits"),
+        ([10**5000], ["a number of 16610 bits"]),
     ],
 )
-def test_a_value_that_json_cannot_hold_is_recorded_as_text(said: Json, spelled: Json) -> None:
+def test_a_value_that_json_or_utf_8_cannot_hold_is_recorded_as_text(said: Json, spelled: Json) -> None:
     assert excerpt(said) == spelled
+    assert json.dumps(excerpt(said), allow_nan=False).encode()
+
+
+def test_nesting_is_recorded_down_to_a_fixed_depth() -> None:
+    deep: Any = "bottom"
+    for _ in range(100_000):
+        deep = [deep]
+    assert excerpt(deep) == json.loads("[" * DEPTH + '"…"' + "]" * DEPTH)
 
 
 def test_a_drop_and_a_mend_have_agent_stage_code_and_what_was_said() -> None:

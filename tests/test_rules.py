@@ -8,9 +8,11 @@ lines:
     - Code: `engine/<world>/FILE.py` `name`, `Class.method`
     - Tests: `tests/<world>/FILE.py` `test_name`, `test_name`
 
-A rule has tests, and code or settings. The code cites the rule as `docs/rules/<world>.md#anchor`, where the
-anchor is the heading in lower case with hyphens, as GitHub makes it. The citation stands in the docstring, in
-the string below a constant, or in a comment right above. Sections (`##`) may also hold free text and tables.
+A test is a function `test_name`, or a play: a short game of `tests/<world>/test_prompts.py` that shows the
+rule on the engine and checks what the prompts say of it. A rule has tests, and code or settings. The code
+cites the rule as `docs/rules/<world>.md#anchor`, where the anchor is the heading in lower case with hyphens,
+as GitHub makes it. The citation stands in the docstring, in the string below a constant, or in a comment
+right above. Sections (`##`) may also hold free text and tables.
 """
 
 import ast
@@ -98,11 +100,16 @@ def page(world: str) -> Page:
 
 
 @cache
-def code(file: str) -> tuple[ast.Module, list[str]]:
-    """Return the syntax tree and the lines of a file, both empty if there is no such file."""
+def text_of(file: str) -> str:
+    """Return the text of a file, which is empty if there is no such file."""
     path = ROOT / file
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return ast.parse(text), text.splitlines()
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+@cache
+def code(file: str) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(text_of(file))
 
 
 def defines(statement: ast.stmt, name: str) -> bool:
@@ -121,7 +128,7 @@ def defines(statement: ast.stmt, name: str) -> bool:
 
 def said_about(file: str, name: str) -> str | None:
     """Return the docstring and the comment of what a file defines, or None if it defines no such name."""
-    tree, lines = code(file)
+    tree, lines = code(file), text_of(file).splitlines()
     block, found, below = tree.body, None, None
     for part in name.split("."):
         place = next((k for k, statement in enumerate(block) if defines(statement, part)), None)
@@ -148,11 +155,18 @@ def cited(text: str, world: str) -> set[str]:
     return set(re.findall(rf"docs/rules/{world}\.md#([\w-]+)", text))
 
 
+@cache
 def names_of_tests(file: str) -> set[str]:
-    """Return the names of the tests of a file."""
-    nodes = ast.walk(code(file)[0])
-    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-    return {name for name in functions if name.startswith("test_")}
+    """Return the names of the tests of a file, and of the plays of prompts."""
+    nodes = ast.walk(code(file))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {one.name for one in functions if one.name.startswith("test_") or is_play(one)}
+
+
+def is_play(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function is entered in the table of plays, by `@plays(...)`."""
+    calls = [one.func for one in function.decorator_list if isinstance(one, ast.Call)]
+    return any(isinstance(called, ast.Name) and called.id == "plays" for called in calls)
 
 
 def files(folder: str, pattern: str) -> list[str]:
@@ -222,7 +236,7 @@ def test_the_code_that_a_rule_names_exists_and_cites_the_rule(world: str) -> Non
 def test_each_citation_leads_to_a_heading(world: str) -> None:
     anchors = set(page(world).anchors)
     for file in python_files():
-        assert cited("\n".join(code(file)[1]), world) <= anchors, file
+        assert cited(text_of(file), world) <= anchors, file
     assert set(re.findall(r"\]\(#([\w-]+)\)", page(world).text)) <= anchors
 
 

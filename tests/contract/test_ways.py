@@ -63,7 +63,7 @@ def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case:
 @pytest.mark.parametrize("case", FEW, ids=str)
 def test_a_fork_in_which_nothing_changes_is_the_run_again(case: Case, opened: Store) -> None:
     run = recorded(opened, case)
-    for turn in sorted({0, run.turns // 2, run.turns - 1}):
+    for turn in sorted({run.turns // 2, run.turns - 1}):
         again = ended(opened, fork(opened, run, ForkOptions(turn), NO_CAPS), case)
         assert (again.digest, again.status, again.turns) == (run.digest, run.status, run.turns)
         assert list(faults(opened, again)) == []

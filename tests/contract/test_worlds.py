@@ -49,7 +49,7 @@ each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world:
 READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
-OTHER_DEEDS = 12
+OTHER_DEEDS = 6
 """How often a turn is played again with other deeds."""
 
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from hobbes.engine.world import OBSERVER, make_setting
 from hobbes.graphs.studio import studio_graph
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.play.stepping import step_lines
-from hobbes.lab.show.viewing import site
 from hobbes.lab.store.history import logged
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -32,7 +30,7 @@ from tests.fishery.conftest import Say, Start
 from tests.fishery.world import FISHERY, PROMPTS
 from tests.lab.play import played
 from tests.lab.test_kills import answers, kill_at, stats
-from tests.lab.test_view import LOCAL, played_on, post
+from tests.lab.visiting import answer, played_on
 
 BOATS = ("boat-01", "boat-02", "boat-03")
 ROUNDS = 6
@@ -230,12 +228,6 @@ def test_it_is_exported(form: str, say: Say, opened: Store, tmp_path: Path) -> N
         assert told["files"][f"draws.{form}"] == ROUNDS
 
 
-@pytest.fixture
-def pages(home: Path) -> Iterator[TestClient]:
-    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        yield visitor
-
-
 def test_it_is_viewed(opened: Store, pages: TestClient) -> None:
     run, other = played(opened, fishery(GREED)), played(opened, fishery())
     for address, told in {
@@ -288,8 +280,8 @@ def test_a_person_rules_in_the_page(say: Say, opened: Store, pages: TestClient) 
     page = pages.get(f"/{run.id}").text
     assert "We starve." in page
     assert set(re.findall(r' name="(/[^"]*)"', page)) == {"/quota", "/why"}
-    assert post(pages, run, {"/quota": "many", "/why": ""}).status_code == 400
-    assert post(pages, run, {"/quota": "40", "/why": "You may."}).status_code == 303
+    assert answer(pages, run, {"/quota": "many", "/why": ""}).status_code == 400
+    assert answer(pages, run, {"/quota": "40", "/why": "You may."}).status_code == 303
     played_on()
     assert ruled(say, run) == {"quota": 40, "why": "You may."}
 

@@ -36,7 +36,8 @@ from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.contract.games import heard
 from tests.lab.play import mining, played
-from tests.lab.test_view import LOCAL, dead_run
+from tests.lab.test_view import dead_run
+from tests.lab.visiting import LOCAL
 from tests.mining.plays import board as grid
 from tests.mining.plays import mine
 from tests.mining.plays import play as mining_round

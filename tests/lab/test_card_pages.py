@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from starlette.testclient import TestClient
 
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
-from hobbes.lab.show.viewing import site
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Reply
@@ -21,13 +19,6 @@ from tests.lab.play import mining, played
 from tests.lab.test_second_question import FIRST, SECOND, answering, by_attempt, request
 
 LINK = re.compile(r'<a[^>]*data-key="([^"]+)"[^>]*href="([^"]+)"')
-
-
-@pytest.fixture
-def pages(home: Path) -> Iterator[TestClient]:
-    """A visitor of a home's pages on this machine."""
-    with TestClient(site(home, "127.0.0.1"), base_url="http://127.0.0.1") as visitor:
-        yield visitor
 
 
 def nations(opened: Store, monkeypatch: pytest.MonkeyPatch, said: dict[tuple[int, str], Any]) -> Run:

@@ -540,24 +540,5 @@ def test_compare_prints_one_json_document_and_always_exits_with_0(
     result = shown(a.id, "last", "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout) == json.loads(json.dumps(compare(opened, a, b)))
-    assert set(json.loads(result.stdout)) == {
-        "world",
-        "runs",
-        "settings",
-        "divergence",
-        "prompt",
-        "decision",
-        "scores",
-        "outcomes",
-        "drops",
-        "mends",
-        "events",
-        "calls",
-        "tokens",
-        "usd",
-        "failures",
-        "measures",
-        "reports",
-    }
     assert shown(a.id, b.id).exit_code == 0
     assert "Example: hobbes compare" in shown("--help").stdout

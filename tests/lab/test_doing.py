@@ -6,11 +6,8 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -27,7 +24,7 @@ from tests.lab.play import go, mining, played
 from tests.lab.test_caps import model
 from tests.lab.test_fork import PASSING
 from tests.lab.test_people import begun
-from tests.lab.test_view import LOCAL, played_on
+from tests.lab.visiting import LOCAL, Form, played_on, post
 
 TURN = 2
 AGENT = "miner-02"
@@ -56,51 +53,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return here
 
 
-class Form(HTMLParser):
-    """What a browser posts of a form that nobody has changed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fields: dict[str, str] = {}
-        self._at = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        if tag == "input" and found.get("type") != "checkbox":
-            self.fields[found["name"]] = found["value"]
-        elif tag in {"select", "textarea"}:
-            self._at = found["name"]
-            self.fields[self._at] = ""
-        elif tag == "option" and "selected" in found:
-            self.fields[self._at] = found["value"]
-
-    def handle_data(self, data: str) -> None:
-        if self.lasttag == "textarea" and self._at:
-            self.fields[self._at] = data.removeprefix("\n").replace("\n", "\r\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._at = "" if tag in {"select", "textarea"} else self._at
-
-
-def form_of(page: str) -> dict[str, str]:
-    """Return the fields of the form of a page as nobody has changed them."""
-    found = Form()
-    found.feed(page.partition('<form method="post"')[2])
-    return found.fields
-
-
 def opened_form(pages: TestClient, address: str) -> dict[str, str]:
     page = pages.get(address)
     assert page.status_code == 200, page.text
-    return form_of(page.text)
-
-
-def post(
-    pages: TestClient, address: str, fields: dict[str, Any], origin: str | None = LOCAL
-) -> httpx2.Response:
-    """Post a form as a browser does."""
-    headers = {"origin": origin} if origin else {}
-    return pages.post(address, data=fields, headers=headers, follow_redirects=False)
+    return Form(page.text).fields
 
 
 def forks(opened: Store, run: Run) -> list[Run]:
@@ -169,7 +125,7 @@ def test_an_answer_that_nobody_changed_is_not_given_to_a_player_who_is_asked_oth
     address = f"/{run.id}/fork"
     form = opened_form(pages, f"{address}?turn={TURN}&agent={AGENT}")
     wrong = post(pages, address, {**form, **changed, "calls": "many"}).text
-    assert form_of(wrong)["answer"] == form["answer"]
+    assert Form(wrong).fields["answer"] == form["answer"]
     for answer in (form["answer"], PASSING):
         assert post(pages, address, {**form, **changed, "answer": answer}).status_code == 303
         played_on()
@@ -214,15 +170,15 @@ def test_the_cost_of_a_fork_is_shown_before_it_is_spent(opened: Store, pages: Te
         assert re.search(r"<dt>dollars</dt><dd>about 0\.\d\d<", page)
         given = pages.get(f"{address}?turn={TURN}&agent={AGENT}").text
         assert "<dt>calls to models</dt><dd>about 5</dd>" in given
-        changed = {**form_of(page), "lang": "zh"}
+        changed = {**Form(page).fields, "lang": "zh"}
         asked = post(pages, address, changed)
         assert asked.status_code == 200
         assert "Nothing has been played yet" in asked.text
         assert not calls
         assert not forks(opened, run)
-        assert form_of(asked.text)["lang"] == "zh"
-        assert post(pages, address, {**form_of(asked.text), "shown": "0" * 64}).status_code == 200
-        assert post(pages, address, form_of(asked.text)).status_code == 303
+        assert Form(asked.text).fields["lang"] == "zh"
+        assert post(pages, address, {**Form(asked.text).fields, "shown": "0" * 64}).status_code == 200
+        assert post(pages, address, Form(asked.text).fields).status_code == 303
         played_on()
         assert len(calls) == 6
         (fork,) = forks(opened, run)
@@ -235,7 +191,7 @@ def test_a_cap_of_the_form_holds(opened: Store, pages: TestClient) -> None:
         calls.clear()
         fields = {**opened_form(pages, f"/{run.id}/fork?turn=0"), "calls": "4"}
         asked = post(pages, f"/{run.id}/fork", fields)
-        assert post(pages, f"/{run.id}/fork", form_of(asked.text)).status_code == 303
+        assert post(pages, f"/{run.id}/fork", Form(asked.text).fields).status_code == 303
         played_on()
     assert len(calls) == 4
     (fork,) = forks(opened, run)
@@ -244,13 +200,10 @@ def test_a_cap_of_the_form_holds(opened: Store, pages: TestClient) -> None:
 
 WRONG_FORKS: list[tuple[dict[str, str], str]] = [
     ({"model": "openai"}, "is not a model spec"),
-    ({"model": "policy:guided*2"}, "2"),
     ({"model": "python:my_agents.py:Careful"}, "a page takes no Python players"),
-    ({"prompts": "no-such"}, "no-such"),
     ({"prompts": "../.."}, "is not in the folder in which `hobbes view` runs"),
     ({"prompts": " /etc/"}, "is not in the folder in which `hobbes view` runs"),
     ({"prompts": "/etc/"}, "is not in the folder in which `hobbes view` runs"),
-    ({"lang": "xx"}, "xx"),
     ({"calls": "many"}, "calls: write a whole number"),
     ({"usd": "-1"}, "usd: write a number"),
     ({"usd": "nan"}, "usd: write a number"),
@@ -273,7 +226,7 @@ def test_a_form_that_is_wrong_says_so_above_its_fields_and_plays_nothing(
         shown = unescape(refused.text).partition('role="alert">')[2].partition("</p>")[0]
         assert (told in shown, shown.startswith("--")) == (True, False), changed
         (name,) = changed
-        assert form_of(refused.text)[name] == changed[name] or name == "lang"
+        assert Form(refused.text).fields[name] == changed[name]
     assert not forks(opened, run)
 
 

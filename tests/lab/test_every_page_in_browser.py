@@ -1,4 +1,4 @@
-"""Every page of every world in Chromium: axe, a telephone, a dark screen, and the keyboard.
+"""Every page in Chromium: axe, a telephone, a dark screen, and the keyboard.
 
 The pages of people who play are in test_seats_in_browser.py.
 """
@@ -31,15 +31,18 @@ OF_A_HOME = {
     "/experiments/{name}": ("/experiments/small",),
     "/search": ("/search", "/search?q=attack"),
 }
+OF_A_WORLD = {
+    "/{run}": ("/RUN#3",),
+    "/{run}/{turn:number}": ("/RUN/3",),
+    "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
+}
+"""The pages of a run on which each world draws in its own way."""
 OF_A_RUN = {
     "/compare": ("/compare?a=RUN&b=other-RUN", "/compare?a=RUN&b=other-RUN&turn=5"),
-    "/{run}": ("/RUN#3",),
     "/{run}/judgements": ("/RUN/judgements?turn=4",),
     "/{run}/messages": ("/RUN/messages", "/RUN/messages?between=AGENT,OTHER&turn=3"),
     "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
     "/{run}/pin": ("/RUN/pin?turn=3",),
-    "/{run}/{turn:number}": ("/RUN/3",),
-    "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
 }
 """The addresses that are opened, by those that the site has."""
 
@@ -61,7 +64,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, small_experiment: Path) -> It
 
 
 def test_no_page_of_the_site_is_left_out() -> None:
-    assert PAGES.keys() == {*OF_A_HOME, *OF_A_RUN}
+    assert PAGES.keys() == {*OF_A_HOME, *OF_A_WORLD, *OF_A_RUN}
 
 
 REACHED = """() => {
@@ -108,6 +111,7 @@ def test_a_table_that_is_unfolded_can_be_scrolled_by_keyboard(page: Page) -> Non
 @pytest.mark.parametrize("world", [*WORLDS])
 def test_pages_of_a_run_can_be_used_by_everybody(page: Page, world: str) -> None:
     one, other = WORLDS[world].names(2)
-    for place, address in enumerate(one for of_one in OF_A_RUN.values() for one in of_one):
+    pages = {**OF_A_WORLD, **(OF_A_RUN if world == "nations" else {})}
+    for place, address in enumerate(one for of_one in pages.values() for one in of_one):
         filled_in = address.replace("RUN", world).replace("AGENT", one).replace("OTHER", other)
         check(page, filled_in, dark=bool(place % 2))

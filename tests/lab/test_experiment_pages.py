@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from hobbes.lab.show.viewing import site
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
 from tests.lab.test_experiments import FILE, Quiet, play_all, written
-from tests.lab.test_view import LOCAL
+from tests.lab.visiting import LOCAL
 
 
 class StoppedError(Exception):
@@ -26,13 +25,6 @@ class Stopping(Quiet):
     def on_turn(self, _: str, turns: int) -> None:  # noqa: ARG002  the turn does not matter
         if len(self.runs) == 5:
             raise StoppedError
-
-
-@pytest.fixture
-def pages(home: Path) -> Iterator[TestClient]:
-    """A visitor of a home's pages on this machine."""
-    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        yield visitor
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.test_experiments import FILE, Quiet, planned, play_all, written
 from tests.lab.test_reports import told
-from tests.lab.test_view import LOCAL
+from tests.lab.visiting import LOCAL
 
 TABLES = ("runs", "measures", "turns", "scores", "spells", "ratings")
 

@@ -21,6 +21,15 @@ from pathlib import Path
 (Path(__file__).parents[1] / "imported").write_text(__name__)
 """
 
+COMMANDS = """\
+import sys
+from hobbes.lab.cli import app
+
+for line in sys.argv[1:]:
+    print("command:", line)
+    app(line.split(), standalone_mode=False)
+"""
+
 EXPERIMENT = """\
 name = "two"
 world = "mining"
@@ -109,6 +118,14 @@ class Installed:
         assert not (self._project / "imported").exists()
         return said
 
+    def commands(self, *lines: str) -> str:
+        """Return what the last of several commands prints; one process is all of them."""
+        said = call(
+            self._programs / "python", "-c", COMMANDS, *lines, cwd=self._project, env=self._environment
+        )
+        assert not (self._project / "imported").exists()
+        return said.rpartition("command: ")[2].partition("\n")[2]
+
     def pytest(self, *words: object) -> str:
         """Return what a session of pytest prints."""
         return call(
@@ -133,26 +150,26 @@ def test_only_hobbes_is_installed(python: Path) -> None:
     assert {path.name for path in site.iterdir()} == {"hobbes", "hobbes-0.2.0.dist-info", "here.pth"}
 
 
-def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installed, project: Path) -> None:
+def test_a_game_is_played_pinned_and_shown_in_such_a_project(
+    installed: Installed, project: Path, home: Path
+) -> None:
     installed.hobbes("run", "mining", "--agents", 3, "--rounds", 3, "--seed", 1, "--model", "policy:guided")
-    installed.hobbes("make-test", "last", "--turns", "1-2", "--name", "story", "--to", project)
-    installed.hobbes("export", "last", "--format", "html", "--to", project / "pages")
+    variants = json.loads(
+        installed.commands(
+            "make-test last --turns 1-2 --name story --to .",
+            "export last --format html --to pages",
+            "datasette",
+            "prompts list trust --json",
+        )
+    )
     (project / "test_own.py").write_text(OWN_TESTS)
     assert f"{len(OWN) + 2} passed" in installed.pytest("test_own.py", "test_story.py")
+    tables = json.loads((home / "datasette.json").read_text())["databases"]["runs"]["tables"]
+    assert tables["runs"]["columns"]["seed"], "docs/data.md is installed"
+    assert variants["trust"]["plain"]["languages"] == ["en"]
+    assert variants["trust"]["plain"]["cassettes"] == [], "the cassettes are not installed"
 
 
 def test_two_processes_play_an_experiment_in_such_a_project(installed: Installed, project: Path) -> None:
     (project / "two.toml").write_text(EXPERIMENT)
-    installed.hobbes("experiment", "two.toml", "--jobs", 2)
-    runs = json.loads(installed.hobbes("runs", "--json"))
-    assert [run["status"] for run in runs] == ["finished", "finished"]
-
-
-def test_commands_work_without_the_checkout(installed: Installed, home: Path) -> None:
-    variants = json.loads(installed.hobbes("prompts", "list", "trust", "--json"))["trust"]
-    assert variants["plain"]["languages"] == ["en"]
-    assert variants["plain"]["cassettes"] == [], "the cassettes are not installed"
-    installed.hobbes("run", "trust", "--rounds", 1, "--model", "policy:random")
-    installed.hobbes("datasette")
-    tables = json.loads((home / "datasette.json").read_text())["databases"]["runs"]["tables"]
-    assert tables["runs"]["columns"]["seed"], "docs/data.md is installed"
+    assert "2 runs, 2 of them played now" in installed.hobbes("experiment", "two.toml", "--jobs", 2)

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,15 +13,12 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import conversations
 from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
-from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.timelines import sampled
-from hobbes.lab.show.viewing import link, site
-from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import mining, played
-from tests.lab.test_view import LOCAL, PAYLOADS, spoken, structure
 
 ANSWERS: Mapping[tuple[int, str], dict[str, Any]] = {
     (0, "AgentA"): {"messages": {"AgentB": "I shall never attack you"}, "money_grants": {"AgentB": 10}},
@@ -34,13 +30,6 @@ ANSWERS: Mapping[tuple[int, str], dict[str, Any]] = {
     (2, "AgentC"): {"keeps_word_report": {"AgentA": 4}, "messages": {"AgentB": "so much for A"}},
 }
 """What agents answer, by turn; nothing where nothing stands."""
-
-
-@pytest.fixture
-def pages(home: Path) -> Iterator[TestClient]:
-    """A visitor of a home's pages on this machine."""
-    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        yield visitor
 
 
 def broken_word(opened: Store, monkeypatch: pytest.MonkeyPatch) -> Run:
@@ -135,45 +124,12 @@ def test_a_long_conversation_is_shown_part_by_part(
     assert 'rel="prev"' in page
 
 
-@pytest.mark.parametrize(
-    ("address", "told"),
-    [
-        ("judgements?turn=99", "has no turn 99; it has turns 0 to 3"),
-        ("judgements?turn=x", "`turn` in the address is not the number of a turn"),
-        ("messages?between=miner-01", "`between` in the address must be two agents, such as A,B"),
-        ("messages?between=miner-01,miner-01", "`between` in the address must be two agents"),
-        ("messages?first=-1", "`first` in the address is not the number of a message"),
-    ],
-)
-def test_a_wrong_address_is_reported_in_one_line(
-    address: str, told: str, opened: Store, pages: TestClient
-) -> None:
-    mining(opened)
-    found = pages.get(f"/last/{address}")
-    assert found.status_code == 404
-    assert told in found.text
-    assert found.text.count("\n") <= 1
-
-
 def test_each_world_has_both_pages(opened: Store, pages: TestClient) -> None:
     for name in WORLDS:
         run = played(opened, RunOptions(name, 3, models="policy:random", values={"rounds": 3}))
         for page in ("judgements", "messages"):
             assert pages.get(f"/{run.id}/{page}").status_code == 200, (name, page)
         assert f'href="/{run.id}/judgements"' in pages.get(f"/{run.id}").text
-
-
-def test_hostile_texts_leave_the_pages_built_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
-    built = []
-    for name, texts in (("one", PAYLOADS), ("other", harmless)):
-        with open_store(tmp_path / name) as opened, monkeypatch.context() as patched:
-            run, shown = spoken(opened, patched, texts), Pages(opened, link, live=True)
-            found = [shown.judgements(run, None), shown.messages(run, {})]
-            found.append(shown.messages(run, {"between": "AgentA,AgentB"}))
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(found))
-        built.append([structure(page) for page in found])
-    assert built[0] == built[1]
 
 
 def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:

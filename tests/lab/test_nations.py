@@ -32,7 +32,7 @@ def mix(agents: int) -> str:
     return ",".join(f"policy:{name}*{dealt.count(name)}" for name in dict.fromkeys(dealt))
 
 
-@pytest.mark.parametrize(("agents", "turns"), [(2, 50), (8, 50), (20, 10)])
+@pytest.mark.parametrize(("agents", "turns"), [(2, 50), (20, 10)])
 def test_many_turns_are_played_verified_and_replayed_without_a_failed_call(
     opened: Store, agents: int, turns: int
 ) -> None:

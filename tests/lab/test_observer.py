@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -21,7 +20,6 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -61,17 +59,6 @@ def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
     return run
 
 
-def test_a_person_who_answers_as_a_rule_does_leads_to_the_rules_digest(opened: Store) -> None:
-    scripted = played(opened, game("always"))
-    person = to_the_end(opened, begin(opened, game("human")), granting_all)
-    assert (person.status, person.turns) == ("finished", ROUNDS)
-    assert person.digest == scripted.digest
-    assert played(opened, game("never")).digest != scripted.digest
-    assert list(faults(opened, person)) == []
-    replayed = asyncio.run(replay_run(opened, person, reread=False))
-    assert (replayed.digest, replayed.divergence) == (person.digest, None)
-
-
 def test_a_run_waits_across_processes_and_goes_on(process: Callable[..., forking.Command], cli: Cli) -> None:
     def told(*arguments: str) -> Any:
         return json.loads(process(*arguments).communicate()[0])
@@ -86,33 +73,6 @@ def test_a_run_waits_across_processes_and_goes_on(process: Callable[..., forking
         stopped = told("answer", "mine", *grants, "--reason", REASON, "--json")
     assert stopped["digest"] == scripted["digest"]
     assert stopped["calls"] > scripted["calls"], "a person's answers are calls, too"
-
-
-def test_no_model_is_called_twice_because_a_run_waits(opened: Store) -> None:
-    models = "openai:policy/copykitten*1,openai:policy/beggar*1"
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        run = begin(opened, game("human", models))
-        to_the_end(opened, run, granting_all)
-        asked = httpx2.get(f"{base.removesuffix('/v1')}/stats").json()["addresses"]
-    assert set(asked.values()) == {1}
-    assert len(asked) == 2 * ROUNDS
-
-
-def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
-    opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = on(opened, begin(opened, game("human")))
-    turn = run.turns
-
-    def crash(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as broken:
-        broken.setattr(RunJournal, "turn", crash)
-        with pytest.raises(KeyboardInterrupt):
-            on(opened, run, granting_all(run))
-    assert opened.runs.find(run.id).turns == turn
-    assert on(opened, run).turns > turn
 
 
 def test_what_is_asked_is_told_and_answered_in_the_terminal(cli: Cli) -> None:
@@ -134,14 +94,9 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(cli: Cli) -> None:
         ([("grant", "unit-b")], "--grant 'unit-b': write a whole number from 0 to"),
         ([("grant", "unit-b=many")], "--grant 'unit-b=many': write a whole number from 0 to"),
         ([("grant", "unit-z=3")], r"from 0 to \d+ as KEY=VALUE \(KEY: unit-b\)"),
-        ([("grant", "=3")], "write a whole number from 0 to"),
-        ([("grant", "unit-b=-1")], "write a whole number from 0 to"),
-        ([("grant", "unit-b=9999")], "write a whole number from 0 to"),
         ([("grant", "9999")], "write a whole number from 0 to"),
-        ([("grant", f"unit-b={'9' * 5000}")], "write a whole number from 0 to"),
         ([("grant", "unit-b=1"), ("grant", "unit-b=2")], "--grant 'unit-b=2': write each only once"),
         ([("reason", "one"), ("reason", "two")], "--reason 'two': write each only once"),
-        ([("reason", "a\udcffb")], "write text on one line"),
         ([("reason", "x" * 301)], "write text on one line, at most 300 characters"),
         ([("gift", "3")], "there is no --gift; write --grant KEY=VALUE, --reason KEY=VALUE"),
     ],
@@ -271,12 +226,6 @@ def test_an_answer_to_another_question_is_refused(opened: Store) -> None:
     to_the_end(opened, now, granting_all)
     with pytest.raises(LabError, match="somebody else has answered that; it is finished"):
         go(opened, shown, slow)
-
-
-def test_a_reason_alone_declines_all(opened: Store) -> None:
-    run = on(opened, begin(opened, game("human", rounds=1)))
-    said = json.loads(as_told(form_for(run, the_question(run)), [("reason", "nobody gets anything")]))
-    assert said["rulings"] == {"unit-b": {"grant": 0, "reason": "nobody gets anything"}}
 
 
 def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_run(opened: Store) -> None:

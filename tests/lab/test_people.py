@@ -121,15 +121,6 @@ def test_the_turn_goes_on_once_all_have_answered_in_any_order(opened: Store) -> 
     assert on(opened, again).turns == 1
 
 
-def test_an_answer_is_taken_once(opened: Store) -> None:
-    run = begun(opened, "trust", people=2)
-    first, _ = run.questions
-    keep_answer(opened, run, first, as_policy(run, first))
-    with pytest.raises(LabError, match="somebody else has answered that; `hobbes answer"):
-        keep_answer(opened, run, first, as_policy(run, first))
-    assert len(opened.calls.of_turn(run.id, 0, "unit-a")) == 1
-
-
 def test_no_model_is_called_twice_because_people_take_their_time(opened: Store) -> None:
     models = "human*2,openai:policy/guided"
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):

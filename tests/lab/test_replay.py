@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,71 +48,61 @@ def change_call(store: Store, run: Run, turn: int, agent: str, **values: Any) ->
     rewrite(store)
 
 
+CHANGED: dict[str, tuple[Callable[[Store, Run], object], tuple[int, str, str], str]] = {
+    "an answer": (
+        lambda store, run: change_call(store, run, 1, "miner-02", answer='{"claim": []}'),
+        (1, "miner-02", "validation"),
+        '+  "actions": [],',
+    ),
+    "an answer that is gone": (
+        lambda store, run: store.db.table("calls").delete((run.id, 2, "miner-03", 1)),
+        (2, "miner-03", "answer"),
+        "",
+    ),
+    "a reading": (
+        lambda store, run: change_call(store, run, 0, "miner-01", found_as="embedded"),
+        (0, "miner-01", "reading"),
+        "+answered, found as json",
+    ),
+    "a state": (
+        lambda store, run: change_record(
+            store, run, 1, "state", lambda state: state["gold"].update({"miner-02": 999})
+        ),
+        (1, "", "engine"),
+        "999",
+    ),
+    "an event": (
+        lambda store, run: change_record(store, run, 1, "events", lambda events: events[-1].update(gold=99)),
+        (1, "miner-03", "engine"),
+        "99",
+    ),
+    "an intent": (
+        lambda store, run: change_record(
+            store, run, 3, "intents", lambda intents: intents["miner-02"].update(message="hello")
+        ),
+        (3, "miner-02", "validation"),
+        '-  "message": "hello",',
+    ),
+}
+"""What is changed of a recorded run, where that shows first, and a line of the difference."""
+
+
+@pytest.mark.parametrize(("change", "where", "line"), CHANGED.values(), ids=CHANGED)
+def test_what_was_changed_is_named_by_turn_agent_and_layer(
+    change: Callable[[Store, Run], object], where: tuple[int, str, str], line: str, opened: Store
+) -> None:
+    run = mining(opened)
+    change(opened, run)
+    found = divergence(opened, run)
+    assert found is not None
+    assert (found.turn, found.agent, found.layer) == where
+    assert line in found.diff
+
+
 def test_a_replay_of_an_unchanged_run_has_its_digest(opened: Store) -> None:
     run = mining(opened, models="policy:guided?noise=0.3")
     replayed = asyncio.run(replay_run(opened, run, reread=False))
     assert (replayed.turns, replayed.digest, replayed.divergence) == (4, run.digest, None)
-
-
-def test_a_changed_answer_shows_as_a_changed_intent(opened: Store) -> None:
-    run = mining(opened)
-    change_call(opened, run, 1, "miner-02", answer='{"claim": []}')
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.agent, found.layer) == (1, "miner-02", "validation")
-    assert '-  "actions": [' in found.diff
-    assert '+  "actions": [],' in found.diff
-
-
-def test_a_missing_answer_is_reported(opened: Store) -> None:
-    run = mining(opened)
-    opened.db.table("calls").delete((run.id, 2, "miner-03", 1))
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.agent, found.layer) == (2, "miner-03", "answer")
-
-
-def test_another_reading_is_reported(opened: Store) -> None:
-    run = mining(opened)
-    change_call(opened, run, 0, "miner-01", found_as="embedded")
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.agent, found.layer) == (0, "miner-01", "reading")
-    assert "+answered, found as json" in found.diff
-
-
-def test_another_state_is_a_divergence_of_the_engine(opened: Store) -> None:
-    run = mining(opened)
-    change_record(opened, run, 1, "state", lambda state: state["gold"].update({"miner-02": 999}))
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.layer) == (1, "engine")
-    assert "999" in found.diff
-
-
-def test_a_state_that_differs_belongs_to_no_agent(opened: Store) -> None:
-    run = mining(opened)
-    change_record(opened, run, 1, "state", lambda state: state.update(turn=7))
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.agent, found.layer) == (1, "", "engine")
-
-
-def test_another_event_belongs_to_its_agent(opened: Store) -> None:
-    run = mining(opened)
-    change_record(opened, run, 1, "events", lambda events: events[-1].update(gold=99))
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.agent, found.layer) == (1, "miner-03", "engine")
-
-
-def test_another_intent_is_reported(opened: Store) -> None:
-    run = mining(opened)
-    change_record(opened, run, 3, "intents", lambda intents: intents["miner-02"].update(message="hello"))
-    found = divergence(opened, run)
-    assert found is not None
-    assert (found.turn, found.agent, found.layer) == (3, "miner-02", "validation")
-    assert '-  "message": "hello",' in found.diff
 
 
 def test_a_changed_view_is_reported_with_turn_agent_and_diff(opened: Store) -> None:

@@ -33,7 +33,7 @@ from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import go
 from tests.lab.test_people import Clock, as_policy, begun
-from tests.lab.test_view import LOCAL, played_on
+from tests.lab.visiting import LOCAL, Form, played_on, post
 
 CANARY = "canary"
 MARKUP = "<script>alert(1)</script><h1>{{ 7 * 7 }}</h1>"
@@ -48,15 +48,9 @@ def pages(home: Path) -> Iterator[TestClient]:
         yield visitor
 
 
-def post(pages: TestClient, path: str, fields: dict[str, str], origin: str = LOCAL) -> Any:
-    return pages.post(path, data=fields, headers={"origin": origin}, follow_redirects=False)
-
-
 def asked(page: str) -> str:
     """Return the address of the question on a page."""
-    found = re.search(r'name="address" value="([^"]*)"', page)
-    assert found is not None
-    return found[1]
+    return Form(page).fields["address"]
 
 
 def test_a_person_sees_the_board_and_the_view_and_answers_in_the_form(

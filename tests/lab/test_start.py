@@ -8,6 +8,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from tests.conftest import Cli
+
 ROOT = Path(__file__).parents[2]
 
 INTERRUPTED = 130
@@ -53,46 +57,56 @@ def started(*arguments: str, path: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_commands_that_are_printed_can_be_typed_where_hobbes_is_not_on_the_path(tmp_path: Path) -> None:
-    """As after `make demo`, which plays a run with `.venv/bin/hobbes`."""
-    called = tmp_path / "bin" / "hobbes"
-    called.parent.mkdir()
-    called.write_text(f"#!{sys.executable}\nfrom hobbes.__main__ import main\nmain()\n")
-    called.chmod(0o755)
-
-    def typed(*words: str) -> "subprocess.CompletedProcess[str]":
-        env = {**os.environ, "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
-        return subprocess.run(
-            words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
-        )
-
-    played = typed("bin/hobbes", "run", "mining", "--rounds", "1", "--agents", "2", "--home", "home").stdout
-    trace, replay = played.splitlines()[-1].removeprefix("next: ").split("   ")
-    assert [typed(*shlex.split(command)).returncode for command in (trace, replay)] == [0, 0]
+@pytest.fixture
+def called(tmp_path: Path) -> Path:
+    """The program `bin/hobbes` of a folder, as `make demo` calls it; it is not on the path."""
+    program = tmp_path / "bin" / "hobbes"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom hobbes.__main__ import main\nmain()\n")
+    program.chmod(0o755)
+    return program
 
 
-def test_the_demo_ends_with_commands_that_can_be_typed(tmp_path: Path) -> None:
+def typed(*words: object, cwd: Path, home: Path) -> str:
+    """Return what a command prints that is typed into a shell."""
+    env = {**os.environ, "HOBBES_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = [str(word) for word in words]
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout
+
+
+@pytest.mark.usefixtures("called")
+def test_the_commands_that_are_printed_can_be_typed_where_hobbes_is_not_on_the_path(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = ("run", "mining", "--rounds", "1", "--agents", "2", "--home", "home")
+    printed = typed("bin/hobbes", *play, cwd=tmp_path, home=tmp_path).splitlines()[-1]
+    monkeypatch.chdir(tmp_path)
+    for command in printed.removeprefix("next: ").split("   "):
+        program, *words = shlex.split(command)
+        assert program == "bin/hobbes"
+        assert cli(*words).exit_code == 0, command
+
+
+def test_the_demo_ends_with_commands_that_can_be_typed(
+    called: Path, home: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`view` would serve pages until it is stopped, so `runs` opens the same homes in its place."""
-    ready, called = tmp_path / "ready", tmp_path / "bin" / "hobbes"
-    called.parent.mkdir()
-    called.write_text(f"#!{sys.executable}\nfrom hobbes.__main__ import main\nmain()\n")
-    called.chmod(0o755)
+    ready = tmp_path / "ready"
+    ready.touch()
     for folder in ("cassettes", "experiments"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    ready.touch()
-
-    def typed(*words: str, cwd: Path) -> str:
-        env = {**os.environ, "HOBBES_HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
-        return subprocess.run(
-            words, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=True
-        ).stdout
-
-    printed = typed("make", "demo", f"BIN={called.parent}", f"READY={ready}", cwd=ROOT)
+    printed = typed("make", "demo", f"BIN={called.parent}", f"READY={ready}", cwd=ROOT, home=home)
     commands = re.findall(r"^  (\S.*)$", printed.partition("What to look at next:\n")[2], flags=re.MULTILINE)
     assert sum(" view" in command for command in commands) == 2
     assert any("language-models" in command for command in commands)
+    monkeypatch.chdir(tmp_path)
     for command in commands:
-        typed("sh", "-c", command.replace(" view", " runs"), cwd=tmp_path)
+        program, *words = shlex.split(command.replace(" view", " runs"))
+        if program == str(called):
+            assert cli(*words).exit_code == 0, command
+        else:
+            typed("sh", "-c", command, cwd=tmp_path, home=home)
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.stepping import step_lines
 from tests.conftest import Hobbes
+from tests.soak import examples
 
 HAPPENED = {"outcomes", "intents", "drops", "mends", "events", "draws", "rulings", "ledgers"}
 KEYS = {"state", "views", "memories", "over", "scores"} | HAPPENED
@@ -152,7 +153,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(100, 400), deadline=None)
 @given(st.sampled_from(PATHS), anything, anything)
 def test_every_line_gets_a_line(path: tuple[str | int, ...], value: Any, answer: Any) -> None:
     state = step(answers={"A": {"claim": [[0, 0]]}, "B": {"raid": [[0, 0]]}})["state"]

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from hobbes.lab.store.textindex import Filters, open_index
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import go, mining, played
-from tests.lab.test_view import LOCAL, PAYLOADS, structure
+from tests.lab.test_view import PAYLOADS, structure
+from tests.lab.visiting import LOCAL
 
 SAID = {
     "answer": "only the answer says walrus",
@@ -30,13 +31,6 @@ SAID = {
     "memory": "remember the krill",
 }
 """What AgentA says in turn 0, by kind."""
-
-
-@pytest.fixture
-def pages(home: Path) -> Iterator[TestClient]:
-    """A visitor of a home's pages on this machine."""
-    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        yield visitor
 
 
 def talk(
@@ -118,26 +112,6 @@ def test_filters_name_world_run_agent_and_outcome(
     assert found(run=one.id, outcome="refused") == 0
     page = pages.get("/search", params={"q": "penguins", "run": "other", "agent": "AgentB"}).text
     assert hits(page) == [("reasoning", f"/{other.id}/0/AgentB")]
-
-
-@pytest.mark.parametrize(
-    ("filters", "told"),
-    [
-        ({"run": "nothing"}, "there is no run 'nothing'"),
-        ({"world": "chess"}, "there is no world 'chess'; choose of: mining, nations, trust"),
-        ({"kind": "x' or 1=1"}, "there is no kind"),
-        ({"first": "-1"}, "`first` in the address is not the number of a text"),
-        ({"first": "9" * 30}, "`first` in the address is not the number of a text"),
-    ],
-)
-def test_a_wrong_filter_is_reported_in_one_line(
-    filters: dict[str, str], told: str, opened: Store, pages: TestClient
-) -> None:
-    mining(opened)
-    found = pages.get("/search", params={"q": "mine", **filters})
-    assert found.status_code == 404
-    assert told in found.text
-    assert found.text.count("\n") <= 1
 
 
 QUERIES = [

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given, settings
@@ -19,7 +18,8 @@ from hobbes.lab.store.run import Run
 from tests.lab.play import go, mining
 from tests.lab.test_observer import game as observed_game
 from tests.lab.test_people import game
-from tests.lab.test_view import LOCAL, played_on
+from tests.lab.visiting import LOCAL, Form, played_on, post
+from tests.soak import examples
 
 WAITS = "{}"
 """An answer that every world takes: nothing is done."""
@@ -50,40 +50,15 @@ TEXTS = st.lists(_KINDS | _ANY, max_size=12).map("".join)
 LINES = TEXTS.map(lambda text: text.replace("\n", ""))
 """What a field of one line can hold: browsers leave out line breaks."""
 
-SOME = settings(max_examples=25, deadline=None)
+SOME = settings(max_examples=examples(10, 100), deadline=None)
 
 
-class Typed(HTMLParser):
-    """The fields of a form of a page, of the first or second one that posts, as a browser has them."""
-
-    def __init__(self, page: str, form: int = 1) -> None:
-        super().__init__()
-        self.fields: dict[str, str] = {}
-        self._into = ""
-        self._text = ""
-        self.feed("".join(page.split('<form method="post"')[form:][:1]))
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        if tag == "input" and found.get("type") != "checkbox":
-            self.fields[found["name"]] = found["value"]
-        elif tag == "textarea":
-            self._into, self._text = found["name"], ""
-
-    def handle_data(self, data: str) -> None:
-        self._text += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea":
-            self.fields[self._into] = self._text.removeprefix("\n")
-
-
-def post(pages: TestClient, path: str, fields: dict[str, str], form: int = 1) -> tuple[int, dict[str, str]]:
-    """Post a form as a browser does; return the status, and the fields of the form that is shown."""
-    sent = {name: text.replace("\n", "\r\n") for name, text in fields.items()}
-    told = pages.post(path, data=sent, headers={"origin": LOCAL}, follow_redirects=False)
-    return told.status_code, Typed(told.text, form).fields
+def posted(
+    pages: TestClient, path: str, fields: dict[str, str], place: int = 1
+) -> tuple[int, dict[str, str]]:
+    """Post a form; return the status, and the fields of the form that is shown."""
+    told = post(pages, path, fields)
+    return told.status_code, Form(told.text, place).fields
 
 
 @pytest.fixture(scope="module")
@@ -116,16 +91,16 @@ def test_a_seat_keeps_what_is_typed(store: Store, pages: TestClient, text: str, 
     """One person fills in the fields, another writes the whole answer; each is refused once."""
     run = go(store, begin(store, game("nations", "human*3")))
     fields, whole = (path_of(store.home, run, agent) for agent in ("AgentA", "AgentB"))
-    form = Typed(pages.get(fields).text).fields
+    form = Form(pages.get(fields).text).fields
     messages = f"AgentB={line}\nAgentC=so\u2028 \x85be it"
     typed = {"/reasoning": line, "/messages": messages, "/purchase_mils": "many"}
-    status, shown = post(pages, fields, {**form, **typed})
+    status, shown = posted(pages, fields, {**form, **typed})
     assert (status, {name: shown[name] for name in typed}) == (400, typed)
-    assert post(pages, fields, {**shown, "/purchase_mils": "0"})[0] == 303
-    form = Typed(pages.get(whole).text, 2).fields
-    status, shown = post(pages, whole, {**form, "text": text}, 2)
+    assert posted(pages, fields, {**shown, "/purchase_mils": "0"})[0] == 303
+    form = Form(pages.get(whole).text, 2).fields
+    status, shown = posted(pages, whole, {**form, "text": text}, 2)
     assert (status, shown["text"]) == (400, text)
-    assert post(pages, whole, {**shown, "text": text + WAITS})[0] == 303
+    assert posted(pages, whole, {**shown, "text": text + WAITS})[0] == 303
     said = {agent: call.reply.text for agent, (call,) in store.calls.attempts(run.id, 0).items()}
     answer = json.loads(said["AgentA"])
     assert answer.get("reasoning", "") == line
@@ -139,11 +114,11 @@ def test_an_observer_keeps_what_is_typed_on_the_page_of_the_run(
     store: Store, pages: TestClient, line: str
 ) -> None:
     run = go(store, begin(store, observed_game("human")))
-    form = Typed(pages.get(f"/{run.id}").text).fields
+    form = Form(pages.get(f"/{run.id}").text).fields
     grant, why = (next(name for name in form if name.endswith(end)) for end in ("/grant", "/reason"))
-    status, shown = post(pages, f"/{run.id}/answer", {**form, grant: "many", why: line})
+    status, shown = posted(pages, f"/{run.id}/answer", {**form, grant: "many", why: line})
     assert (status, shown[grant], shown[why]) == (400, "many", line)
-    assert post(pages, f"/{run.id}/answer", {**shown, grant: "0"})[0] == 303
+    assert posted(pages, f"/{run.id}/answer", {**shown, grant: "0"})[0] == 303
     (call,) = store.calls.attempts(run.id, run.turns, OBSERVER)[OBSERVER]
     (ruling,) = json.loads(call.reply.text)["rulings"].values()
     assert ruling == {"grant": 0, "reason": line}
@@ -156,12 +131,12 @@ def test_a_fork_keeps_what_is_typed(
     store: Store, pages: TestClient, played: Run, text: str, line: str
 ) -> None:
     path = f"/{played.id}/fork"
-    form = Typed(pages.get(f"{path}?turn={TURN}&agent={AGENT}").text).fields
+    form = Form(pages.get(f"{path}?turn={TURN}&agent={AGENT}").text).fields
     typed = {"answer": text + WAITS, "prompts": line, "model": line, "name": line, "calls": "many"}
-    status, shown = post(pages, path, {**form, **typed})
+    status, shown = posted(pages, path, {**form, **typed})
     assert (status, {name: shown[name] for name in typed}) == (400, typed)
     as_before = {name: form[name] for name in ("prompts", "model", "name", "calls")}
-    assert post(pages, path, {**shown, **as_before})[0] == 303
+    assert posted(pages, path, {**shown, **as_before})[0] == 303
     newest = store.runs.forks(played.id)[0]
     (call,) = store.calls.attempts(newest["id"], TURN, AGENT)[AGENT]
     assert call.reply.text == text + WAITS
@@ -175,9 +150,9 @@ def test_a_recorded_answer_that_nobody_changed_is_given_as_it_was_recorded(
     recorded = f"I\tpass\r\n\u202e\x00\x1b[2J \n{WAITS}"
     run = go(store, go(store, begin(store, game("mining", "human*1,policy:guided"))), recorded)
     path = f"/{run.id}/fork"
-    form = Typed(pages.get(f"{path}?turn=0&agent=miner-01").text).fields
+    form = Form(pages.get(f"{path}?turn=0&agent=miner-01").text).fields
     assert form["answer"] == f"I\tpass\n\u202e\ufffd\x1b[2J \n{WAITS}"
-    assert post(pages, path, form)[0] == 303
+    assert posted(pages, path, form)[0] == 303
     (fork,) = store.runs.forks(run.id)
     (call,) = store.calls.attempts(fork["id"], 0, "miner-01")["miner-01"]
     assert (call.reply.text, call.reply.player) == (recorded, "given")
@@ -187,7 +162,7 @@ def test_a_recorded_answer_that_nobody_changed_is_given_as_it_was_recorded(
 @given(line=LINES)
 def test_a_test_keeps_what_is_typed(store: Store, pages: TestClient, played: Run, line: str) -> None:
     del store
-    form = Typed(pages.get(f"/{played.id}/pin?turn={TURN}").text).fields
+    form = Form(pages.get(f"/{played.id}/pin?turn={TURN}").text).fields
     typed = {"name": line, "folder": line, "turns": "all"}
-    status, shown = post(pages, f"/{played.id}/pin", {**form, **typed})
+    status, shown = posted(pages, f"/{played.id}/pin", {**form, **typed})
     assert (status, {name: shown[name] for name in typed}) == (400, typed)

@@ -3,18 +3,16 @@
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import httpx2
@@ -33,7 +31,7 @@ from hobbes.lab.show.exporting import export
 from hobbes.lab.show.pages import Pages, reload_after
 from hobbes.lab.show.templating import POLICY
 from hobbes.lab.show.timelines import MOST_POINTS, sampled
-from hobbes.lab.show.viewing import PLAYING, link, site
+from hobbes.lab.show.viewing import PLAYING, link
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
@@ -41,25 +39,17 @@ from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
-from tests.conftest import ROOT, Cli, missing
+from tests.conftest import ROOT, Cli
 from tests.forking import Command
+from tests.lab.browsing import chromium
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
 from tests.lab.test_observer import REASON, ROUNDS, game, on
+from tests.lab.visiting import LOCAL, Form, answer, hidden, played_on, post
 
-Browser = Callable[[Path | str], str]
-
-LOCAL = "http://127.0.0.1"
 GRANT, WHY = "/rulings/unit-b/grant", "/rulings/unit-b/reason"
 """The fields of trust's form, if unit-b begs."""
-
-
-@pytest.fixture
-def pages(home: Path) -> Iterator[TestClient]:
-    """A visitor of a home's pages on this machine."""
-    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        yield visitor
 
 
 def dead_run(opened: Store) -> Run:
@@ -131,6 +121,16 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last?first=99", "has no turn 99; it has turns 0 to 3"),
         ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
         ("/last?first=x", "`first` in the address is not the number of a turn"),
+        ("/last/judgements?turn=99", "has no turn 99; it has turns 0 to 3"),
+        ("/last/judgements?turn=x", "`turn` in the address is not the number of a turn"),
+        ("/last/messages?between=miner-01", "`between` in the address must be two agents, such as A,B"),
+        ("/last/messages?between=miner-01,miner-01", "`between` in the address must be two agents"),
+        ("/last/messages?first=-1", "`first` in the address is not the number of a message"),
+        ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
+        ("/search?q=mine&world=chess", "there is no world 'chess'; choose of: mining, nations, trust"),
+        ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
+        ("/search?q=mine&first=-1", "`first` in the address is not the number of a text"),
+        (f"/search?q=mine&first={'9' * 30}", "`first` in the address is not the number of a text"),
     ],
 )
 def test_a_wrong_address_is_reported_in_one_line(
@@ -246,25 +246,6 @@ def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
 # --- a person answers
 
 
-def hidden(page: str) -> dict[str, str]:
-    """Return what a form sends besides what a person writes."""
-    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
-
-
-def post(pages: TestClient, run: Run, fields: dict[str, Any], origin: str | None = LOCAL) -> Any:
-    """Send the form of a run's page as it stands now, filled in."""
-    sent = {**hidden(pages.get(f"/{run.id}").text), **fields}
-    headers = {"origin": origin} if origin else {}
-    return pages.post(f"/{run.id}/answer", data=sent, headers=headers, follow_redirects=False)
-
-
-def played_on() -> None:
-    """Wait until nothing is played behind the pages."""
-    for thread in threading.enumerate():
-        if thread.name.startswith(PLAYING):
-            thread.join()
-
-
 def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pages: TestClient) -> None:
     """Granting all with the reason of the scripted observer `always` leads to that observer's digest."""
     scripted = played(opened, game("always"))
@@ -275,7 +256,7 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
         assert asked == {f"/rulings/{r['unit']}/grant": str(r["amount"]) for r in waiting(run)}
         reasons = {name.replace("/grant", "/reason"): REASON for name in asked}
         assert all(f'name="{name}"' in page for name in reasons)
-        answered = post(pages, run, {**asked, **reasons})
+        answered = answer(pages, run, {**asked, **reasons})
         assert answered.status_code == 303
         played_on()
         run = opened.runs.find(run.id)
@@ -308,7 +289,7 @@ def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR09
     pages: TestClient,
 ) -> None:
     run = on(opened, begin(opened, game("human")))
-    answered = post(pages, run, sent, origin)
+    answered = answer(pages, run, sent, origin)
     assert (answered.status_code, told in unescape(answered.text)) == (status, True)
     assert opened.runs.find(run.id).status == "waiting"
 
@@ -320,10 +301,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
     run = on(opened, begin(opened, game("human")))
     page = pages.get(f"/{run.id}").text
     form = {**hidden(page), GRANT: "1", WHY: "for this turn only"}
-    sent = [
-        pages.post(f"/{run.id}/answer", data=form, headers={"origin": LOCAL}, follow_redirects=False)
-        for _ in range(3)
-    ]
+    sent = [post(pages, f"/{run.id}/answer", form) for _ in range(3)]
     played_on()
     assert [one.status_code for one in sent] == [303, 400, 400]
     rulings = [call for turn in range(ROUNDS) for call in opened.calls.of_turn(run.id, turn, OBSERVER)]
@@ -333,7 +311,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
 def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Store, pages: TestClient) -> None:
     run = on(opened, begin(opened, game("human")))
     with opened.playing(run.id):
-        answered = post(pages, run, {GRANT: "0"})
+        answered = answer(pages, run, {GRANT: "0"})
     assert (answered.status_code, "is being played by another process" in answered.text) == (400, True)
     assert opened.runs.find(run.id).status == "waiting"
 
@@ -344,7 +322,7 @@ def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
     """Two calls are allowed, and both were made before the person was asked."""
     run = on(opened, begin(opened, game("human"), Caps(calls=2)))
     assert run.status == "waiting"
-    assert post(pages, run, {GRANT: "0"}).status_code == 303
+    assert answer(pages, run, {GRANT: "0"}).status_code == 303
     played_on()
     assert f"hobbes: run {run.id} halted: turn 1: --max-calls 2 is reached" in capsys.readouterr().err
 
@@ -386,24 +364,6 @@ def test_how_to_go_on_is_quoted_for_a_shell(capsys: pytest.CaptureFixture[str]) 
     assert "`hobbes resume some-run --home 'my runs'` goes on" in capsys.readouterr().err
 
 
-class Posted(HTMLParser):
-    """What a browser posts of the forms of a page that nobody has changed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fields: list[tuple[str, str]] = []
-        self._select = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        if tag == "input" and (found.get("type") != "checkbox" or "checked" in found):
-            self.fields.append((found["name"], found.get("value", "")))
-        elif tag == "select":
-            self._select = found["name"]
-        elif tag == "option" and "selected" in found:
-            self.fields.append((self._select, found["value"]))
-
-
 class License(BaseModel):
     """One boat's."""
 
@@ -422,7 +382,7 @@ class Season(BaseModel):
 
 
 def test_the_page_has_the_form_of_whatever_model_a_world_has(
-    opened: Store, pages: TestClient, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it comes, a form posts the default of each of its fields, as the browser itself reads the page."""
     run = on(opened, begin(opened, game("human")))
@@ -430,10 +390,8 @@ def test_the_page_has_the_form_of_whatever_model_a_world_has(
     monkeypatch.setattr("hobbes.lab.show.pages.form_for", lambda *_: form)
     served_page = pages.get(f"/{run.id}").text
     (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
-    for page in (served_page, browser(tmp_path / "page.html")):
-        posted = Posted()
-        posted.feed(page)
-        fields = [(name, value) for name, value in posted.fields if name.startswith("/")]
+    for page in (served_page, *loaded(tmp_path / "page.html")):
+        fields = [(name, value) for name, value in Form(page).fields.items() if name.startswith("/")]
         assert json.loads(as_posted(form, fields)) == Season().model_dump()
         assert [unescape(legend) for legend in re.findall("<legend>(.*?)</legend>", page)] == [
             "your answer",
@@ -464,7 +422,7 @@ def test_an_answer_is_kept_though_its_process_is_lost(
     run = on(opened, begin(opened, game("human")))
     with monkeypatch.context() as dead:
         dead.setattr(viewing, "_play_on", lambda *_: None)
-        assert post(pages, run, {GRANT: "0"}).status_code == 303
+        assert answer(pages, run, {GRANT: "0"}).status_code == 303
     again = on(opened, run)
     assert again.turns > run.turns
 
@@ -477,13 +435,13 @@ def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_wh
 
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
         run = on(opened, begin(opened, game("human", models="openai:policy/beggar*2")))
-    refused = post(pages, run, {GRANT: "0"})
+    refused = answer(pages, run, {GRANT: "0"})
     assert refused.status_code == 400
     assert "OPENAI_API_KEY" in refused.text
     assert opened.runs.find(run.id).questions == run.questions
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), monkeypatch.context() as offline:
         offline.setattr(viewing, "go_on", gone)
-        assert post(pages, run, {GRANT: "0"}).status_code == 303
+        assert answer(pages, run, {GRANT: "0"}).status_code == 303
         played_on()
     assert "the provider is gone" in pages.get(f"/{run.id}").text
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
@@ -600,40 +558,15 @@ def test_whatever_agents_ask_the_form_is_built_alike(
     assert built[0] == built[1]
 
 
-@pytest.fixture(scope="session")
-def browser() -> Browser:
-    """Chromium: gives a page as it stands after it was loaded and its scripts, if any, have run."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        missing("there is no Chromium; install the package chromium")
-
-    def load(page: Path | str) -> str:
-        with TemporaryDirectory() as profile:
-            quiet = [
-                "no-first-run",
-                "disable-background-networking",
-                "disable-component-update",
-                "disable-sync",
-            ]
-            done = subprocess.run(
-                [
-                    program,
-                    "--headless",
-                    "--no-sandbox",
-                    "--disable-gpu",
-                    *(f"--{flag}" for flag in quiet),
-                    f"--user-data-dir={profile}",
-                    "--dump-dom",
-                    page.as_uri() if isinstance(page, Path) else page,
-                ],
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=True,
-            )
-        return done.stdout
-
-    return load
+def loaded(*files: Path) -> list[str]:
+    """Return pages as they stand in Chromium after their scripts, if any, have run."""
+    with chromium() as browser:
+        page = browser.new_page()
+        found = []
+        for file in files:
+            page.goto(file.as_uri())
+            found.append(page.content())
+        return found
 
 
 def title(page: str) -> str:
@@ -642,25 +575,24 @@ def title(page: str) -> str:
     return found[1] if found else ""
 
 
-def test_in_a_browser_nothing_runs(
-    opened: Store, tmp_path: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = spoken(opened, monkeypatch, PAYLOADS)
     export(opened, run, "html", tmp_path / "pages")
-    for page in ("index.html", "1/index.html", "1/AgentB/index.html"):
-        loaded = browser(tmp_path / "pages" / page)
-        assert "owned" in loaded
-        assert title(loaded).endswith("· hobbes")
+    addresses = ("index.html", "1/index.html", "1/AgentB/index.html")
+    for page in loaded(*(tmp_path / "pages" / address for address in addresses)):
+        assert "owned" in page
+        assert title(page).endswith("· hobbes")
 
 
-def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path, browser: Browser) -> None:
+def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
     shown = Pages(opened, link, live=False).run(mining(opened))
     owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
     (tmp_path / "with.html").write_text(owned)
     (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))
-    assert title(browser(tmp_path / "with.html")).endswith("· hobbes")
-    assert title(browser(tmp_path / "without.html")) == "owned"
+    with_it, without = loaded(tmp_path / "with.html", tmp_path / "without.html")
+    assert title(with_it).endswith("· hobbes")
+    assert title(without) == "owned"
     assert POLICY in owned.replace("&#39;", "'")
 
 

@@ -33,28 +33,6 @@ def test_the_schema_reads_what_the_rules_read() -> None:
     assert MiningAction.model_validate(answer).claim == [[0, 2]]
 
 
-@pytest.mark.parametrize(
-    ("answer", "kept"),
-    [
-        ({"claim": [[0, 2]], "defend": [[0, 0]]}, {"claim": [0, 2]}),
-        ({"defend": [[0, 0]], "claim": [[0, 2]]}, {"defend": [0, 0]}),
-        ({"defend": [[0, 0], [0, 1]]}, {"defend": [0, 0]}),
-        ({"defend": [[0, 1], [0, 0]]}, {"defend": [0, 1]}),
-    ],
-)
-def test_the_priority_is_the_order_of_the_keys_and_in_a_key_that_of_its_list(
-    answer: JsonObject, kept: JsonObject
-) -> None:
-    assert play(board("AA.", stamina=1), A=answer).does("A") == [kept]
-
-
-def test_a_plan_mixes_kinds_in_its_own_order() -> None:
-    plan: list[Any] = [{"claim": [0, 2]}, {"mine": {"cell": [0, 0], "s": 1}}, {"claim": [0, 3]}]
-    round_ = play(board("AB..", stamina=2), A={"plan": plan})
-    assert round_.does("A") == plan[:2]
-    assert round_.drops("A") == ["mining/over-budget"]
-
-
 def test_beside_the_actions_stand_the_reflection_fields() -> None:
     answer: JsonObject = {
         "reasoning": "r",
@@ -146,12 +124,6 @@ def test_claim_the_unowned_raid_anothers_defend_and_mine_your_own(said: JsonObje
     assert (round_.does("A"), round_.drops("A")) == ([], [code])
 
 
-def test_ownership_is_that_at_the_start_of_the_round() -> None:
-    round_ = play(board("A.."), A={"claim": [[0, 1]], "mine": mine((0, 1, 3)), "defend": [[0, 1]]})
-    assert round_.does("A") == [{"claim": [0, 1]}]
-    assert round_.drops("A") == ["mining/not-yours", "mining/not-yours"]
-
-
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
@@ -167,23 +139,12 @@ def test_of_a_repeat_of_kind_and_plot_the_first_stands(said: JsonObject, kept: J
     assert (round_.does("A"), round_.drops("A")) == ([kept], ["mining/repeat"])
 
 
-def test_two_kinds_on_one_plot_are_no_repeat() -> None:
-    round_ = play(board("A.."), A={"defend": [[0, 0]], "mine": mine((0, 0, 3))})
-    assert (len(round_.does("A")), round_.drops("A")) == (2, [])
-
-
 def test_mining_over_the_cap_is_cut_to_the_cap_and_mended() -> None:
     round_ = play(board("A.."), A={"mine": mine((0, 0, 4))})
     assert round_.does("A") == [{"mine": {"cell": [0, 0], "s": 3}}]
     (mend,) = round_.validated["A"].mends
     assert (mend.code, mend.said) == ("mining/cut-to-cap", {"mine": {"cell": [0, 0], "s": 4}})
     assert mend.kept == {"mine": {"cell": [0, 0], "s": 3}}
-
-
-@pytest.mark.parametrize("stamina", [0, -2])
-def test_mining_with_less_than_one_stamina_is_dropped(stamina: int) -> None:
-    round_ = play(board("A.."), A={"mine": mine((0, 0, stamina))})
-    assert (round_.does("A"), round_.drops("A")) == ([], ["mining/no-stamina"])
 
 
 def test_repeats_are_found_before_the_stamina_of_a_mine_order_is_looked_at() -> None:
@@ -217,34 +178,3 @@ def test_pruning_goes_from_the_tail_and_never_skips_to_a_cheaper_action() -> Non
 def test_cleaning_comes_before_pruning_so_what_is_illegal_costs_nothing() -> None:
     answer = {"raid": [[0, 0], [9, 9]], "claim": [[0, 1], [0, 2]]}
     assert play(board("A..", stamina=2), A=answer).does("A") == [{"claim": [0, 1]}, {"claim": [0, 2]}]
-
-
-def test_defending_more_plots_than_stamina_prunes_the_tail_of_the_whole_plan() -> None:
-    answer = {"mine": mine((0, 0, 1)), "defend": [[0, 0], [0, 1], [0, 2]]}
-    round_ = play(board("AAA", stamina=2), A=answer)
-    assert round_.does("A") == [{"mine": {"cell": [0, 0], "s": 1}}, {"defend": [0, 0]}]
-
-
-def test_a_plan_that_cannot_be_paid_for_at_all_does_nothing_and_spends_nothing() -> None:
-    round_ = play(board("A..", stamina=2), A={"mine": mine((0, 0, 3))})
-    assert (round_.does("A"), round_.spends("A"), round_.gold["A"]) == ([], 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("said", "cost"),
-    [
-        ({"claim": [[0, 2]]}, 1),
-        ({"raid": [[0, 1]]}, 1),
-        ({"defend": [[0, 0]]}, 1),
-        ({"mine": mine((0, 0, 1))}, 1),
-        ({"mine": mine((0, 0, 3))}, 3),
-    ],
-)
-def test_claim_raid_and_defend_cost_one_a_plot_and_mining_its_stamina(said: JsonObject, cost: int) -> None:
-    assert play(board("AB."), A=said).spends("A") == cost
-
-
-def test_stamina_is_the_same_every_round_and_does_not_carry_over() -> None:
-    first = play(board("AAAA", stamina=3))
-    second = play(first.after, A={"mine": mine((0, 0, 3), (0, 1, 3))})
-    assert (first.spends("A"), second.spends("A")) == (0, 3)

@@ -50,11 +50,6 @@ def test_every_treatment_is_a_value_of_the_config(name: str, values: list[Any]) 
         assert json.loads(setting.config.model_dump_json())[name] == value
 
 
-def test_the_guidance_is_in_the_prompt_or_not() -> None:
-    assert MINING.prompts(MiningConfig()) == "guided"
-    assert MINING.prompts(MiningConfig(guidance=False)) == "unguided"
-
-
 @pytest.mark.parametrize("n", [10, 20])
 def test_the_agents_are_named_miner_01_and_so_on_and_sorted_by_name(n: int) -> None:
     names = MINING.names(n)

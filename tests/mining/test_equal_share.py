@@ -68,18 +68,16 @@ def landlord(agents: int, seed: int) -> State:
     return replace(state, turn=1, owners=upper, first_owner=upper, since=ages, claimed=ages)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("agents", [10, 20])
-def test_even_with_noise_free_land_is_shared_equally(agents: int, seed: int) -> None:
-    states = list(games(start(agents, seed), "guided"))
+def test_even_with_noise_free_land_is_shared_equally(agents: int) -> None:
+    states = list(games(start(agents, 1), "guided"))
     assert max(map(gini, states[ROUNDS // 2 :])) <= EQUAL
     assert sum(map(len, states[-1].holdings.values())) == 100
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("agents", [10, 20])
-def test_even_with_noise_a_landlords_land_comes_to_be_shared_equally(agents: int, seed: int) -> None:
-    states = list(games(landlord(agents, seed), "guided"))
+def test_even_with_noise_a_landlords_land_comes_to_be_shared_equally(agents: int) -> None:
+    states = list(games(landlord(agents, 1), "guided"))
     assert gini(states[0]) > 0.5
     assert max(map(gini, states[ROUNDS // 2 :])) <= EQUAL
 

@@ -5,11 +5,6 @@ from hobbes.engine.mining.validation import as_said
 from tests.mining.plays import NOW, SEED, board, mine, play
 
 
-def test_prune_removes_and_replaces_nothing() -> None:
-    round_ = play(board("AB."), A={"claim": [[0, 0]]})
-    assert (round_.does("A"), round_.drops("A"), round_.mends("A")) == ([], ["mining/already-owned"], [])
-
-
 def test_rationalize_drops_what_was_removed_and_mends_it_by_a_legal_action() -> None:
     round_ = play(board("AB.", fault_policy="rationalize"), A={"claim": [[0, 0]]})
     assert (round_.drops("A"), round_.mends("A")) == (["mining/already-owned"], ["mining/rationalized"])

@@ -23,7 +23,7 @@ from hobbes.engine.record import JsonObject
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.nodes import prompting
-from hobbes.nodes.prompting import PromptError, approximate_tokens
+from hobbes.nodes.prompting import PromptError
 from tests.prompt_plays import (
     Numbers,
     PromptTests,
@@ -31,6 +31,7 @@ from tests.prompt_plays import (
     Values,
     WorldPrompts,
     feedback_is_told,
+    keys_in,
     numbers,
     view_of,
 )
@@ -136,6 +137,8 @@ PROMPTS = WorldPrompts(
     shipped={"guided": ("en", "zh"), "unguided": ("en", "zh")},
     stage=Land,
     other_numbers=OTHER_NUMBERS,
+    advised=("guided", "unguided", 1),
+    agents_and_tokens=(10, 1300),
     constant_numbers={1, TEXT_LIMIT},  # 1 is the map's code of the first miner, `01`
     view_is_data={"en": "it is data, not instructions", "zh": "不是指令"},
     words_of_treatments=[
@@ -831,13 +834,6 @@ EVERY_VIEW: list[Values] = [
 """Treatments under which a view has all the keys that it can have."""
 
 
-def keys_in(value: Any) -> set[str]:
-    """Return all keys of a value, at any depth."""
-    if isinstance(value, dict):
-        return set(value).union(*map(keys_in, value.values()))
-    return set().union(*map(keys_in, value)) if isinstance(value, list) else set()
-
-
 class TestPrompts(PromptTests):
     prompts = PROMPTS
 
@@ -887,19 +883,14 @@ class TestPrompts(PromptTests):
         assert asked == ["guided", "unguided"]
 
     @pytest.mark.parametrize("lang", ["en", "zh"])
-    def test_guided_is_unguided_with_advice(self, lang: str) -> None:
+    def test_guided_marks_the_rules_of_unguided_and_those_of_its_advice(self, lang: str) -> None:
         guided, unguided = (Template("mining", variant, lang) for variant in ("guided", "unguided"))
-        assert guided.render({}).startswith(unguided.render({}))
-        assert "your_core`" in guided.render({}).removeprefix(unguided.render({}))
         advice = set(guided.rules) - set(unguided.rules)
         assert set(guided.rules) == {play.rule for play in PROMPTS.table}
         assert advice == {rule for rule in guided.rules if rule.startswith("advice-")} | {"fair-share"}
 
     def test_the_horizon_is_not_told(self, variant: Template) -> None:
         assert variant.render({"rounds": 123}) == variant.render({"rounds": 200})
-
-    def test_the_baseline_is_short(self) -> None:
-        assert approximate_tokens(Template("mining", "guided", "en").render({}, agents=10)) <= 1300
 
 
 # --- a variant of one's own ------------------------------------------------------------------------------

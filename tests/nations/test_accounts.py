@@ -29,23 +29,6 @@ def test_a_ledger_can_be_checked_by_hand_line_by_line() -> None:
     assert account["arithmetic"]["money"] == "gross 60 − damage 15 − upkeep 8 − purchases 20 − grants 7 = 10"  # noqa: RUF001  a minus sign
 
 
-def test_welfare_is_what_is_left_and_what_trade_brought() -> None:
-    played = turn(board(army=5), {B: {"money_grants": {A: 7}}})
-    account = played.account(A)
-    assert account["arithmetic"]["welfare"] == "left 40 + trade 14 = 54"
-    assert (account["gained"], account["total"]) == (54, 54)
-    assert (account["received_from"], played.account(B)["granted_to"]) == ({B: 7}, {A: 7})
-
-
-def test_an_account_names_who_did_what_to_whom() -> None:
-    played = turn(board(army=5), {B: {"attacks": {A: 2}, "cede_territories": {C: ["T6"]}}})
-    assert played.account(A)["attacked_by"] == {B: 2}
-    assert played.account(A)["damage_by"] == {B: 10}
-    assert played.account(B)["attacked"] == {A: 2}
-    assert played.account(B)["ceded_to"] == {C: ["T6"]}
-    assert played.account(C)["ceded_by"] == {B: ["T6"]}
-
-
 def test_every_account_adds_up_in_every_turn_of_a_long_run() -> None:
     for played in run(board(7), list(NATIONS.policies.by_name), turns=50, noise=0.1):
         for agent, account in played.after.accounts.items():

@@ -12,11 +12,10 @@ from hobbes.engine.nations.world import NATIONS
 from tests.nations.stage import A, B, C, D, board, digest, run
 
 POLICIES = list(NATIONS.policies.by_name)
-FEW, MANY = (2, 4), (8, 20)
 MIXES = [
-    *((agents, [name]) for name in POLICIES for agents in (*FEW, *MANY)),
-    *((agents, [*pair]) for pair in combinations(POLICIES, 2) for agents in FEW),
-    *((agents, POLICIES) for agents in (*FEW, *MANY)),
+    *((agents, [name]) for name in POLICIES for agents in (2, 8)),
+    *((4, [*pair]) for pair in combinations(POLICIES, 2)),
+    *((agents, POLICIES) for agents in (8, 20)),
 ]
 """Each policy alone, each pair, and all together. Among many agents, all together contain each pair."""
 
@@ -36,7 +35,7 @@ def test_fifty_turns_run_without_a_failed_decision(agents: int, mix: list[str]) 
 def test_the_same_digests_whatever_the_hash_seed() -> None:
     def elsewhere(hash_seed: str) -> list[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tests.nations.stage", "50", *map(str, (*FEW, *MANY))],
+            [sys.executable, "-m", "tests.nations.stage", "20", "4", "8"],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
             check=True,
@@ -44,7 +43,7 @@ def test_the_same_digests_whatever_the_hash_seed() -> None:
             text=True,
         ).stdout.split()
 
-    here = [digest(run(board(agents), POLICIES, turns=50, noise=0.1)) for agents in (*FEW, *MANY)]
+    here = [digest(run(board(agents), POLICIES, turns=20, noise=0.1)) for agents in (4, 8)]
     assert elsewhere("0") == elsewhere("12345") == here
 
 

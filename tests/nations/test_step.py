@@ -4,15 +4,12 @@ import json
 from collections import Counter
 from dataclasses import fields
 from inspect import get_annotations
-from typing import Any
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.nations.ledgers import TurnLedgers
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.record import Mend
-from hobbes.engine.turn import play_turn, views
-from hobbes.lab.play.stepping import step, step_lines
+from hobbes.lab.play.stepping import step
 from hobbes.nodes.resolve import resolve
 from hobbes.nodes.state import first_state
 from hobbes.nodes.turn_cache import TurnCache
@@ -48,15 +45,6 @@ def test_a_step_from_a_given_state_shows_intents_mends_ledgers_and_views() -> No
     assert told["views"][B]["account"]["received_from"] == {A: 6}
 
 
-def test_the_state_of_a_step_is_taken_by_the_next() -> None:
-    asked = {"agents": [A, B], "answers": {A: {"messages": {B: "Peace?"}}}}
-    lines = step_lines(NATIONS, [json.dumps(asked)])
-    after = json.loads(next(lines))["state"]
-    again = step(NATIONS, {"agents": [A, B], "state": after})
-    assert again["state"] == after
-    assert again["views"][B]["messages"] == [{"from": A, "to": B, "text": "Peace?"}]
-
-
 def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
     state = first_state(NATIONS, setting(2), {})
     repaired = Mend(A, "read", "read/repaired", "{", {})
@@ -65,30 +53,6 @@ def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
     judged = validate(cache, {**state, "answers": {A: said.to_json()}})["judged"]
     mends = resolve(cache, {**state, "judged": judged})["resolved"]["record"]["mends"]
     assert [mend["code"] for mend in mends] == ["read/repaired", "nations/purchase-cut"]
-
-
-def test_an_agents_summaries_come_back_to_it_alone_in_its_memory() -> None:
-    before = NATIONS.setup(setting(2).config, (A, B), 1)
-    said = {"summary_last_turn": "I waited.", "history_summary": "Peace so far."}
-    empty = {name: value for name, value in EMPTY_MEMORY.to_json().items() if name != "notes"}
-    assert views(NATIONS, before, {})[A]["memory"] == empty  # nothing is summed up at turn 0
-    played = play_turn(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
-    seen = views(NATIONS, played.resolved.state, played.memories)
-    remembered = {"previous_turn_summary": "I waited.", "history_summary": "Peace so far."}
-    assert seen[A]["memory"] == {**empty, **remembered}
-    assert seen[B]["memory"] == empty
-
-
-def test_a_grant_that_was_cut_is_told_to_giver_and_receiver() -> None:
-    settled = setting(2, army=24)  # upkeep takes 48 of 50
-    before = NATIONS.setup(settled.config, settled.agents, 1)
-    said = {"money_grants": {B: 6}, "messages": {B: "I gave you 6."}}
-    played = play_turn(NATIONS, before, {}, {A: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, said)})
-    seen: Any = views(NATIONS, played.resolved.state, played.memories)
-    (told,) = seen[A]["memory"]["feedback"]
-    assert (told["corrected"], told["kept"]) == ({"money_grants": {B: 6}}, {"money_grants": {B: 2}})
-    assert seen[A]["account"]["granted_to"] == {B: 2}
-    assert seen[B]["account"]["received_from"] == {A: 2}
 
 
 def test_no_two_phases_keep_a_ledger_of_one_name() -> None:

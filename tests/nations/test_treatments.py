@@ -34,34 +34,8 @@ def test_constants_may_be_given_in_part() -> None:
     assert state.constants.c_mil_purchase_price == 20
 
 
-def test_starting_territories_and_armies_may_be_given() -> None:
-    state = board(territories={A: ["rome", "gaul"], B: ["egypt"]}, army={B: 3})
-    assert state.territories == {A: ("gaul", "rome"), B: ("egypt",), C: ()}
-    assert state.army == {A: 0, B: 3, C: 0}
-    assert len(board(territories_per_agent=2).territories[A]) == 2
-
-
-def test_the_run_is_over_after_its_rounds() -> None:
-    state = board(rounds=1)
-    assert not NATIONS.over(state)
-    assert NATIONS.over(turn(state, {}).after)
-
-
 def test_the_score_is_welfare() -> None:
     assert NATIONS.scores(turn(board(), {}).after) == {A: 30, B: 30, C: 30}
-
-
-def test_a_bad_actor_may_be_scored_by_the_territories_it_holds() -> None:
-    state = board(bad_actors={A: {"goal": "territories"}})
-    state = turn(state, {B: {"cede_territories": {A: ["T6", "T7"]}}}).after
-    assert NATIONS.scores(state) == {A: 7, B: 30, C: 30}
-
-
-def test_a_bad_actor_may_be_scored_by_the_damage_it_did_to_one_target() -> None:
-    state = board(bad_actors={A: {"goal": "damage", "target": C}})
-    for _ in range(2):
-        state = turn(state, {A: {"attacks": {C: 2, B: 1}}}).after
-    assert NATIONS.scores(state)[A] == 20  # 2 turns x 2 mils x 5
 
 
 def test_a_ring_joins_each_territory_to_the_next_and_the_last_to_the_first() -> None:
@@ -79,22 +53,6 @@ def test_a_grid_is_the_smallest_square_that_holds_them_row_by_row() -> None:
     assert len(grid([str(k) for k in range(16)])) == 24
 
 
-def test_under_a_map_only_what_touches_the_receivers_land_may_be_ceded() -> None:
-    # The ring: T1 T2 T3 (A), T4 T5 T6 (B), T7 T8 T9 (C); T9 touches T1.
-    state = board(map="ring", territories_per_agent=3)
-    assert one(state, A, {"cede_territories": {B: ["T3"]}})[1] == []
-    assert one(state, A, {"cede_territories": {B: ["T2"]}})[1] == ["nations/not-touching"]
-    assert one(state, A, {"cede_territories": {C: ["T3"]}})[1] == ["nations/not-touching"]
-    assert one(state, C, {"cede_territories": {A: ["T9"]}})[1] == []
-
-
-def test_under_a_map_no_capital_may_be_ceded() -> None:
-    state = board(map="ring", territories_per_agent=3)
-    assert state.land.capitals == {A: "T1", B: "T4", C: "T7"}
-    assert one(state, B, {"cede_territories": {A: ["T4"]}})[1] == ["nations/capital"]
-    assert one(board(), B, {"cede_territories": {A: ["T6"]}})[1] == []
-
-
 def test_what_touches_changes_with_the_land() -> None:
     state = board(map="ring", territories_per_agent=3)
     assert one(state, A, {"cede_territories": {B: ["T3", "T2"]}})[1] == ["nations/not-touching"]
@@ -102,11 +60,6 @@ def test_what_touches_changes_with_the_land() -> None:
     state = turn(state, {A: {"cede_territories": {B: ["T3"]}}}).after
     assert one(state, A, {"cede_territories": {B: ["T2"]}})[1] == []
     assert state.may_cede[A] == {B: ["T2"]}
-
-
-def test_nothing_touches_an_agent_without_land() -> None:
-    state = board(map="ring", territories={A: ["a1", "a2"], B: ["b1"]})
-    assert one(state, A, {"cede_territories": {C: ["a2"]}})[1] == ["nations/not-touching"]
 
 
 def test_territories_are_sorted_by_number_wherever_they_are_listed() -> None:
@@ -151,26 +104,6 @@ def test_land_is_rich_in_one_resource_and_poor_in_the_others() -> None:
     assert state.supply(B) == {"energy": 10, "food": 40, "minerals": 10}
     assert state.supply(C) == {"energy": 10, "food": 10, "minerals": 40}
     assert state.supply(D) == state.supply(A)
-
-
-def test_land_keeps_what_it_is_rich_in_when_it_changes_hands() -> None:
-    state = board(territories_per_agent=2, resources=True)
-    state = turn(state, {B: {"cede_territories": {A: ["T3"]}}}).after
-    assert state.supply(A) == {"energy": 45, "food": 30, "minerals": 15}
-
-
-def test_a_territory_yields_the_product_of_the_three_shares_of_its_need() -> None:
-    # A has 40 energy, 10 food, 10 minerals of 20 each: 1 x 1/2 x 1/2 of 2 x 10 money.
-    state = board(territories_per_agent=2, resources=True)
-    assert turn(state, {}).ledgers["gross_income"][A] == 5
-
-
-def test_resource_grants_count_in_the_turn_in_which_they_are_made() -> None:
-    # B gives 10 food: A has 20 of 20 food, 10 of 20 minerals, so 1 x 1 x 1/2 of 20; B keeps 30 food.
-    state = board(territories_per_agent=2, resources=True)
-    played = turn(state, {B: {"resource_grants": {A: {"food": 10}}}})
-    assert played.ledgers["gross_income"] == {A: 10, B: 5, C: 5}
-    assert turn(played.after, {}).ledgers["gross_income"][A] == 5  # nothing is stored
 
 
 def test_resources_are_handed_over_in_the_order_of_the_answer_until_the_supply_ends() -> None:

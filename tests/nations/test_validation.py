@@ -20,35 +20,6 @@ def test_an_empty_answer_has_every_default() -> None:
     assert codes == []
 
 
-def test_a_valid_answer_is_taken_whole() -> None:
-    answer = {
-        "purchase_mils": 5,
-        "attacks": {B: 10},
-        "cede_territories": {C: ["T3"]},
-        "money_grants": {C: 20, B: 3},
-        "messages": {"all": "Ceasefire?"},
-        "summary_last_turn": "I attacked B.",
-        "history_summary": "War with B.",
-        "reasoning": "B broke its word.",
-        "disband_mils": 1,
-        "keeps_word_report": {A: 8, B: 2},
-        "aggressor_report": {A: 4, B: 8},
-    }
-    intent, codes = one(board(), A, answer)
-    assert codes == []
-    assert intent.purchase_mils == 5
-    assert intent.attacks == {B: 10}
-    assert intent.cede_territories == {C: ("T3",)}
-    assert intent.money_grants == ((C, 20), (B, 3))
-    assert intent.messages == {"all": "Ceasefire?"}
-    assert intent.disband_mils == 1
-    assert intent.reflection.summary_last_turn == "I attacked B."
-    assert intent.reflection.history_summary == "War with B."
-    assert intent.reflection.reasoning == "B broke its word."
-    assert intent.reflection.keeps_word_report == {A: 8, B: 2}
-    assert intent.reflection.aggressor_report == {A: 4, B: 8}
-
-
 def test_all_eleven_fields_reach_a_ledger() -> None:
     answer = {
         "purchase_mils": 1,
@@ -63,7 +34,9 @@ def test_all_eleven_fields_reach_a_ledger() -> None:
         "keeps_word_report": {B: 5},
         "aggressor_report": {B: 6},
     }
-    ledgers = turn(board(), {A: answer}).ledgers
+    played = turn(board(), {A: answer})
+    assert played.codes == []
+    ledgers = played.ledgers
     hers = {name: ledger[A] for name, ledger in ledgers.items() if isinstance(ledger, dict) and A in ledger}
     assert hers["mil_purchase_intent"] == 1
     assert hers["global_attacks"] == {B: 2}
@@ -118,12 +91,6 @@ def test_a_text_that_is_no_text_is_dropped(field: str) -> None:
     found = validate(board(), A, {field: ["a", "list"]})
     assert found.intent == IDLE
     assert [drop.code for drop in found.drops] == ["reflection/not-text"]
-
-
-def test_a_wrong_field_spoils_no_other() -> None:
-    intent, codes = one(board(), A, {"attacks": {B: "2"}, "purchase_mils": 1})
-    assert (intent.attacks, intent.purchase_mils) == ({}, 1)
-    assert codes == ["nations/bad-shape"]
 
 
 @pytest.mark.parametrize("field", ["attacks", "cede_territories", "money_grants", "messages"])
@@ -209,22 +176,6 @@ def test_where_both_names_are_given_the_field_stands_and_the_alias_is_dropped() 
     assert codes == ["nations/unknown-field"]
 
 
-@pytest.mark.parametrize("field", ["summary_last_turn", "history_summary"])
-def test_summaries_are_cut_at_2048_characters(field: str) -> None:
-    intent, codes = one(board(), A, {field: "x" * 2049})
-    assert getattr(intent.reflection, field) == "x" * 2048
-    assert codes == ["reflection/too-long"]
-    assert one(board(), A, {field: "x" * 2048})[1] == []
-
-
-def test_reasoning_is_cut_at_50_words() -> None:
-    words = [f"w{k}" for k in range(51)]
-    intent, codes = one(board(), A, {"reasoning": "\n".join(words)})
-    assert intent.reflection.reasoning == "\n".join(words[:50])
-    assert codes == ["reflection/too-many-words"]
-    assert one(board(), A, {"reasoning": " ".join(words[:50])})[1] == []
-
-
 def test_report_entries_of_unknown_agents_or_outside_1_to_10_are_dropped_alone() -> None:
     for report in ("keeps_word_report", "aggressor_report"):
         intent, codes = one(board(), A, {report: {A: 10, B: 11, C: 0, "AgentZ": 5}})
@@ -240,17 +191,6 @@ def test_a_report_with_a_wrong_type_is_dropped_whole() -> None:
     intent, codes = one(board(), A, {"keeps_word_report": {B: 5, C: "five"}})
     assert intent.reflection.keeps_word_report == {}
     assert codes == ["reflection/not-ratings"]
-
-
-def test_messages_are_cut_to_their_limit() -> None:
-    intent, codes = one(board(message_limit=10), A, {"messages": {B: "x" * 11}})
-    assert (intent.messages, codes) == ({B: "x" * 10}, ["nations/message/too-long"])
-
-
-def test_where_agents_do_not_talk_messages_are_dropped() -> None:
-    intent, codes = one(board(messages=False), A, {"messages": {B: "Hello.", "all": "Hello."}})
-    assert (intent.messages, codes) == ({}, ["nations/no-messages", "nations/no-messages"])
-    assert one(board(messages=False), A, {"keeps_word_report": {B: 1}})[1] == ["nations/unknown-field"]
 
 
 def test_an_order_of_nothing_is_intended_and_is_no_entry_of_a_ledger() -> None:

@@ -53,30 +53,12 @@ def test_a_pause_that_was_chosen_is_no_lost_answer() -> None:
     assert validate(game(), "a", None).intent == NO_DECISION
 
 
-def test_with_one_opponent_the_target_may_be_left_out_with_more_it_must_be_named() -> None:
-    assert validate(game(), "a", {"action": "attack"}).intent.target == "b"
-    three = game(sats={"a": 50, "b": 50, "c": 50})
-    assert [d.code for d in validate(three, "a", {"action": "attack"}).drops] == ["trust/no-target"]
-    assert validate(game(sats={"a": 50, "b": 50, "c": 0}), "a", {"action": "attack"}).intent.target == "b"
-
-
-def test_replicate_is_allowed_from_the_threshold_on() -> None:
-    assert play(game(sats={"a": 99, "b": 50}), a="replicate").codes == ["trust/below-threshold"]
-    assert play(game(sats={"a": 100, "b": 50}), a="replicate").after.winner == "a"
-
-
 def test_what_an_action_does_not_need_is_dropped_and_the_action_stands() -> None:
     found = validate(game(), "a", {"action": "block", "target": "b", "amount": 3, "reason": "fear"})
     assert found.intent.action == "block"
     assert [drop.said for drop in found.drops] == [{"target": "b"}, {"amount": 3}, {"reason": "fear"}]
     empty = {"action": "block", "target": None, "amount": 0, "reason": ""}
     assert not validate(game(), "a", empty).drops
-
-
-def test_a_field_that_there_is_not_is_dropped_and_the_action_stands() -> None:
-    found = validate(game(), "a", {"action": "block", "strategy": "wait"})
-    assert [drop.code for drop in found.drops] == ["trust/unknown-field"]
-    assert found.intent.chosen
 
 
 def test_a_long_reason_is_cut_and_mended() -> None:

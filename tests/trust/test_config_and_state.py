@@ -1,12 +1,11 @@
 """The config, states from outside, and the world's contract."""
 
-import json
 import re
 from typing import Any
 
 import pytest
 
-from hobbes.engine.trust.state import TrustConfig, owner
+from hobbes.engine.trust.state import TrustConfig
 from hobbes.engine.trust.world import TRUST, names
 from hobbes.engine.world import make_setting
 from hobbes.lab.play.stepping import step
@@ -111,16 +110,6 @@ def test_a_state_with_the_named_fields_is_taken_and_played_on() -> None:
     assert [event["type"] for event in told["events"]] == ["high_five", "high_five"]
 
 
-def test_a_state_with_a_new_unit_goes_to_json_and_back() -> None:
-    state = play(
-        game(sats={"a": 100, "b": 50}, victory="team", miss=50), a="replicate", b="beg 2 for x"
-    ).after
-    written = json.loads(json.dumps(TRUST.state.to_json(state)))
-    again = TRUST.load(state.setting, written)
-    assert TRUST.state.to_json(again) == written
-    assert owner(again, "a-2") == "a"
-
-
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
@@ -137,10 +126,6 @@ def test_a_state_that_cannot_be_is_refused_in_one_line(changed: dict[str, Any], 
     setting = make_setting(TRUST, ["a", "b"], 1, {})
     with pytest.raises(ValueError, match=says):
         TRUST.load(setting, {"turn": 0, "units": UNITS, "winner": None, **changed})
-
-
-def test_the_prompt_is_plain() -> None:
-    assert TRUST.prompts(TrustConfig.model_validate({})) == "plain"
 
 
 def test_every_type_of_event_is_described() -> None:

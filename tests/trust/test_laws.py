@@ -28,7 +28,7 @@ def asking_a_person(state: State) -> State:
     return replace(state, setting=replace(state.setting, config=config))
 
 
-LAWS = settings(deadline=None, derandomize=True, max_examples=examples(200, 2_000))
+LAWS = settings(deadline=None, derandomize=True, max_examples=examples(60, 2_000))
 AGENTS = "abcd"
 
 junk: st.SearchStrategy[Any] = st.recursive(
@@ -103,7 +103,7 @@ def bytes_of(found: Resolved[State]) -> str:
     )
 
 
-@settings(LAWS, max_examples=examples(300, 3_000))
+@settings(LAWS, max_examples=examples(100, 3_000))
 @given(turns())
 def test_sats_are_the_sum_of_effects_and_only_sources_and_sinks_change_the_total(
     turn: tuple[State, dict[str, Any]],
@@ -123,7 +123,7 @@ def test_sats_are_the_sum_of_effects_and_only_sources_and_sinks_change_the_total
     assert {e.unit for e in effects} <= acted
 
 
-@settings(LAWS, max_examples=examples(300, 3_000))
+@settings(LAWS, max_examples=examples(100, 3_000))
 @given(turns())
 def test_the_same_again_is_the_same_in_whatever_order_agents_are_heard_and_nothing_is_changed(
     turn: tuple[State, dict[str, Any]],

@@ -9,7 +9,7 @@ from hobbes.engine.trust.observer import STAND_INS, decide, grant, is_scripted, 
 from hobbes.engine.trust.rules import resolve
 from hobbes.engine.trust.state import Ruling
 from hobbes.engine.trust.validation import Intent, validate
-from tests.trust.plays import game, play, play_on, said, seed_where
+from tests.trust.plays import game, play, said, seed_where
 
 BEG = "beg 8 for an attack is coming"
 
@@ -17,32 +17,6 @@ BEG = "beg 8 for an attack is coming"
 def begging(*units: str, amount: int = 8) -> dict[str, Intent]:
     state = game(sats=dict.fromkeys("abc", 50))
     return {unit: validate(state, unit, said(f"beg {amount} for bread")).intent for unit in units}
-
-
-def test_begging_costs_one_whatever_the_answer() -> None:
-    assert play(game(observer="never"), a=BEG).sats["a"] == 49
-    assert play(game(observer="always"), a=BEG).sats["a"] == 50 - 1 + 8
-
-
-def test_all_requests_of_a_turn_are_given_at_once_as_plain_json() -> None:
-    state = game(sats=dict.fromkeys("abc", 50))
-    first = {
-        "unit": "a",
-        "amount": 8,
-        "reason": "bread",
-        "sats": 50,
-        "begged_before": 0,
-        "granted_before": 0,
-    }
-    assert requests(state, begging("c", "a")) == [first, {**first, "unit": "c"}]
-
-
-def test_requests_count_those_before() -> None:
-    state = play_on(game(observer="always"), {"a": "beg 3 for x"}, {"a": "block"}, {"a": "beg 4 for y"})[
-        -1
-    ].after
-    (asked,) = requests(state, {"a": validate(state, "a", said(BEG)).intent})
-    assert (asked["begged_before"], asked["granted_before"], asked["sats"]) == (2, 7, 50 + 3 + 4 - 3)
 
 
 def test_sparing_is_less_likely_with_every_earlier_request() -> None:
