@@ -24,9 +24,10 @@ from hobbes.engine.mining.state import State
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import Policy
 from hobbes.engine.record import JsonObject
-from hobbes.engine.trust import tournament
-from hobbes.engine.trust.state import TrustConfig
-from hobbes.engine.turn import first_digest, link, play_turn, views
+from hobbes.engine.trust.policies import Sight, decide, notes
+from hobbes.engine.trust.state import State as TrustState
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.turn import first_digest, judge, link, play_turn, views
 from hobbes.engine.world import make_setting
 
 AGENTS = 20
@@ -91,22 +92,43 @@ def _speeds(policy: Policy) -> tuple[float, float, float]:
 
 def _match_rows() -> list[tuple[str, str, str]]:
     """Return the rows of a match of trust, beside the same match in Axelrod if that is installed."""
-    match = rounds_per_second(partial(tournament.playing_out, _endless(), PAIR, 1), REPEATS)
-    rows = [(f"rounds per second, a match of trust: {PAIR[0]}, {PAIR[1]}", f"{match:,.0f}", "")]
+    ours = rounds_per_second(match, REPEATS)
+    rows = [(f"rounds per second, a match of trust: {PAIR[0]}, {PAIR[1]}", f"{ours:,.0f}", "")]
     if find_spec("axelrod") is None:
         return [*rows, ("  floor: Axelrod's Match; run pip install -e '.[axelrod]'", "-", "")]
     turns = axelrod_turns_per_second(ROUNDS, REPEATS, MISS / 100)
     return [
         *rows,
         ("  floor: Axelrod's Match, turns per second", f"{turns:,.0f}", ""),
-        ("    share of the floor", f"{match / turns:.2f}", f">= {REACH_MATCH}"),
+        ("    share of the floor", f"{ours / turns:.2f}", f">= {REACH_MATCH}"),
     ]
 
 
-def _endless() -> TrustConfig:
-    """Return rules of trust under which nobody dies or wins before the last round."""
+def match() -> Iterator[TrustState]:
+    """Play a match of trust in which nobody dies or wins before the last round. Yield each state.
+
+    As in Axelrod's matches, the policies decide and remember, but write no summaries and no ratings.
+    """
     rules = {"rounds": ROUNDS, "start": 100 * ROUNDS, "threshold": 1_000_000, "miss": MISS}
-    return TrustConfig.model_validate(rules)
+    setting = make_setting(TRUST, TRUST.names(len(PAIR)), 1, rules)
+    players = dict(zip(setting.agents, PAIR, strict=True))
+    state = TRUST.setup(setting.config, setting.agents, setting.seed)
+    memories: dict[str, Memory] = {}
+    while not TRUST.over(state):
+        answers = {}
+        for unit, view in views(TRUST, state, memories).items():
+            sight = Sight(view)
+            answers[unit] = decide(players[unit], sight, RngStream(setting.seed, state.turn, unit))
+            memories[unit] = Memory(notes(sight))
+        state = TRUST.resolve(state, judge(TRUST, state, _parsed(answers)).intents).state
+        yield state
+
+
+def _parsed(answers: Answers) -> dict[str, ParsedAnswer]:
+    """Return answers as they are read."""
+    return {
+        agent: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, dict(answer)) for agent, answer in answers.items()
+    }
 
 
 def main() -> None:
@@ -134,11 +156,7 @@ def played(policy: Policy) -> Iterator[tuple[State, Answers]]:
             agent: policy(view, RngStream(setting.seed, state.turn, agent))
             for agent, view in views(MINING, state, memories).items()
         }
-        parsed = {
-            agent: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, dict(answer))
-            for agent, answer in answers.items()
-        }
-        turn = play_turn(MINING, state, memories, parsed)
+        turn = play_turn(MINING, state, memories, _parsed(answers))
         digest = link(digest, turn.record)
         yield state, answers
         state, memories = turn.resolved.state, turn.memories

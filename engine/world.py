@@ -320,6 +320,8 @@ class World(Generic[C, S, I]):
     over(state)                      whether the game has ended
     may_end_early                    whether a game may be over before all its rounds are played
     scores(state)                    the score of each agent
+    score                            what a score counts, in a word
+    winner(state)                    the agent that has won, None if nobody has; None if no rule names one
     measures(turns)                  works out the figures of a run with this number of turns (`measured`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
@@ -402,6 +404,8 @@ class World(Generic[C, S, I]):
     ratings: Callable[[History[PlayedTurn[S, I]]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
     may_end_early: bool = False
+    score: str = "score"
+    winner: Callable[[S], str | None] | None = None
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
@@ -414,6 +418,19 @@ def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
     agents = played.after.setting.agents
     title = f"turn {played.before.turn}"
     return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
+
+
+def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a world's own state
+    """Return for each agent whether it has won a game that is over.
+
+    Where no rule names a winner, it is the agent with the highest score, unless several have it.
+    """
+    scores = world.scores(state)
+    if world.winner is not None:
+        winners = [world.winner(state)]
+    else:
+        winners = [agent for agent, score in scores.items() if score == max(scores.values())]
+    return {agent: [agent] == winners for agent in scores}
 
 
 def in_letters(k: int, alphabet: str) -> str:

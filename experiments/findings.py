@@ -215,22 +215,19 @@ def _score(value: float | None) -> str:
 
 
 def tournament(report: Report) -> Iterator[str]:
-    """Yield the mean score of each strategy against each other one, the best first."""
-    scores: dict[str, dict[str, float]] = {}
-    for (one, mine), *other in _pairs(report):
-        ((two, theirs),) = other or [(one, mine)]
-        scores.setdefault(one, {})[two] = mine
-        scores.setdefault(two, {})[one] = theirs
-    order = sorted(scores, key=lambda name: -sum(scores[name].values()))
+    """Yield the share of wins of each strategy, and its scores, against each one; the best score first."""
+    wins = {one["player"]: one["mean"] for one in report["rankings"]["wins"]}
+    places = report["rankings"]["score"]
     yield from table(
-        ("strategy", "mean", *order),
+        ("strategy", "wins", "mean", *(_strategy(one["player"]) for one in places)),
         [
             (
-                name,
-                f"**{sum(scores[name].values()) / len(order):.0f}**",
-                *(f"{scores[name][o]:.0f}" for o in order),
+                _strategy(row["player"]),
+                f"{wins[row['player']]:.0%}",
+                f"**{row['mean']:.0f}**",
+                *(f"{row['against'][column['player']]:.0f}" for column in places),
             )
-            for name in order
+            for row in places
         ],
     )
 
@@ -251,7 +248,12 @@ def duels(report: Report) -> Iterator[str]:
 def _pairs(report: Report) -> Iterator[list[tuple[str, float]]]:
     """Yield the strategies of each arm with their mean scores; only one if a strategy met itself."""
     for _, of_arm in groupby(report["payoffs"], key=lambda one: one["arm"]):
-        yield [(one["player"].partition(":")[2].removeprefix("axelrod/"), one["mean"]) for one in of_arm]
+        yield [(_strategy(one["player"]), one["mean"]) for one in of_arm]
+
+
+def _strategy(player: str) -> str:
+    """Return what the strategy of a player is called."""
+    return player.partition(":")[2].removeprefix("axelrod/")
 
 
 def doses(report: Report) -> Iterator[str]:

@@ -256,8 +256,11 @@ class PolicyPlayer:
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return what the policy answers to the view of the prompt."""
-        rng = RngStream(self.seed, address.turn, address.agent, self.spec.rng)
-        text = self.spec.speak(self.world.policies, self._views.of(prompt.turn), rng)
+        return self.answer(address.turn, address.agent, self._views.of(prompt.turn))
+
+    def answer(self, turn: int, agent: str, view: Mapping[str, Any]) -> Reply:
+        """Return what the policy answers to a view."""
+        text = self.spec.speak(self.world.policies, view, RngStream(self.seed, turn, agent, self.spec.rng))
         return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:

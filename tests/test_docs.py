@@ -13,7 +13,6 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from hobbes.engine.trust.tournament import Place, Standing
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.cli import app
@@ -232,12 +231,10 @@ def test_the_page_describes_what_datasette_prints_and_each_query(trust: Store, h
     assert {name for name, _ in listed(sections()["Datasette"])[0]} == queries().keys()
 
 
-def test_the_page_describes_what_tournament_prints() -> None:
-    standing: Any = Standing((Place(1, "grudger", 0.5, 0.4, 0.6, 50.0, 1),), {}, {}, 1, 1).to_json()
-    heading = "hobbes tournament --json"
-    assert keys(heading) == list(standing)
-    (line,) = [meaning for key, meaning in listed(sections()[heading])[0] if key == "places"]
-    assert code(line) == list(standing["places"][0])
+def test_the_page_describes_what_tournament_prints(home: Path) -> None:
+    found = told(home, "tournament", "--games", "1", "--set", "rounds=1")
+    assert keys("hobbes tournament --json") == list(found)
+    assert keys("hobbes tournament --json", 1) == list(found["wins"][0]) == list(found["score"][0])
 
 
 def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     resolve=resolve,
     over=lambda state: state.turn >= state.config.rounds,
     scores=lambda state: state.gold,
+    score="gold",
     measures=measures,
     formulas=BY_NAME,
     headline=("efficiency", "raid_rate", "turnover", "gold_gini"),

@@ -348,7 +348,7 @@ def ratings(arms: ByArm) -> Iterator[RatingCurve]:
 def payoffs(arms: ByArm) -> Iterator[Payoff]:
     """Yield the mean score of each player in each arm: the mean over games of the mean of its agents."""
     scores: dict[tuple[str, str], dict[int, list[int]]] = {}
-    names = _names({spec for tables in arms.values() for spec in _specs(tables)})
+    names = names_of({spec for tables in arms.values() for spec in _specs(tables)})
     for arm, tables in arms.items():
         rows = tables["scores"].to_pydict()
         for seed, spec, score in zip(rows["seed"], rows["player"], rows["score"], strict=True):
@@ -365,7 +365,7 @@ def _specs(tables: Tables) -> set[str]:
     return {*tables["scores"]["player"].unique().to_pylist()}
 
 
-def _names(specs: set[str]) -> dict[str, str]:
+def names_of(specs: set[str]) -> dict[str, str]:
     """Return what each player is called: without its parameters, unless they tell two players apart.
 
     `rng` is no part of a name: it sets apart nothing but random draws.

@@ -22,10 +22,10 @@ from filelock import FileLock
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import canonical, sha256
-from hobbes.engine.world import LONGEST_NAME, AnyWorld
+from hobbes.engine.world import LONGEST_NAME, AnyWorld, won
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.experiments import PlayedCell, experiment_of, played_cells
-from hobbes.lab.store.history import StoredHistory
+from hobbes.lab.store.history import StoredHistory, state_before
 from hobbes.lab.store.home import UNWRITABLE, Store
 from hobbes.lab.store.prices import prices_of
 from hobbes.lab.store.run import HOBBES, Run
@@ -35,7 +35,7 @@ from hobbes.lab.store.traces import with_traces
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.files import FileError, content_of, text_of
 
-FORMAT = 1
+FORMAT = 2
 """Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""
 
 FOLDER = "gathered"
@@ -69,7 +69,7 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
     },
     "measures": {"seed": int, "scope": str, "name": str, "value": float},
     "turns": {"seed": int, "turn": int},
-    "scores": {"seed": int, "agent": str, "player": str, "score": int},
+    "scores": {"seed": int, "agent": str, "player": str, "score": int, "won": bool},
     "spells": {"seed": int, "turns": int, "ended": bool, "count": int},
     "ratings": {"seed": int, "kind": str, "rating": int, "count": int, "truth": float},
 }
@@ -220,6 +220,7 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell, damage: list[str]) ->
     spent = store.figures.spent(run, prices_of(store.home)) if run else Spent(0, None, None)
     tokens = store.figures.tokens(run) if run else {}
     counted = {} if spent.tokens is None else tokens
+    winning = won(world, state_before(store, run, run.turns)) if run else {}
     of_run = {column: row[column] for column in COLUMNS["runs"] if column in _STORED}
     return {
         "runs": [
@@ -247,7 +248,13 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell, damage: list[str]) ->
         ],
         "turns": [seed | of_turn for of_turn in _turns(store, world, run)] if run else [],
         "scores": [
-            {**seed, "agent": agent, "player": players.get(agent, ""), "score": score}
+            {
+                **seed,
+                "agent": agent,
+                "player": players.get(agent, ""),
+                "score": score,
+                "won": winning.get(agent),
+            }
             for agent, score in sorted((value_of(row, "scores") or {}).items())
         ],
         "spells": [seed | spell for spell in _spells(store, world, run)] if run else [],

@@ -1,6 +1,6 @@
 """The report of an experiment: its figures, and what can be concluded from them in words."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.gathering import Tables, gathered, of_seeds
 from hobbes.lab.experiment.invasion import Invasion, invasions
 from hobbes.lab.experiment.manifest import manifest
+from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
 from hobbes.lab.experiment.statistics import (
     ALPHA,
     Difference,
@@ -129,6 +130,8 @@ class Report:
     values: "Values"
     hypotheses: tuple[Tested, ...]
     invasions: tuple[Invasion, ...]
+    rankings: Rankings
+    """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
     manifest: dict[str, Any]
     left_out: tuple[str, ...]
@@ -165,6 +168,7 @@ class Report:
                 for one in self.hypotheses
             ],
             "invasions": [one.to_json() for one in self.invasions],
+            "rankings": to_json(self.rankings),
             "doses": [
                 {
                     "factor": one.factor,
@@ -253,6 +257,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         values,
         tuple(_tested(used, file)),
         invasions(file, tables),
+        _rankings(file, tables),
         findings(file, world, tables, {name: arm.measures for name, arm in arms.items()}),
         manifest(file, all_tables),
         tuple(left_out),
@@ -265,6 +270,18 @@ def _gathered(
     """Return the tables of those of these cells that are of one arm."""
     of_arm = [cell for cell in cells if cell.arm == name]
     return gathered(store, file.name, world_named(file.world), name, of_arm, left_out)
+
+
+def _rankings(file: ExperimentFile, tables: Mapping[str, Tables]) -> Rankings:
+    """Return the rankings of the players, empty unless everybody plays against everybody."""
+    if file.factors is None or file.factors.design != "pairs":
+        return {}
+    seats: dict[tuple[str, int], list[Seat]] = defaultdict(list)
+    for arm in file.arms:
+        for row in tables[arm]["scores"].to_pylist():
+            if row["won"] is not None:
+                seats[arm, row["seed"]].append(Seat(row["player"], row["score"], row["won"]))
+    return rankings((seed, of_game) for (_, seed), of_game in seats.items())
 
 
 def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | None, dict[str, float | None]]:

@@ -1,1 +1,1 @@
-"""Playing: everything that starts, resumes or steps a run, renders its prompts, or holds a tournament."""
+"""Playing: everything that starts, resumes or steps a run, or renders its prompts."""

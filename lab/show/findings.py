@@ -9,6 +9,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.findings import RatingCurve, SurvivalCurve, TimeCurve
+from hobbes.lab.experiment.ranking import Place, Rankings
 from hobbes.lab.experiment.report import Report, short
 from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.show.panels import Line, Panel
@@ -86,6 +87,33 @@ def parts(found: Report) -> Iterator[Section]:
 def interval(mean: Mean) -> str:
     """Return the ends of an interval, a hyphen if there is none."""
     return "-" if mean.low is None else f"{short(mean.low)} to {short(mean.high)}"
+
+
+def rankings(found: Rankings, score: str) -> Iterator[Section]:
+    """Yield the ranking of the players by wins and by score; `score` is what a score counts."""
+    by_score = {place.player: place for place in found["score"]}
+    yield Section(
+        "Ranking by wins and by score",
+        [
+            f"The share of games won, and the mean {score} at the end.",
+            "Each opponent counts alike, also the player itself. Intervals are over the seeds.",
+        ],
+        ("player", "rank by wins", "wins", "95% interval", f"rank by {score}", score, "95% interval"),
+        [(place.player, *_placed(place), *_placed(by_score[place.player])) for place in found["wins"]],
+    )
+    for title, places in (("Wins", found["wins"]), (score.capitalize(), found["score"])):
+        yield Section(
+            f"{title} of each row against each column",
+            columns=("player", *(str(number) for number, _ in enumerate(places, start=1))),
+            rows=[
+                (f"{number} {row.player}", *(short(row.against.get(column.player)) for column in places))
+                for number, row in enumerate(places, start=1)
+            ],
+        )
+
+
+def _placed(place: Place) -> tuple[str, str, str]:
+    return str(place.rank), short(place.mean.mean), interval(place.mean)
 
 
 def _doses(found: Report) -> Section:

@@ -1,7 +1,7 @@
 """The report of an experiment for people: in the terminal, as Markdown, and as one page of HTML."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hobbes.engine.worlds import world_named
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.invasion import in_words
 from hobbes.lab.experiment.report import Compared, Report, conclusions, short, verdicts
 from hobbes.lab.experiment.statistics import RESAMPLES, Mean
 from hobbes.lab.show.boards import svg
-from hobbes.lab.show.findings import Picture, Section, interval, parts
+from hobbes.lab.show.findings import Picture, Section, interval, parts, rankings
 from hobbes.lab.show.terminal import plain, spelled_out, table
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.traces import with_traces
@@ -43,6 +44,8 @@ def sections(store: Store, found: Report) -> Iterator[Section]:
         rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
         title = f"Invasion: {one.mutant} among {one.resident}"
         yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
+    if found.rankings:
+        yield from rankings(found.rankings, world_named(found.world).score)
     yield Section("What was found", list(conclusions(found)))
     yield Section(
         f"Differences from {found.baseline}",
@@ -209,8 +212,13 @@ def _rules(found: Report) -> Iterator[str]:
 
 def terminal(store: Store, found: Report) -> RenderableType:
     """Return a report as it is printed."""
-    parts: list[RenderableType] = [Text(title_of(found), style="bold")]
-    for section in sections(store, found):
+    return printed(title_of(found), sections(store, found))
+
+
+def printed(title: str, sections: Iterable[Section]) -> RenderableType:
+    """Return a title and the parts below it as they are printed."""
+    parts: list[RenderableType] = [Text(title, style="bold")]
+    for section in sections:
         parts.append(Text(f"\n{section.title}", style="bold"))
         parts.extend(plain(text) for text in section.texts)
         if section.columns:

@@ -13,6 +13,7 @@ from hobbes.engine.policy import speak
 from hobbes.engine.turn import TurnRecord, first_digest, link
 from hobbes.engine.world import OBSERVER
 from hobbes.engine.worlds import WORLDS
+from hobbes.lab.experiment.pure import pure_turns
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.stepping import step
@@ -53,6 +54,9 @@ def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case:
         digest = link(digest, moment.played.record)
     assert run.digest == digest
     assert list(faults(opened, run)) == []
+    if all(moment.ruled is None for moment in game(case)):
+        played = pure_turns(case.world, case.setting, run.models)
+        assert [turn.record.text for turn in played] == [one.played.record.text for one in game(case)]
     for moment in game(case):
         calls = opened.calls.of_turn(run.id, moment.state.turn)
         told = {call.address.agent: call.reply.text for call in calls}

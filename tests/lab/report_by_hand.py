@@ -67,6 +67,7 @@ def report_by_hand(gathered: Path, asked: Mapping[str, Any], *, with_tainted: bo
         ],
         "hypotheses": hypotheses(files),
         "invasions": [invasion(files, one) for one in asked.get("invasion", ())],
+        "rankings": rankings(files),
         "doses": list(doses(files)),
         "over_time": list(over_time(files)),
         "survival": [survival(files, arm) for arm in files.arms if spells(files, arm)],
@@ -467,22 +468,57 @@ def ratings(files: Files) -> Iterator[Row]:
             yield {"arm": arm, "kind": kind, "points": points}
 
 
-def payoffs(files: Files) -> Iterator[Row]:
-    """Yield the mean over games of the mean score of each player's agents."""
+def scores(files: Files) -> list[Row]:
+    """Return the score of each agent of each game, with the name of its player."""
     rows = [row | {"player": without_luck(row["player"])} for row in files.table("scores")]
     players = {row["player"] for row in rows}
     kinds = [player.split("?")[0] for player in players]
     names = {one: one if kinds.count(one.split("?")[0]) > 1 else one.split("?")[0] for one in players}
+    return [row | {"player": names[row["player"]]} for row in rows]
+
+
+def payoffs(files: Files) -> Iterator[Row]:
+    """Yield the mean over games of the mean score of each player's agents."""
     for arm in files.arms:
         games: dict[str, dict[int, list[int]]] = {}
-        for row in rows:
+        for row in scores(files):
             if row["arm"] == arm:
-                of_player = games.setdefault(names[row["player"]], {})
+                of_player = games.setdefault(row["player"], {})
                 of_player.setdefault(row["seed"], []).append(row["score"])
         for player, of_player in games.items():
-            scores = [sum(of_game) / len(of_game) for of_game in of_player.values()]
+            of_games = [sum(of_game) / len(of_game) for of_game in of_player.values()]
             agents = sum(map(len, of_player.values())) / len(of_player)
-            yield {"arm": arm, "player": player, "agents": agents, **mean(scores)}
+            yield {"arm": arm, "player": player, "agents": agents, **mean(of_games)}
+
+
+def rankings(files: Files) -> Row:
+    """Return the players of games of two by wins and by score, if everybody plays against everybody."""
+    if files.asked.get("factors", {}).get("design") != "pairs":
+        return {}
+    games: dict[tuple[str, int], list[tuple[str, float, float]]] = {}
+    for row in scores(files):
+        if row["arm"] != "null":
+            seat = row["player"], row["won"], row["score"]
+            games.setdefault((row["arm"], row["seed"]), []).append(seat)
+    found: dict[str, dict[tuple[str, str, int], float]] = {"wins": {}, "score": {}}
+    for (_, seed), seats in games.items():
+        for (player, *own), (opponent, *others) in (seats, seats[::-1]):
+            for figures, mine, theirs in zip(found.values(), own, others, strict=True):
+                figures[player, opponent, seed] = mine if player != opponent else (mine + theirs) / 2
+    return {name: ranking(figures) for name, figures in found.items()}
+
+
+def ranking(figures: Mapping[tuple[str, str, int], float]) -> list[Row]:
+    """Return the players by the mean of a figure that is known by player, opponent and seed."""
+    players, _, seeds = (sorted(set(part)) for part in zip(*figures, strict=True))
+    rows = []
+    for one in players:
+        of_seeds = [sum(figures[one, other, seed] for other in players) / len(players) for seed in seeds]
+        against = {o: sum(figures[one, o, seed] for seed in seeds) / len(seeds) for o in players}
+        rows.append({"player": one, **mean(of_seeds), "against": against})
+    for row in rows:
+        row["rank"] = 1 + sum(other["mean"] > row["mean"] + ALMOST_0 for other in rows)
+    return sorted(rows, key=lambda row: row["rank"])
 
 
 def without_luck(player: str) -> str:

@@ -427,14 +427,6 @@ def test_commands_work_in_any_folder_with_prompts_of_any_folder(
     )
 
 
-def test_a_tournament_says_how_long_it_takes(cli: Cli) -> None:
-    assert "minute" in cli("tournament", "--help").stdout
-    assert (
-        "78 pairs of policies; 200 games of each take a minute"
-        in cli("tournament", "--games", "1", "--set", "rounds=1").stderr
-    )
-
-
 def test_the_program_tells_its_version(cli: Cli) -> None:
     assert cli("--version").stdout == f"hobbes {version('hobbes')}\n"
 

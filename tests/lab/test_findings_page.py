@@ -74,14 +74,17 @@ def payoffs(*means: tuple[str, str, float]) -> dict[str, Any]:
     return {"payoffs": [{"arm": arm, "player": player, "mean": mean} for arm, player, mean in means]}
 
 
-def test_a_tournament_ranks_strategies_by_their_mean_over_all_opponents() -> None:
-    report = payoffs(
-        ("one=a,other=a", "policy:a", 50),
-        ("one=a,other=b", "policy:a", 20),
-        ("one=a,other=b", "policy:b", 80),
-        ("one=b,other=b", "policy:b", 60),
-    )
-    assert list(tournament(report))[2:] == ["| b | **70** | 60 | 80 |", "| a | **35** | 20 | 50 |"]
+def test_a_tournament_shows_wins_and_scores_with_the_best_score_first() -> None:
+    report = {
+        "rankings": {
+            "wins": [{"player": "policy:a", "mean": 0.25}, {"player": "policy:b", "mean": 0}],
+            "score": [
+                {"player": "policy:b", "mean": 70, "against": {"policy:b": 60, "policy:a": 80}},
+                {"player": "policy:a", "mean": 35, "against": {"policy:a": 50, "policy:b": 20}},
+            ],
+        }
+    }
+    assert list(tournament(report))[2:] == ["| b | 0% | **70** | 60 | 80 |", "| a | 25% | **35** | 20 | 50 |"]
 
 
 def test_duels_show_the_scores_of_both_sides() -> None:

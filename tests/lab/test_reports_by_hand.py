@@ -114,15 +114,16 @@ measures = ["cooperation", "gain"]
 PAIRS = """
 name = "pairs"
 world = "trust"
-rounds = 3
+rounds = 5
 agents = 2
-seeds = 2
+seeds = 3
 model = "policy:{one}*1,policy:{other}*1"
+set = { threshold = 55 }
 
 [factors]
 design = "pairs"
-one = ["copycat", "random"]
-other = ["copycat", "random"]
+one = ["copycat", "beggar", "always-attack"]
+other = ["copycat", "beggar", "always-attack"]
 
 [compare]
 measures = ["cooperation"]
@@ -212,8 +213,10 @@ def test_a_figure_that_the_script_does_not_compute_or_computes_otherwise_is_foun
     found["arms"][again["cells"][0]["arm"]]["median"] = 1.5
     found["manifest"]["calls"] += 1
     found["payoffs"].pop()
+    found["rankings"]["wins"][0]["rank"] = 2
     assert [line.split(" is ")[0] for line in unlike(found, again)] == [
         f"arms {again['cells'][0]['arm']} median",
+        "rankings wins 0 rank",
         "payoffs",
         "manifest calls",
     ]
@@ -225,9 +228,9 @@ def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> 
     assert (
         empty
         == {
-            "mining": {"ratings"},
-            "nations": {"invasions", "survival"},
-            "trust": {"hypotheses", "invasions", "survival", "ratings"},
+            "mining": {"ratings", "rankings"},
+            "nations": {"invasions", "survival", "rankings"},
+            "trust": {"hypotheses", "invasions", "survival", "ratings", "rankings"},
             "pairs": {"hypotheses", "invasions", "survival", "ratings", "doses"},
         }[played.name]
     )

@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from hobbes.engine.trust.state import State, TrustConfig
-from hobbes.engine.trust.tournament import play
+from hobbes.engine.trust.state import State
+from tests.trust.plays import match
 
 pytestmark = pytest.mark.soak
 
 GAMES = 20_000
-RULES = TrustConfig.model_validate({})
 
 
 def replicated(state: State) -> bool:
@@ -28,15 +27,13 @@ def replicated(state: State) -> bool:
 def test_how_often_somebody_replicates(
     name: str, low: float, high: float, tried: Callable[[str], None]
 ) -> None:
-    share = sum(replicated(play(RULES, (name, name), seed)) for seed in range(GAMES)) / GAMES
+    share = sum(replicated(match(name, name, seed)[-1]) for seed in range(GAMES)) / GAMES
     tried(f"{GAMES} games; somebody replicates in {share:.2%}")
     assert low <= share <= high
 
 
 def test_what_a_pair_that_means_to_high_five_gains_a_round(tried: Callable[[str], None]) -> None:
-    once = TrustConfig.model_validate({"rounds": 1})
-    pair = ("always-high-five", "always-high-five")
-    ended = (play(once, pair, seed) for seed in range(GAMES))
-    gain = sum(unit.sats - once.start for state in ended for unit in state.units) / (2 * GAMES)
+    ended = (match("always-high-five", "always-high-five", seed, rounds=1)[-1] for seed in range(GAMES))
+    gain = sum(unit.sats - 50 for state in ended for unit in state.units) / (2 * GAMES)
     tried(f"{GAMES} rounds; each gains {gain:.3f}")
     assert abs(gain - 1.91) <= 0.05

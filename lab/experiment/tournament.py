@@ -1,0 +1,73 @@
+"""`hobbes tournament`: an experiment of all scripted policies of trust, whose games are not recorded."""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from hobbes.engine.record import Json
+from hobbes.engine.trust.world import TRUST
+from hobbes.engine.world import Setting, won
+from hobbes.lab.errors import UsageError
+from hobbes.lab.experiment.file import ExperimentFile, parse
+from hobbes.lab.experiment.fitting import seated
+from hobbes.lab.experiment.pure import pure_turns
+from hobbes.lab.experiment.ranking import Game, Seat
+from hobbes.lab.play.playing import RunOptions, observer_asked, settle_options
+from hobbes.nodes.players import deal
+
+AT_A_TIME = 8
+"""How many games a process is given at a time."""
+
+
+def tournament_file(games: int, seed: int, settings: Mapping[str, Json]) -> ExperimentFile:
+    """Return the experiment: each policy against each one, itself included, with the seeds from `seed` on.
+
+    Raise UsageError, in one line, for settings with which it cannot be played.
+    """
+    policies = list(TRUST.policies.by_name)
+    try:
+        observer = observer_asked(*settle_options(RunOptions(TRUST.name, seed=seed, values={**settings})))
+        file = parse(
+            {
+                "name": "tournament",
+                "world": TRUST.name,
+                "seeds": [*range(seed, seed + games)],
+                "model": "policy:{one}*1,policy:{other}*1",
+                "set": settings,
+                "factors": {"design": "pairs", "one": policies, "other": policies},
+            }
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if observer:
+        raise UsageError(
+            f"a tournament cannot ask the observer {observer!r}; "
+            "set it to never, always or sparing(BUDGET,PATIENCE)"
+        )
+    return file
+
+
+def play_games(file: ExperimentFile) -> Iterator[Game]:
+    """Play the games of a tournament in one process per core, and yield them."""
+    with ProcessPoolExecutor() as pool:
+        yield from pool.map(_play, _settings_and_players(file), chunksize=AT_A_TIME)
+
+
+def _settings_and_players(file: ExperimentFile) -> Iterator[tuple[Setting[Any], dict[str, str]]]:
+    """Yield the setting and the players of each game, with the seeds and seats of the experiment's runs."""
+    for arm in file.arms:
+        options = file.options(arm)
+        world, setting = settle_options(RunOptions(file.world, values={**options.settings}))
+        players = deal(world, str(options.model), setting.agents)
+        for place, seed in enumerate(file.seeds):
+            yield replace(setting, seed=seed), seated(players, place)
+
+
+def _play(game: tuple[Setting[Any], dict[str, str]]) -> Game:
+    """Play a game."""
+    setting, players = game
+    *_, last = pure_turns(TRUST, setting, players)
+    state = last.resolved.state
+    scores, winning = TRUST.scores(state), won(TRUST, state)
+    return setting.seed, [Seat(players[agent], scores[agent], winning[agent]) for agent in setting.agents]
