@@ -1,21 +1,26 @@
 """A chat model as a player: any server with OpenAI's chat-completions protocol, through langchain-openai."""
 
 import asyncio
-import json
 import os
 import re
-import ssl
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
-from functools import lru_cache
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import aiohttp
 import httpx2
 import langsmith
 import openai
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    convert_to_openai_messages,
+)
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
@@ -82,56 +87,78 @@ OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completi
 """The name under which a server may accept a parameter that it refuses."""
 
 
-class LeanChat(ChatOpenAI):
-    """ChatOpenAI with a faster way to send a request, which also keeps the model's reasoning and refusals.
+class ChatModel(ChatOpenAI):
+    """ChatOpenAI that keeps the model's reasoning and takes half of the processor time.
 
-    It uses the same openai client, with its headers, timeouts, connections and errors. ChatOpenAI itself
-    checks every message against openai's types, parses the response into a pydantic model, dumps that again,
-    switches to a thread to read it, and runs callbacks. That takes half of a call's processor time. Tools and
-    other response formats are not supported here.
+    ChatOpenAI drops the fields in which most servers send reasoning. It also checks each request against
+    openai's types, parses the response into a pydantic model, dumps that again, and switches to a thread to
+    read it. So the method is replaced that LangChain gives to chat models for asking their servers.
     """
 
-    _first: dict[str, Any] | None = None
-    """The body of the first request. The others differ only in their texts and parameters."""
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **options: Any,  # noqa: ANN401  as LangChain has it
+    ) -> ChatResult:
+        """Return the answer to messages. Raise openai.OpenAIError if there is none.
 
-    async def complete(self, prompt: Prompt, address: Address, parameters: Mapping[str, Any]) -> AIMessage:
-        """Send a prompt and return the answer. Raise openai.OpenAIError if there is none."""
-        if self._first is None:
-            self._first = self._get_request_payload([SystemMessage(prompt.system), HumanMessage(prompt.turn)])
-        messages = [
-            {**message, "content": text}
-            for message, text in zip(self._first["messages"], prompt, strict=True)
-        ]
-        body = {**self._first, "messages": messages, **parameters}
+        The options are `extra_body` and `extra_headers`, which mean what they mean to ChatOpenAI.
+        """
+        del stop, run_manager  # nobody sets a stop word, and there is nothing to stream
+        request = {
+            "messages": convert_to_openai_messages(messages),
+            "model": self.model_name,
+            "stream": False,
+        }
         response = await self.root_async_client.post(
             "/chat/completions",
             cast_to=httpx2.Response,
-            content=json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(),
-            options={"headers": {ADDRESS_HEADER: str(address)}},
+            body={**request, **options["extra_body"]},
+            options={"headers": options["extra_headers"]},
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
-            return self._answer(response.json())
+            message = message_of(response.json())
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
+        return ChatResult(generations=[ChatGeneration(message=message)])
 
-    def _answer(self, completion: dict[str, Any]) -> AIMessage:
-        """Return the message of a completion. Anything of another shape raises whatever Python raises."""
-        choice = completion["choices"][0]
-        if choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
-            raise ValueError("a server behind this one broke off the answer")
-        result = self._create_chat_result(completion)
-        message, said = result.generations[0].message, choice["message"]
-        if not isinstance(message, AIMessage):
-            raise TypeError("the message is not an assistant's")
-        metadata = {**message.response_metadata, **(result.generations[0].generation_info or {})}
-        kept = {"reasoning": _thought(said), "refusal": _refusal(said), "tools": said.get("tool_calls")}
-        return message.model_copy(
-            update={
-                "additional_kwargs": {**message.additional_kwargs, **kept},
-                "response_metadata": {**(result.llm_output or {}), **metadata},
-            }
-        )
+
+def message_of(completion: dict[str, Any]) -> AIMessage:
+    """Return the message of a completion. Anything of another shape raises whatever Python raises."""
+    choice = completion["choices"][0]
+    message = choice["message"]
+    if completion.get("error") or choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
+        raise ValueError("a server behind this one broke off the answer")
+    if message["role"] != "assistant":
+        raise ValueError("the message is not an assistant's")
+    return AIMessage(
+        message.get("content") or "",
+        additional_kwargs={
+            "reasoning": _thought(message),
+            "refusal": _refusal(message),
+            "tool_calls": list(message.get("tool_calls") or ()),
+        },
+        response_metadata={
+            "model_name": completion.get("model"),
+            "finish_reason": choice.get("finish_reason"),
+        },
+        usage_metadata=_usage(completion),
+    )
+
+
+def _usage(completion: Mapping[str, Any]) -> UsageMetadata | None:
+    """Return the token counts of a completion; None if it has none."""
+    usage = completion.get("usage")
+    if not usage:
+        return None
+    return UsageMetadata(
+        input_tokens=usage.get("prompt_tokens") or 0,
+        output_tokens=usage.get("completion_tokens") or 0,
+        total_tokens=usage.get("total_tokens") or 0,
+    )
 
 
 def _thought(message: Mapping[str, Any]) -> str:
@@ -158,50 +185,43 @@ class ResponseTooLongError(openai.OpenAIError):
     """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
 
 
-class BoundedResponse(httpx2.Response):
-    """A response of which at most LONGEST_BODY bytes are read, both compressed and decompressed."""
+class BoundedStream(httpx2.AsyncByteStream):
+    """The pieces of a body, up to LONGEST_BODY bytes. `source` is what they come from in the end."""
 
-    @property
-    def text(self) -> str:
-        """The content as UTF-8, whatever the header says: it could name any codec of Python, such as zlib."""
-        return self.content.decode("utf-8", "replace")
+    def __init__(self, pieces: AsyncIterable[bytes], source: httpx2.AsyncByteStream) -> None:
+        self._pieces = pieces
+        self._source = source
 
-    async def aiter_raw(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes as they arrive. Raise ResponseTooLongError beyond the limit."""
-        async with aclosing(_bounded(super().aiter_raw(chunk_size))) as pieces:
-            async for piece in pieces:
-                yield piece
-
-    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
-        """Yield the decompressed bytes. Raise ResponseTooLongError beyond the limit.
-
-        httpx2 decompresses a megabyte at a time, so memory stays bounded.
-        """
-        async with aclosing(_bounded(super().aiter_bytes(chunk_size))) as pieces:
-            async for piece in pieces:
-                yield piece
-
-
-async def _bounded(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """Yield pieces until they add up to more than LONGEST_BODY bytes."""
-    size = 0
-    async with aclosing(pieces):
-        async for piece in pieces:
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the pieces. Raise ResponseTooLongError beyond the limit."""
+        size = 0
+        async for piece in self._pieces:
             size += len(piece)
             if size > LONGEST_BODY:
                 raise ResponseTooLongError(f"more than {LONGEST_BODY} bytes")
             yield piece
 
+    async def aclose(self) -> None:
+        """Close the source."""
+        await self._source.aclose()
+
 
 async def _bound(response: httpx2.Response) -> None:
-    """Make a response a BoundedResponse before it is read, since the client cannot be given a response class.
+    """Bound the body of a response that was not read yet, both compressed and decompressed.
 
-    A response that is compressed more than once is refused. Only the last layer could be counted, and a few
-    kilobytes in three layers can keep the process busy for seconds.
+    httpx2 decompresses a megabyte at a time, so memory stays bounded. A response that is compressed more than
+    once is refused. Only the last layer could be counted, and a few kilobytes in three layers can keep the
+    process busy for seconds. Text is UTF-8, whatever the header says: it could name any codec of Python.
     """
-    if "," in response.headers.get("content-encoding", ""):
+    encoding = response.headers.pop("content-encoding", "")
+    if "," in encoding:
         raise ResponseTooLongError("compressed more than once")
-    response.__class__ = BoundedResponse
+    source: Any = response.stream  # of an asynchronous client, which the type leaves open
+    compressed = httpx2.Response(
+        200, headers={"content-encoding": encoding}, stream=BoundedStream(source, source)
+    )
+    response.stream = BoundedStream(compressed.aiter_bytes(), source)
+    response.encoding = "utf-8"
 
 
 class RedirectedError(openai.OpenAIError):
@@ -260,12 +280,6 @@ def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
     return hook
 
 
-@lru_cache
-def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:  # noqa: ARG001  httpx2 reads both
-    """Return what connections are checked with. To read it takes 20 ms, and each model of a run needs it."""
-    return httpx2.create_ssl_context()
-
-
 def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainClient:
     """Return the HTTP client of a model. Raise ValueError if a proxy or CA file cannot be used."""
     try:
@@ -279,9 +293,8 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
             timeout=httpx2.Timeout(settings.timeout, connect=10.0),
             event_hooks={
                 "request": [_only_own_headers(key)] if settings.base_url else [],
-                "response": [_bound, _stay],
+                "response": [_stay, _bound],
             },
-            verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             params=base.params,  # not in base_url: openai's client would append the path after the query
             proxy=os.environ.get("OPENAI_PROXY")
             or None,  # langchain-openai's; without it, httpx2 reads the usual
@@ -330,7 +343,7 @@ class ChatPlayer:
         base, key = server_address(settings), settings.api_key() or "none"
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = _http_client(settings, base, key)
-        self._chat = LeanChat(
+        self._chat = ChatModel(
             model=settings.model,
             base_url=str(base.copy_with(query=None)) or None,
             api_key=SecretStr(key),
@@ -396,7 +409,13 @@ class ChatPlayer:
         try:
             # The client's own timeout starts again with each byte, and some servers send blanks to wait.
             async with asyncio.timeout(self._timeout):
-                return await self._chat.complete(prompt, address, sent), self._unsent(sent)
+                result = await self._chat.agenerate(
+                    [[SystemMessage(prompt.system), HumanMessage(prompt.turn)]],
+                    extra_body=sent,
+                    extra_headers={ADDRESS_HEADER: str(address)},
+                )
+            generation: Any = result.generations[0][0]  # LangChain's type allows any kind of model
+            return generation.message, self._unsent(sent)
         except (openai.OpenAIError, TimeoutError) as error:
             failure = failure_of(error)
             if refused := _refused_parameter(error, failure, sent):
@@ -424,7 +443,11 @@ class ChatPlayer:
         """Return the reply for an answer. `error` notes what was unusual about it."""
         metadata, kept = message.response_metadata, message.additional_kwargs
         tokens_in, tokens_out = _tokens(message)
-        tools = f"tool calls and no content: {kept['tools']}" if kept["tools"] and not message.text else ""
+        tools = (
+            f"tool calls and no content: {kept['tool_calls']}"
+            if kept["tool_calls"] and not message.text
+            else ""
+        )
         odd = [without, tools or str(kept["refusal"] or "")]
         return Reply(
             storable(message.text),

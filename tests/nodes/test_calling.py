@@ -12,7 +12,6 @@ import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
@@ -27,7 +26,7 @@ from hobbes.nodes.calling import (
     retry_after,
     with_retries,
 )
-from hobbes.nodes.chat import ChatPlayer
+from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.models import ModelSettings
@@ -319,14 +318,15 @@ def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
 def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     under_way = most = 0
 
-    async def complete(*_asked: object) -> AIMessage:
+    async def send(_client: PlainClient, request: httpx2.Request, **_options: object) -> httpx2.Response:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
         for _ in range(20):
             await asyncio.sleep(0)
         under_way -= 1
-        return AIMessage("", additional_kwargs={"reasoning": "", "refusal": None, "tools": None})
+        message = {"role": "assistant", "content": "{}"}
+        return httpx2.Response(200, json={"choices": [{"message": message}]}, request=request)
 
     async def asking() -> None:
         player = ChatPlayer(
@@ -336,7 +336,7 @@ def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest
         await asyncio.gather(*calls)
         await player.close()
 
-    monkeypatch.setattr(chat.LeanChat, "complete", complete)
+    monkeypatch.setattr(PlainClient, "send", send)
     asyncio.run(asking())
     assert most == 4
 
