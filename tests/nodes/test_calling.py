@@ -210,9 +210,7 @@ def at_once(*ends: Exception | None) -> tuple[list[int], list[object]]:
         async with breaker.call():
             under_way += 1
             seen.append(under_way)
-            for _ in range(
-                200
-            ):  # the others come as far as they may  # until every other one has begun that may
+            for _ in range(200):  # until every other one has begun that may
                 await asyncio.sleep(0)
             under_way -= 1
             if end:
