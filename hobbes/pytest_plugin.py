@@ -50,8 +50,8 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None) -> s
             pin.check_agent(agent)
         played = play_pin(pin, path.parent)
         if not request.config.getoption("hobbes_update"):
-            found = failure(pin, played, agent)
-            return found and failure_text(found, path, shlex.quote(_shown(request.path)))
+            failed = failure(pin, played, agent)
+            return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
         now = accepted(pin, played)
         if now != pin:
             save(now, path)

@@ -87,13 +87,13 @@ class Home:
 
     def runs(self) -> "list[Run]":
         """Return all runs, the newest first. A run that is damaged is left out, with a warning."""
-        found = []
+        items = []
         for about in self._store.figures.of_all_runs():
             try:
-                found.append(self.run(about["id"]))
+                items.append(self.run(about["id"]))
             except DamagedError as error:
                 warnings.warn(str(error), stacklevel=2)
-        return found
+        return items
 
     def run(self, reference: str = "last") -> "Run":
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
@@ -219,15 +219,15 @@ class Turn:
     """A completed turn."""
 
     def __init__(self, run: Run, turn: LoggedTurn) -> None:
-        told = turn.record.to_json()
+        fields = turn.record.to_json()
         self.run = run
         self.number: int = turn.turn
         self.agents: tuple[str, ...] = tuple(turn.record.intents)
         """The agents that were asked."""
-        self.state: Json = told["state"]
+        self.state: Json = fields["state"]
         """The state of the world after the turn."""
-        self.events: list[Json] = told["events"]
-        self.draws: list[Json] = told["draws"]
+        self.events: list[Json] = fields["events"]
+        self.draws: list[Json] = fields["draws"]
         """The random draws."""
         self.digest: str = turn.digest
 

@@ -81,37 +81,37 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.lab.store.history import state_before
 
     with opened(home) as store, store.as_of_now():
-        found = store.runs.find(run)
+        stored = store.runs.find(run)
         if turn is None:
-            search = searching.search_for(store, found, event or (), of or (), grep)
+            search = searching.search_for(store, stored, event or (), of or (), grep)
             if event or grep is not None:
-                matches = searching.found(store, found, search)
+                matches = searching.found(store, stored, search)
                 if as_json:
                     print_json(list(matches))
                 else:
-                    cards.show_found(matches, search.pattern, looks_in(store, found))
+                    cards.show_found(matches, search.pattern, looks_in(store, stored))
             elif as_json:
-                print_json(tracing.overview(store, found, search.agents))
+                print_json(tracing.overview(store, stored, search.agents))
             else:
-                turns = tracing.turns_so_far(store, found, search.agents)
-                cards.show_overview(turns, looks_in(store, found), found.world.causes)
+                turns = tracing.turns_so_far(store, stored, search.agents)
+                cards.show_overview(turns, looks_in(store, stored), stored.world.causes)
             return
         if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
         board = None
         if agent is None:
-            full = tracing.full_turn(store, found, turn)
-            shown: Any = tracing.turn_card(store, found, turn, lambda *_: full)
-            board = tracing.board_in(found, full)
+            full = tracing.full_turn(store, stored, turn)
+            shown: Any = tracing.turn_card(store, stored, turn, lambda *_: full)
+            board = tracing.board_in(stored, full)
         else:
-            shown = tracing.agent_card(store, found, turn, agent)
-        looks, last = looks_in(store, found), min(turn + 1, found.turns)
-        after = found.world.picture(state_before(store, found, last))
+            shown = tracing.agent_card(store, stored, turn, agent)
+        looks, last = looks_in(store, stored), min(turn + 1, stored.turns)
+        after = stored.world.picture(state_before(store, stored, last))
     if as_json:
         print_json(shown)
     elif agent is None:
         cards.show_turn(shown, looks)
-        OUT.print(picture(after, words_of(found, looks)), end="")
+        OUT.print(picture(after, words_of(stored, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
     else:
         cards.show_card(shown, looks)
@@ -133,11 +133,11 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
 
     with opened(home) as store, store.as_of_now():
         one, other = store.runs.find(a), store.runs.find(b)
-        found = compare(store, one, other)
+        comparison = compare(store, one, other)
     if as_json:
-        print_json(found)
+        print_json(comparison)
     else:
-        OUT.print(show(found, looks_of([*one.setting.agents, *other.setting.agents])))
+        OUT.print(show(comparison, looks_of([*one.setting.agents, *other.setting.agents])))
 
 
 @app.command(context_settings=ENV, rich_help_panel=DATA)
@@ -168,12 +168,12 @@ def export(
     from hobbes.lab.show.terminal import OUT, print_json, table
 
     with opened(home) as store, store.as_of_now():
-        found = store.runs.find(run)
-        usual = f"{found.id}{LOG}" if form is Form.inspect else f"{found.id}-{form.value}"
+        stored = store.runs.find(run)
+        usual = f"{stored.id}{LOG}" if form is Form.inspect else f"{stored.id}-{form.value}"
         folder = to or home / "exports" / usual
-        files = exported(store, found, form.value, folder)
+        files = exported(store, stored, form.value, folder)
     if as_json:
-        print_json({"run": found.id, "folder": str(folder), "files": files})
+        print_json({"run": stored.id, "folder": str(folder), "files": files})
     else:
         size = {Form.html: "pages", Form.inspect: "samples"}.get(form, "rows")
         OUT.print(table(f"{folder}", ("file", size), list(files.items())))

@@ -133,11 +133,11 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
 
     caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     with opened(home, writes=True) as store:
-        found = store.runs.find(run)
-        found.check_versions()
-        found = recap(store, found, caps)
-        _show_links(store, found)
-        _exit(tainted=_play_and_ask(store, found, as_json=as_json))
+        stored = store.runs.find(run)
+        stored.check_versions()
+        stored = recap(store, stored, caps)
+        _show_links(store, stored)
+        _exit(tainted=_play_and_ask(store, stored, as_json=as_json))
 
 
 @app.command(context_settings=ENV, rich_help_panel=CHANGE)
@@ -194,21 +194,21 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         turn, model, prompts, lang, settings_asked(settings), _answers_asked(answers or ()), name
     )
     with opened(home, writes=True) as store:
-        found = store.runs.find(run)
-        limits = replace(found.caps, **caps)
+        parent = store.runs.find(run)
+        limits = replace(parent.caps, **caps)
         names = [name] if times is None or not name else [f"{name}-{n}" for n in range(1, times + 1)]
         for wanted in names:  # so that no fork is written if a name is taken
             store.runs.check_name(wanted)
         # Each is written in a transaction of its own, so that other processes need not wait for all of them.
         forks = [
-            forked(store, found, replace(options, name=names[n % len(names)]), limits, models)
+            forked(store, parent, replace(options, name=names[n % len(names)]), limits, models)
             for n in range(times or 1)
         ]
         results: list[dict[str, Any]] | None = [] if times else None
         tainted = []
         try:
             for one in forks:
-                ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
+                ERR.print(Text(f"run {one.id}, forked from {parent.id} at turn {turn}"))
                 _show_links(store, one)
                 tainted.append(_play(store, one, as_json=as_json, results=results))
         finally:
@@ -224,15 +224,15 @@ def _caps_given(**caps: float | None) -> dict[str, Any]:
 
 def _answers_asked(answers: Iterable[str]) -> dict[str, str]:
     """Return the text of each agent's answer from AGENT=TEXT or AGENT=@FILE."""
-    asked: dict[str, str] = {}
-    for said in answers:
-        agent, equals, text = said.partition("=")
+    texts: dict[str, str] = {}
+    for argument in answers:
+        agent, equals, text = argument.partition("=")
         if not equals or not agent:
-            raise UsageError(f"--answer {said[:60]!r}: write AGENT=TEXT, or AGENT=@FILE")
-        if agent in asked:
+            raise UsageError(f"--answer {argument[:60]!r}: write AGENT=TEXT, or AGENT=@FILE")
+        if agent in texts:
             raise UsageError(f"--answer {agent}: this agent is given two answers; give it one")
-        asked[agent] = read_text(Path(text[1:])) if text.startswith("@") else text
-    return asked
+        texts[agent] = read_text(Path(text[1:])) if text.startswith("@") else text
+    return texts
 
 
 @app.command(
@@ -272,24 +272,24 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
     from hobbes.lab.show.terminal import ERR, OUT, print_json
     from hobbes.lab.show.terminal_form import answer_from_terminal
 
-    run, told = answering.told_options([run, *context.args])  # an option may stand before the run
-    if bool(told) + (whole is not None) + (text is not None) > 1:
+    run, fields = answering.told_options([run, *context.args])  # an option may stand before the run
+    if bool(fields) + (whole is not None) + (text is not None) > 1:
         raise UsageError("write single fields, --answer or --text, not several of them")
     with opened(home, writes=True) as store:
-        found = store.runs.find(run)
-        found.check_versions()
-        question = answering.the_question(found, agent)
-        form = answering.form_for(found, question)
-        ERR.print(Text(f"turn {found.turns} of run {found.id}"))  # what was shown before may be answered
+        stored = store.runs.find(run)
+        stored.check_versions()
+        question = answering.the_question(stored, agent)
+        form = answering.form_for(stored, question)
+        ERR.print(Text(f"turn {stored.turns} of run {stored.id}"))  # what was shown before may be answered
         if whole is not None:
-            said = answering.as_json(form, whole)
+            answer = answering.as_json(form, whole)
         elif text is not None:
-            said = answering.as_text(question, text)
-        elif told := _with_environment(told, answering.options_in_environment(form)):
-            said = answering.as_told(form, told)
+            answer = answering.as_text(question, text)
+        elif fields := _with_environment(fields, answering.options_in_environment(form)):
+            answer = answering.as_told(form, fields)
         else:
-            said = answer_from_terminal(question, form)
-        present = keep_answer(store, found, question, said)
+            answer = answer_from_terminal(question, form)
+        present = keep_answer(store, stored, question, answer)
         if not present.questions:
             _exit(tainted=_play(store, present, as_json=as_json))
         elif as_json:
@@ -299,10 +299,12 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
             OUT.print(Text(f"turn {present.turns} is still waiting for {others}"), soft_wrap=True)
 
 
-def _with_environment(told: list[tuple[str, str]], found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _with_environment(
+    typed_in: list[tuple[str, str]], in_environment: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
     """Return the options with those that only the environment gives."""
-    typed = {name for name, _ in told}
-    return [*told, *((name, value) for name, value in found if name not in typed)]
+    typed = {name for name, _ in typed_in}
+    return [*typed_in, *((name, value) for name, value in in_environment if name not in typed)]
 
 
 def _exit(*, tainted: bool) -> None:
@@ -379,11 +381,11 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
     from hobbes.lab.show.terminal import ERR, plain
     from hobbes.lab.show.terminal_form import answer_from_terminal
 
-    while (found := store.runs.find(run.id)).questions:
-        question = found.questions[0]  # whoever plays a unit of trust plays its clones, too
+    while (stored := store.runs.find(run.id)).questions:
+        question = stored.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
-            said = answer_from_terminal(question, form_for(found, question))
-            keep_answer(store, found, question, said)
+            answer = answer_from_terminal(question, form_for(stored, question))
+            keep_answer(store, stored, question, answer)
         except typer.Abort:
             hint = store.command("answer", run.id)
             ERR.print(plain(f"stopped; `{hint}` asks again"), soft_wrap=True)

@@ -67,22 +67,22 @@ def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson 
 
     worlds = [world_asked(world)] if world else list(WORLDS.values())
     with opened(home) as store:
-        found = listed(worlds, store.runs.prompts())
+        by_world = listed(worlds, store.runs.prompts())
     if as_json:
-        print_json(found)
+        print_json(by_world)
         return
     rows = [
         (
             name,
             variant,
-            " ".join(said["languages"] or ()),
-            _how_many(said["runs"]),
-            _how_many(said["cassettes"]),
-            said["advice"] or "",
-            said["about"] or "",
+            " ".join(row["languages"] or ()),
+            _how_many(row["runs"]),
+            _how_many(row["cassettes"]),
+            row["advice"] or "",
+            row["about"] or "",
         )
-        for name, of_world in found.items()
-        for variant, said in of_world.items()
+        for name, of_world in by_world.items()
+        for variant, row in of_world.items()
     ]
     OUT.print(table("", ("world", "variant", "languages", "runs", "cassettes", "advice", "about"), rows))
 
@@ -192,10 +192,10 @@ def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
         return question_of_new(options, turn, who, read_models(store.home))
     if values or any(value is not None for value in own.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
-    found = store.runs.find(run)
-    if found.world.name != world:
-        raise UsageError(f"--run: run {found.id} is a run of {found.world.name}, not of {world}")
-    return question_in_run(store, found, turn, who, variant_and_lang)
+    stored = store.runs.find(run)
+    if stored.world.name != world:
+        raise UsageError(f"--run: run {stored.id} is a run of {stored.world.name}, not of {world}")
+    return question_in_run(store, stored, turn, who, variant_and_lang)
 
 
 @app.command("diff", context_settings=ENV, cls=NamesWorlds)

@@ -53,8 +53,8 @@ def replay(
         result = _replay_cassette(Path(run))
     else:
         with opened(home) as store:
-            found = store.runs.find(run)
-            result = _reread_run(store, found) if reread else _replay_run(store, found)
+            stored = store.runs.find(run)
+            result = _reread_run(store, stored) if reread else _replay_run(store, stored)
     if as_json:
         print_json(result)
         if not result["same"] and not reread:
@@ -81,14 +81,14 @@ def _reread_run(store: "Store", run: "Run") -> dict[str, Any]:
     from hobbes.lab.proof.rereading import reread
 
     run.check_versions(rules=False)
-    found = reread(store, run)
+    differences = reread(store, run)
     try:
         result = {**_replay_run(store, run, reread=True), "halted": None}
     except HaltedRunError as error:
         digests = {"recorded": run.digest, "digest": "", "divergence": None}
         result = {"run": run.id, "turns": 0, "same": False, **digests, "halted": str(error)}
-    decisions = [{**one._asdict(), "changed": one.parts} for one in found.decisions]
-    return {**result, "decisions": decisions, "effects": found.effects}
+    decisions = [{**one._asdict(), "changed": one.parts} for one in differences.decisions]
+    return {**result, "decisions": decisions, "effects": differences.effects}
 
 
 def _show_reread(result: dict[str, Any]) -> None:
@@ -122,15 +122,20 @@ def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str
         replayed = play_out(replay_run(store, run, reread=reread))
     except ValueError as error:
         raise LabError(str(error)) from error
-    found = replayed.divergence
+    divergence = replayed.divergence
     return {
         "run": run.id,
         "turns": replayed.turns,
-        "same": found is None and replayed.digest == run.digest,
+        "same": divergence is None and replayed.digest == run.digest,
         "recorded": run.digest,
         "digest": replayed.digest,
-        "divergence": found
-        and {"turn": found.turn, "agent": found.agent, "layer": found.layer, "diff": found.diff},
+        "divergence": divergence
+        and {
+            "turn": divergence.turn,
+            "agent": divergence.agent,
+            "layer": divergence.layer,
+            "diff": divergence.diff,
+        },
     }
 
 
@@ -174,18 +179,18 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     from hobbes.lab.show.terminal import OUT, print_json
 
     with opened(home) as store, store.as_of_now():
-        found = store.runs.find_unchecked(run)
-        wrong = list(faults(store, found))
+        stored = store.runs.find_unchecked(run)
+        wrong = list(faults(store, stored))
     if as_json:
         listed = [{"turn": turn, "fault": fault} for turn, fault in wrong]
-        print_json({"run": found.id, "turns": found.turns, "digest": found.digest, "faults": listed})
+        print_json({"run": stored.id, "turns": stored.turns, "digest": stored.digest, "faults": listed})
     else:
         for turn, fault in wrong:
             place = "run" if turn is None else f"turn {turn}"
             OUT.print(Text(f"{place}: {fault}", style="bold red"))
         if not wrong:
             OUT.print(
-                Text(f"{found.turns} turn{'s' * (found.turns != 1)} verified; digest {found.digest}"),
+                Text(f"{stored.turns} turn{'s' * (stored.turns != 1)} verified; digest {stored.digest}"),
                 soft_wrap=True,
             )
     if wrong:
@@ -194,10 +199,10 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
 
 def _turns(text: str) -> tuple[int, int]:
     """Return the first and the last turn of `A-B`, or of one turn."""
-    found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
-    if found is None or (found[2] and int(found[2]) < int(found[1])):
+    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
+    if match is None or (match[2] and int(match[2]) < int(match[1])):
         raise UsageError(f"--turns {text!r}: write the first and the last turn, such as 40-42, or one turn")
-    return int(found[1]), int(found[2] or found[1])
+    return int(match[1]), int(match[2] or match[1])
 
 
 @app.command(context_settings=ENV, rich_help_panel=PROVE)
@@ -226,16 +231,16 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.show.pinned import files_for, write
     from hobbes.lab.show.terminal import OUT, print_json
 
-    asked, files = _turns(turns), files_for(name, to)
+    numbers, files = _turns(turns), files_for(name, to)
     with opened(home) as store, store.as_of_now():
-        found = store.runs.find(run)
-        made = pin(store, found, asked, to)
+        stored = store.runs.find(run)
+        made = pin(store, stored, numbers, to)
     if agent is not None:
         made.check_agent(agent)
     write(made, files, agent)
     if as_json:
         paths = {"test": str(files.test), "cassette": str(files.cassette)}
-        print_json({"run": found.id, "turns": list(asked), "agent": agent, **paths})
+        print_json({"run": stored.id, "turns": list(numbers), "agent": agent, **paths})
     else:
         OUT.print(Text(f"wrote {files.test} and {files.cassette}"), soft_wrap=True)
         OUT.print(Text(f"next: pytest {shlex.quote(str(files.test))}", style="dim"), soft_wrap=True)

@@ -35,12 +35,12 @@ def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     from hobbes.lab.show.terminal import OUT, print_json
     from hobbes.lab.show.worlds import about, show_all, show_one
 
-    asked = [world_asked(world)] if world else list(WORLDS.values())
-    found = [about(one) for one in asked]
+    worlds = [world_asked(world)] if world else list(WORLDS.values())
+    described = [about(one) for one in worlds]
     if as_json:
-        print_json(found[0] if world else {one["world"]: one for one in found})
+        print_json(described[0] if world else {one["world"]: one for one in described})
     else:
-        OUT.print(show_one(found[0]) if world else show_all(found))
+        OUT.print(show_one(described[0]) if world else show_all(described))
 
 
 class StepCommand(NamesWorlds):
@@ -180,9 +180,9 @@ def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = 
         OUT.print(plain(f"{what}; docs/models.md says what to write into it"))
 
 
-def _of_doctor(found: dict[str, Any]) -> Iterator[str]:
+def _of_doctor(examined: dict[str, Any]) -> Iterator[str]:
     """Yield what the doctor found, line by line."""
-    for name, value in found.items():
+    for name, value in examined.items():
         if name == "models":
             for model, state in value.items():
                 yield f"model {model}: {state['server']}; base_url: {state['base_url']}; key: {state['key']}"

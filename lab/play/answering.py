@@ -38,18 +38,18 @@ def the_question(run: Run, agent: str | None = None) -> PersonQuestion:
     """
     if not run.questions:
         raise UsageError(f"run {run.id} is not waiting for an answer; it is {run.status}")
-    found = [one for one in run.questions if agent in {None, one.agent}]
-    if len(found) != 1:
+    questions = [one for one in run.questions if agent in {None, one.agent}]
+    if len(questions) != 1:
         agents = ", ".join(one.agent for one in run.questions)
         what = "name one with --agent" if agent is None else f"not for {agent}"
         raise UsageError(f"run {run.id} is waiting for the answers of {agents}; {what}")
-    return found[0]
+    return questions[0]
 
 
 def requests(question: PersonQuestion) -> list[dict[str, Any]]:
     """Return the requests that an observer is asked to rule on."""
-    found: list[dict[str, Any]] = json.loads(question.asked)["requests"]
-    return found
+    listed: list[dict[str, Any]] = json.loads(question.asked)["requests"]
+    return listed
 
 
 def waiting(run: Run) -> list[dict[str, Any]]:
@@ -152,11 +152,11 @@ def _cell(value: object) -> object:
 
 def options(form: Form) -> Options:
     """Return the options that a form can be filled in with."""
-    found: dict[str, dict[str, Field]] = {}
+    by_name: dict[str, dict[str, Field]] = {}
     for group in form.groups:
         for field in group.fields:
-            found.setdefault(field.path[-1].replace("_", "-"), {})[group.key] = field
-    return {name: fields for name, fields in found.items() if name not in OWN_OPTIONS}
+            by_name.setdefault(field.path[-1].replace("_", "-"), {})[group.key] = field
+    return {name: fields for name, fields in by_name.items() if name not in OWN_OPTIONS}
 
 
 def usage(form: Form) -> str:

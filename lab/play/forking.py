@@ -88,15 +88,15 @@ def planned(
             named = read_models(store.home, models_file)
             models = deal(world, options.models, setting.agents, named)
         prompts = _prompts(parent, setting, options)
-        asked = checked_players(store, world, setting, models, named, caps)
+        players = checked_players(store, world, setting, models, named, caps)
         if setting.config.reask:
             follow_up_text(prompts.lang, "", (), "")
-        prompt_of = _Prompting(world, setting, prompts, models, asked)
+        prompt_of = _Prompting(world, setting, prompts, models, players)
         calls = tuple(_given(prompt_of, state, memories, options.answers))
     except ValueError as error:
         raise UsageError(str(error)) from error
     acting = {agent: models[world.owner(state, agent)] for agent in world.actors(state)}
-    return Planned(Beginning(world, setting, models, asked, prompts), acting, calls)
+    return Planned(Beginning(world, setting, models, players, prompts), acting, calls)
 
 
 def _check_turn(store: Store, parent: Run, turn: int) -> None:

@@ -405,10 +405,10 @@ def _choice(of: Field, text: str) -> Json:
 
 def _yes_no(_: Field, text: str) -> Json:
     """Read yes or no."""
-    said = {"yes": True, "true": True, "no": False, "false": False}.get(text.lower())
-    if said is None:
+    value = {"yes": True, "true": True, "no": False, "false": False}.get(text.lower())
+    if value is None:
         raise ValueError(text)
-    return said
+    return value
 
 
 def _json(_: Field, text: str) -> Json:
@@ -433,22 +433,22 @@ _READERS: Mapping[Kind, Callable[[Field, str], Any]] = {
 }
 
 
-def filled_in(form: Form, said: Mapping[Path, Json]) -> str:
+def filled_in(form: Form, values: Mapping[Path, Json]) -> str:
     """Return the answer that has these values, as JSON; the other fields have their defaults.
 
     ValueError says in one line what the model refuses.
     """
     if form.terse:
         defaults = {one.path: one.default for one in form.fields if one.defaulted}
-        said = {path: value for path, value in said.items() if value != defaults.get(path, ...)}
+        values = {path: value for path, value in values.items() if value != defaults.get(path, ...)}
     answer: dict[str, Any] = {}
-    begun = {path[0] for path in said}
+    begun = {path[0] for path in values}
     for one in form.fields:
-        if one.path in said or (one.defaulted and one.path[0] in begun and not form.terse):
+        if one.path in values or (one.defaulted and one.path[0] in begun and not form.terse):
             place = answer
             for name in one.path[:-1]:
                 place = place.setdefault(name, {})
-            place[one.path[-1]] = said.get(one.path, one.default)
+            place[one.path[-1]] = values.get(one.path, one.default)
     return checked(form, json.dumps(answer, ensure_ascii=not form.terse))
 
 

@@ -325,7 +325,7 @@ def check_it_goes_on(run: Run) -> None:
     _check_the_players_can_be_asked(_specs_of(run))
 
 
-def keep_answer(store: Store, run: Run, question: PersonQuestion, said: str, clock: Clock = utc) -> Run:
+def keep_answer(store: Store, run: Run, question: PersonQuestion, text: str, clock: Clock = utc) -> Run:
     """Keep a person's answer to a question of a waiting run; once all have answered, `go_on` plays on.
 
     Return the run as it is then. Raise UsageError if a part of the answer would be rejected. Raise LabError
@@ -335,7 +335,7 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, said: str, clo
     now = clock()
     if is_late(run, question, now):
         raise LabError(f"run {run.id}: that answer comes too late: {_late_by(run)}")
-    reply = persons_reply(said, milliseconds=_took(question, now))
+    reply = persons_reply(text, milliseconds=_took(question, now))
     parsed = read(question.agent, reply, answer_fields(run.world, run.setting, question.agent))
     if question.agent != OBSERVER:
         _check_nothing_is_rejected(run, state_before(store, run, run.turns), question.agent, parsed)
@@ -364,16 +364,16 @@ def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedA
         raise UsageError("there is no JSON object in the answer; correct that and answer again")
     drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
     if drops:
-        said = [_in_words(run, drop) for drop in drops[:MOST_TOLD]]
+        rejected = [_in_words(run, drop) for drop in drops[:MOST_TOLD]]
         more = f"; and {len(drops) - MOST_TOLD} more" if len(drops) > MOST_TOLD else ""
-        raise UsageError(f"{'; '.join(said)}{more}; correct that and answer again")
+        raise UsageError(f"{'; '.join(rejected)}{more}; correct that and answer again")
 
 
 def _in_words(run: Run, drop: Drop) -> str:
     """Return a rejection in words: what was said, and why it is refused."""
-    said = json.dumps(drop.said, ensure_ascii=False)
+    value = json.dumps(drop.said, ensure_ascii=False)
     detail = f" ({' '.join(drop.detail.split())})" if drop.detail else ""
-    return f"{said[:LONGEST_TOLD]}: {meanings(run.world)[drop.code]}{detail}"
+    return f"{value[:LONGEST_TOLD]}: {meanings(run.world)[drop.code]}{detail}"
 
 
 def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:

@@ -86,11 +86,11 @@ def question_in_run(
     variant, lang = variant_and_lang
     way = run.at(turn)
     before = state_before(store, run, turn), memories_before(store, run, turn)
-    said: Mapping[str, Any] = {}
+    intents: Mapping[str, Any] = {}
     if agent == OBSERVER:
-        said = intents_of(run, logged(store, run, turn))
+        intents = intents_of(run, logged(store, run, turn))
     wording = variant or way.prompts.variant, lang or way.prompts.lang
-    return _question(run.world, way.setting, wording, before, agent, said, way.models, way.model_settings)
+    return _question(run.world, way.setting, wording, before, agent, intents, way.models, way.model_settings)
 
 
 def question_of_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> PromptQuestion:
@@ -121,16 +121,16 @@ def token_counts(prompt: Prompt) -> dict[str, Any]:
     `shared` is the share of the prompt, from 0 to 1, that is the same for all agents and turns.
     """
     empty = approximate_tokens("")  # what a message takes beside its text
-    found = [
+    counts = [
         (text, title, approximate_tokens(section) - empty)
         for text, title, section in sections(prompt.system, prompt.turn)
     ]
-    *_, view = found
+    *_, view = counts
     return {
         "system": approximate_tokens(prompt.system),
         "turn": approximate_tokens(prompt.turn),
-        "sections": [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in found],
-        "shared": 1 - view[-1] / sum(count for *_, count in found),
+        "sections": [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in counts],
+        "shared": 1 - view[-1] / sum(count for *_, count in counts),
     }
 
 

@@ -89,8 +89,8 @@ def _request(line: str) -> dict[str, Any]:
     if _is_object(request.get("answers")):
         of_answers = _members(texts["answers"])
         request["answers"] = {
-            agent: of_answers[agent] if _is_object(said) else said
-            for agent, said in request["answers"].items()
+            agent: of_answers[agent] if _is_object(answer) else answer
+            for agent, answer in request["answers"].items()
         }
     return request
 

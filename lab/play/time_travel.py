@@ -91,12 +91,12 @@ class RecordedAnswers:
 
     def _recorded(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         texts = {sha256(text): text for text in prompt}
-        asked = [
+        rows = [
             row
             for row in self._store.calls.rows(self._run, turn, agent)
             if row["question"] == question and [row["system"], row["prompt"]] == [*map(sha256, prompt)]
         ]
-        return self._store.calls.read(asked[-1], texts) if asked else None
+        return self._store.calls.read(rows[-1], texts) if rows else None
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of this agent's next call, after all that were recorded."""

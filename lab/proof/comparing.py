@@ -124,16 +124,16 @@ def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
         }
         for run in (a, b)
     )
-    found = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
+    settings = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
     if a.models != b.models and any(models := _differing_values(a.models, b.models)):
-        found["models"] = models
+        settings["models"] = models
     if any(named := _differing_values(_named(a), _named(b))):
-        found["model_settings"] = named
-    if not {"prompts", "lang"} & found.keys() and any(
+        settings["model_settings"] = named
+    if not {"prompts", "lang"} & settings.keys() and any(
         texts := _differing_values(_template_hashes(a), _template_hashes(b))
     ):
-        found["prompt_texts"] = texts
-    return found
+        settings["prompt_texts"] = texts
+    return settings
 
 
 def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -156,18 +156,18 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     """Return the first turn whose records differ, or that only one run has; None if there is none."""
     for one, other in zip_longest(*(islice(store.turns.of(run), run.turns) for run in (a, b))):
         if one is None or other is None or one.turn != other.turn:
-            turn, found = _in_one_run_only((a, b), (one, other))
+            turn, place = _in_one_run_only((a, b), (one, other))
         else:
             turn = one.turn
             difference = first_differing_part(one.record, other.record, SIDES)
             if difference is None:
                 continue
-            found = _in_the_calls(store, (a, b), turn) or (
+            place = _in_the_calls(store, (a, b), turn) or (
                 difference.agent,
                 difference.layer,
                 difference.diff,
             )
-        agent, layer, diff = found
+        agent, layer, diff = place
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
     return None
 
@@ -178,9 +178,9 @@ def differing_turns(store: Store, a: Run, b: Run) -> set[int]:
         "select a.turn from turns as a join turns as b on b.turn = a.turn"
         " where a.run = ? and b.run = ? and a.record is not b.record"
     )
-    found = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
+    differing = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
     shorter, longer = sorted((a.turns, b.turns))
-    return {turn for turn in found if turn < shorter} | set(range(shorter, longer))
+    return {turn for turn in differing if turn < shorter} | set(range(shorter, longer))
 
 
 def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int]) -> int | None:
@@ -345,8 +345,8 @@ def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, La
     then the question to the observer.
     """
     one, other = (_calls(store, run, turn) for run in runs)
-    for _, asked in groupby(sorted({*one, *other}), key=lambda address: address[:2]):
-        addresses = list(asked)
+    for _, of_question in groupby(sorted({*one, *other}), key=lambda address: address[:2]):
+        addresses = list(of_question)
         for layer, text_of in CALL_LAYERS:
             for address in addresses:
                 texts = [text_of(calls[address]) if address in calls else "" for calls in (one, other)]

@@ -125,9 +125,9 @@ class Pin(_Part):
         """The agents that answered, the observer included."""
         return list(dict.fromkeys(one.agent for one in self.answers))
 
-    def prompt(self, asked: ExpectedQuestion) -> str:
+    def prompt(self, question: ExpectedQuestion) -> str:
         """Return the whole prompt of an expected question."""
-        return whole_prompt(self.texts, asked)
+        return whole_prompt(self.texts, question)
 
     def check_agent(self, agent: str) -> None:
         """Raise UsageError for an agent that did not answer."""
@@ -135,9 +135,9 @@ class Pin(_Part):
             raise UsageError(f"no agent {agent!r} answered in these turns; agents: {', '.join(self.names)}")
 
 
-def whole_prompt(texts: Mapping[str, Lines], asked: ExpectedQuestion) -> str:
+def whole_prompt(texts: Mapping[str, Lines], question: ExpectedQuestion) -> str:
     """Return the system text and the turn text of a question."""
-    return "\n".join([*texts.get(asked.system, ()), "", *asked.prompt])
+    return "\n".join([*texts.get(question.system, ()), "", *question.prompt])
 
 
 def turns_in_words(first: int, last: int) -> str:
@@ -150,19 +150,19 @@ def source(answers: Sequence[Answer]) -> str:
     people = [one for one in answers if one.model in WRITTEN_BY_PEOPLE]
     programs = [one for one in answers if is_program(one.player)]
     models = sorted({one.player for one in answers if one not in people and one not in programs})
-    said = []
+    sentences = []
     if models:
         more = f" and {len(models) - MOST_MODELS} more" if len(models) > MOST_MODELS else ""
         named = f"{', '.join(models[:MOST_MODELS])}{more}"
-        said.append(f"{named} answered over HTTP; the answers are as they were recorded.")
+        sentences.append(f"{named} answered over HTTP; the answers are as they were recorded.")
     if programs:
-        said.append(
+        sentences.append(
             "Scripted policies or Python players answered, which use no HTTP. Their recorded answers are "
             "pinned, with the prompts that a chat model would get in their place."
         )
     if people:
-        said.append("People wrote some answers; they are pinned like the others.")
-    return " ".join(said)
+        sentences.append("People wrote some answers; they are pinned like the others.")
+    return " ".join(sentences)
 
 
 def save(pin: Pin, path: Path) -> None:
@@ -179,15 +179,15 @@ def save(pin: Pin, path: Path) -> None:
 def read_pin(path: Path) -> Pin:
     """Return the contents of a file; raise UsageError if it is not a file of this form."""
     try:
-        found = Pin.model_validate(read_json(path))
-        for turn in found.expected:
+        loaded = Pin.model_validate(read_json(path))
+        for turn in loaded.expected:
             TurnRecord.from_json(turn.record)
     except ValidationError as error:
         problem = in_one_line(error, depth=3)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         problem = f"a record cannot be read: {error}"
     else:
-        return found
+        return loaded
     raise UsageError(
         f"{path} is not a file of `hobbes make-test` that this hobbes reads: {problem}; make it anew"
     )

@@ -104,9 +104,9 @@ class PinOutcome:
     stop: DivergedError | None = None
     """Why it could not go on; None if it did."""
 
-    def prompt(self, asked: ExpectedQuestion) -> str:
+    def prompt(self, question: ExpectedQuestion) -> str:
         """Return the whole prompt of a question that was asked now."""
-        return whole_prompt(self.texts, asked)
+        return whole_prompt(self.texts, question)
 
 
 # --- write
@@ -127,9 +127,9 @@ def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> Pin:
     except LabError as error:
         raise UsageError(str(error)) from error
     played = play_pin(recorded, folder)
-    if found := failure(recorded, played, None):
+    if failed := failure(recorded, played, None):
         raise UsageError(
-            f"run {run.id} does not play as recorded now ({found.where}); "
+            f"run {run.id} does not play as recorded now ({failed.where}); "
             f"`{store.command('replay', run.id)}` shows how; play a new run, and pin that"
         )
     return accepted(recorded, played)
@@ -147,8 +147,10 @@ def _recorded(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> P
         answers += map(_answer, calls)
         turn = logged(store, run, number)
         # A scripted policy was sent no text, so there is none to compare with.
-        asked = [_asked(call, call, texts) for call in calls if call.prompt.system]
-        expected.append(Expected(turn=number, asked=asked, record=turn.record.to_json(), digest=turn.digest))
+        questions = [_asked(call, call, texts) for call in calls if call.prompt.system]
+        expected.append(
+            Expected(turn=number, asked=questions, record=turn.record.to_json(), digest=turn.digest)
+        )
     memories = memories_before(store, run, first)
     return Pin(
         format=FORMAT,

@@ -34,14 +34,14 @@ def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Lis
     `runs` are rows of `Store.prompts_of_runs`. Each run and each cassette says whether the texts of the
     variant are others now (`changed`), or null if that is unknown. Raise UsageError for a broken cassette.
     """
-    found: Listed = {
+    by_world: Listed = {
         world.name: {variant: _variant(world.name, variant) for variant in variants(world)}
         for world in worlds
     }
-    for world, variant, kind, recorded in (*_runs(found, runs), *_cassettes(found)):
-        of_world = found[world]
+    for world, variant, kind, recorded in (*_runs(by_world, runs), *_cassettes(by_world)):
+        of_world = by_world[world]
         of_world.setdefault(variant, _variant(world, variant))[kind].append(recorded)
-    return found
+    return by_world
 
 
 def _variant(world: str, variant: str) -> dict[str, Any]:
@@ -62,8 +62,8 @@ def _runs(worlds: Container[str], rows: Iterable[Mapping[str, Any]]) -> Iterator
             continue
         then = row["prompts_hash"]
         now = hash_now(row["world"], row["prompts"], row["lang"])
-        told = {"run": row["id"], "name": row["name"], "lang": row["lang"]}
-        yield row["world"], row["prompts"], "runs", {**told, "changed": then and then != now}
+        recorded = {"run": row["id"], "name": row["name"], "lang": row["lang"]}
+        yield row["world"], row["prompts"], "runs", {**recorded, "changed": then and then != now}
 
 
 def _hash_now(world: str, variant: str, lang: str) -> str | None:
@@ -85,9 +85,9 @@ def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
         world, setting = settle_options(options)
         variant = options.prompts or world.prompts(setting.config)
         name = path.relative_to(CASSETTES).as_posix().removesuffix(CASSETTE)
-        told = {"cassette": name, "lang": options.lang}
+        recorded = {"cassette": name, "lang": options.lang}
         changed = _has_changed(path, world, variant, options.lang, setting)
-        yield world.name, variant, "cassettes", {**told, "changed": changed}
+        yield world.name, variant, "cassettes", {**recorded, "changed": changed}
 
 
 def _has_changed(cassette: Path, world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> bool:
@@ -98,8 +98,8 @@ def _has_changed(cassette: Path, world: AnyWorld, variant: str, lang: str, setti
         return True
     system = system_text(prompts, setting)
     requests, _ = CheckedFile.load_cassette(cassette)
-    asked = [json.loads(request.body)["messages"] for request in requests]
-    sent = [(messages[0]["content"], messages[-1]["content"]) for messages in asked]
+    conversations = [json.loads(request.body)["messages"] for request in requests]
+    sent = [(messages[0]["content"], messages[-1]["content"]) for messages in conversations]
     if not {said for said, _ in sent} <= {system, prompts.observer}:
         return True
     turns = (turn for said, turn in sent if said == system)  # the first of an agent is no follow-up question

@@ -81,11 +81,11 @@ class ReplayJournal(JournalWithoutCalls):
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
-        asked = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
-        if not asked:
+        rows = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
+        if not rows:
             which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
             raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
-        row = asked[-1]
+        row = rows[-1]
         # A stored text with the same hash as the present one need not be read.
         if not self._reread and [row["system"], row["prompt"]] != [*map(self._hash_of, prompt)]:
             then = self._store.calls.read(row).prompt

@@ -88,6 +88,6 @@ def _changed(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:
 
 def decision(record: TurnRecord, agent: str) -> dict[str, Any]:
     """Return the decision of an agent in a turn, as plain JSON."""
-    told: Mapping[str, Any] = record.to_json()
-    of_agent = {part: [one for one in told[part] if one["agent"] == agent] for part in ("drops", "mends")}
-    return {"outcome": told["outcomes"].get(agent), "intent": told["intents"].get(agent), **of_agent}
+    fields: Mapping[str, Any] = record.to_json()
+    of_agent = {part: [one for one in fields[part] if one["agent"] == agent] for part in ("drops", "mends")}
+    return {"outcome": fields["outcomes"].get(agent), "intent": fields["intents"].get(agent), **of_agent}

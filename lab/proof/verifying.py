@@ -173,8 +173,8 @@ def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
     if turn > run.forked_at or not store.db.table("runs").count_where("id = ?", [run.parent]):
         return
     for table, columns in (("turns", ("record", "digest")), ("calls", CALL_COLUMNS)):
-        told = ", ".join(column for column in columns if column != "run")
-        sql = f"select {told} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
+        names = ", ".join(column for column in columns if column != "run")
+        sql = f"select {names} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
         ours, theirs = (set(store.db.execute(sql, (one, turn))) for one in (run.id, run.parent))
         if turn < run.forked_at and ours != theirs:
             yield f"the table {table} differs from that of its parent, run {run.parent}"
@@ -185,8 +185,8 @@ def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
 def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterator[str]:
     """Name everything about a turn that does not follow from its answers and the turn before."""
     attempts, odd_views = yield from _attempts(store, run, at)
-    asked = run.world.actors(at.state)
-    for agent in asked:
+    actors = run.world.actors(at.state)
+    for agent in actors:
         if agent not in attempts:
             yield f"there is no call of {agent}"
     for agent, calls in attempts.items():
@@ -199,7 +199,7 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
             ruling = counting(run.world, at.state, OBSERVER, attempts[OBSERVER])
         else:
             yield f"there is no call of {OBSERVER}"
-    asked_too = {*asked, *([OBSERVER] if ruling else [])}
+    asked_too = {*actors, *([OBSERVER] if ruling else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     judged = turns.rule(run.world, at.state, judged, ruling)
     played = turns.resolve(run.world, at.state, at.memories, judged)
@@ -217,22 +217,22 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     attempts, odd_views = yield from _attempts(store, run, at)
     for agent, calls in attempts.items():
         yield from _odd_attempts(run.world, at.state, agent, calls)
-    asked = run.world.actors(at.state)
-    asked_too = {*asked, *([OBSERVER] if run.world.observer else [])}
+    actors = run.world.actors(at.state)
+    asked_too = {*actors, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     yield from _odd_prompts(run, attempts)
     yield from odd_views
     if run.status != "waiting":
         return
-    people = {agent for agent in asked if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
+    people = {agent for agent in actors if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
     # A person who failed to answer is asked again only after a halt.
     open_ones = {one.agent for one in run.questions}
     due = {
         agent: turns.view_of(run.world, at.state, at.memories, agent)
-        for agent in asked
+        for agent in actors
         if agent in people and (agent not in attempts or agent in open_ones - _decided(attempts))
     }
-    yield from (f"there is no call of {agent}" for agent in asked if agent not in {*attempts, *due})
+    yield from (f"there is no call of {agent}" for agent in actors if agent not in {*attempts, *due})
     if not due:
         intents = turns.judge(run.world, at.state, _answers(run, at, attempts)).intents
         due = {OBSERVER: turns.question_of(run.world, at.state, intents) or {}}
@@ -387,10 +387,10 @@ def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
 def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     """Name what a run is said to have come to and does not follow from its turns."""
     row = store.runs.row_unchecked(run.id)
-    told = {name: row[name] for name in ("outcomes", "scores", "tainted")}
+    stored = {name: row[name] for name in ("outcomes", "scores", "tainted")}
     if run.status != "finished":
         figures = store.db.table("measures").count_where("run = ?", [run.id])
-        if figures or any(value is not None for value in told.values()):
+        if figures or any(value is not None for value in stored.values()):
             yield f"the run is {run.status}, but it has the figures of a finished one"
         return
     if not run.world.over(at.state):
@@ -401,7 +401,7 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
         "scores": json.dumps(due.scores),
         "tainted": int(due.tainted),
     }
-    for name, value in told.items():
+    for name, value in stored.items():
         if value != expected[name]:
             yield f"the column runs.{name} differs from what the turns give"
     if _differ(store, run, measured(run.world, StoredHistory(store, run))):
@@ -414,8 +414,8 @@ def _differ(store: Store, run: Run, due: Iterable[Measure]) -> bool:
     unchecked = store.db.table("measures").count_where("run = ?", [run.id])
     counts = store.figures.counts_of_scopes(run.id)
     for one in due:
-        found = store.db.execute(stored, (run.id, one.name, one.scope)).fetchone()
-        if found != (one.value, *counts[one.scope]):
+        row = store.db.execute(stored, (run.id, one.name, one.scope)).fetchone()
+        if row != (one.value, *counts[one.scope]):
             return True
         unchecked -= 1
     return unchecked != 0

@@ -190,12 +190,12 @@ class _Drawing:
         is_marked = place.owner is not None and (place.x, place.y) not in self.under_discs
         mark = self._look(place.owner or "").mark if is_marked else ""
         size = min(13.0, spot.high * 0.34)
-        said = cut(mark + place.text, spot.wide - 2, size)
+        text = cut(mark + place.text, spot.wide - 2, size)
         if size < READABLE and place.owner is None:
-            said, size = cut(place.text, spot.wide, READABLE), READABLE
+            text, size = cut(place.text, spot.wide, READABLE), READABLE
         elif size < READABLE:
-            said, size = mark, min(13.0, spot.high * 0.6)
-        yield word(said, (x, y + size * 0.36), "m d" if place.owner else "m", size)
+            text, size = mark, min(13.0, spot.high * 0.6)
+        yield word(text, (x, y + size * 0.36), "m d" if place.owner else "m", size)
         if spot.half >= READABLE:
             for badge in place.badges:
                 yield from self._on_square(spot, badge)
@@ -204,12 +204,12 @@ class _Drawing:
         """Yield a badge in its corner of a square."""
         half, (left, top) = spot.half, spot.corner
         right, bottom, size = left + 2 * half, top + 2 * half, max(6.5, min(10, half * 0.5))
-        said = escaped(badge.text)
+        text = escaped(badge.text)
         match self.kinds[badge.kind].sign:
             case "new":
                 folded = min(11.0, half * 0.62)
                 yield fold("g", spot.corner, folded)
-                yield word(said, (left + folded + 1, top + size * 0.9), "d", size)
+                yield word(text, (left + folded + 1, top + size * 0.9), "d", size)
             case "taken":
                 yield rectangle("t o", spot.corner, 2 * half, 2 * half)
                 if spot.place.was is not None:
@@ -219,14 +219,14 @@ class _Drawing:
                     yield word(mark, (left + folded * 0.32, top + folded * 0.5), "m d", folded * 0.48)
             case "guarded":
                 yield shield((left + size * 0.6, bottom - size * 0.75), size * 0.5)
-                yield word(said, (left + size * 1.3, bottom - 2), "d", size)
+                yield word(text, (left + size * 1.3, bottom - 2), "d", size)
             case "safe":
                 yield rectangle("s", (left + 2, top + 2), 2 * half - 4, 2 * half - 4)
             case "worth":
                 ink = "e w d" if spot.place.owner else "e w"
-                yield word(said, (right - 1, top + size * 0.95), ink, size)
+                yield word(text, (right - 1, top + size * 0.95), ink, size)
             case "gain":
-                yield word(said, (right - 1, bottom - 2), "e d", size)
+                yield word(text, (right - 1, bottom - 2), "e d", size)
             case "chief":
                 yield crown((right - size * 0.8, top + size * 0.75), size * 0.6)
             case _:
@@ -290,17 +290,17 @@ class _Drawing:
 
     def _counts(self) -> Iterator[str]:
         """Yield the numbers of arrows that are not drawn: at the lower edge of a square, beside a disc."""
-        found: dict[str, dict[Sign, list[Arrow]]] = {}
+        by_target: dict[str, dict[Sign, list[Arrow]]] = {}
         for arrow in self.counted:
-            found.setdefault(arrow.target, {}).setdefault(self.kinds[arrow.kind].sign, []).append(arrow)
-        for target, by_sign in found.items():
+            by_target.setdefault(arrow.target, {}).setdefault(self.kinds[arrow.kind].sign, []).append(arrow)
+        for target, by_sign in by_target.items():
             spot = self.spots[target]
-            said = " ".join(f"{COUNTED[sign]}{len(arrows)}" for sign, arrows in by_sign.items())
+            counts = " ".join(f"{COUNTED[sign]}{len(arrows)}" for sign, arrows in by_sign.items())
             arrows = [arrow for of_sign in by_sign.values() for arrow in of_sign]
             size = 10.0 if spot.is_disc else max(6.0, min(10.0, spot.half * 0.4))
             x, y = spot.at
             at = (x - spot.half * 0.8, y - spot.half * 0.6) if spot.is_disc else (x, y + spot.half * 0.66)
-            yield _told("; ".join(_few_words(arrows)), word(said, at, "m a w", size))
+            yield _told("; ".join(_few_words(arrows)), word(counts, at, "m a w", size))
 
     def _shaft(self, arrow: Arrow, before: int, *, is_mutual: bool) -> Shaft:
         """Return where an arrow runs; `before` counts the arrows that run the same way already.
@@ -351,15 +351,15 @@ class _Drawing:
 
     def _label(self, arrow: Arrow, shaft: Shaft, taken: list[Box]) -> str:
         """Return what stands beside an arrow, where nothing is written yet; nothing if there is no room."""
-        said = cut(arrow.label, 130)
-        away, half = 9 * shaft.size, _long(said) / 2
-        for share in LABEL_PLACES if said else ():
+        text = cut(arrow.label, 130)
+        away, half = 9 * shaft.size, _long(text) / 2
+        for share in LABEL_PLACES if text else ():
             (x, y), (sx, sy) = shaft.point(share), shaft.side
             x, y = min(max(x + away * sx, half), WIDTH - half), y + away * sy + 3
             box = x - half, y - LINE + 2, x + half, y + 2
             if box[1] > self.top and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
-                return word(said, (x, y), "m a w")
+                return word(text, (x, y), "m a w")
         return ""
 
     def _box(self, spot: _Spot, k: int) -> Box:
@@ -434,9 +434,9 @@ class _Drawing:
         return parts, top
 
 
-def _long(said: str) -> float:
+def _long(text: str) -> float:
     """Return about how long a text of a board is."""
-    return len(said) * 10 * LETTER
+    return len(text) * 10 * LETTER
 
 
 def _overlap(one: Box, other: Box) -> bool:

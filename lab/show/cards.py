@@ -136,9 +136,9 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
 
 def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
     """Return an agent's row in the table of a turn."""
-    found = [len(agent["drops"]), len(agent["mends"])]
+    counts = [len(agent["drops"]), len(agent["mends"])]
     reasoning = agent["intent"]["reflection"]["reasoning"] or agent["reasoning"]
-    return [agent["agent"], agent["outcome"], agent["model"], *found, reasoning]
+    return [agent["agent"], agent["outcome"], agent["model"], *counts, reasoning]
 
 
 def details(event: Mapping[str, Any]) -> list[tuple[str, Any]]:

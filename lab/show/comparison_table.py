@@ -105,46 +105,47 @@ def _warning(comparison: Comparison) -> Iterator[Text]:
 
 def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, or else the first prompts that differ, with the beginning of their diff."""
-    found = comparison["divergence"] or comparison["prompt"]
-    if found is None:
+    difference = comparison["divergence"] or comparison["prompt"]
+    if difference is None:
         yield Text("\nno divergence: all turns are equal", style="bold")
         return
-    agent = named(found["agent"] or "all", looks)
+    agent = named(difference["agent"] or "all", looks)
     if comparison["divergence"]:
         where = Text.assemble(
-            (f"first divergence: turn {found['turn']}, ", "bold"), agent, f": {found['layer']}"
+            (f"first divergence: turn {difference['turn']}, ", "bold"), agent, f": {difference['layer']}"
         )
-    elif found["turn"] is None:
+    elif difference["turn"] is None:
         where = Text("the prompts differ, but scripted policies read none: all turns are equal", style="bold")
     else:
         where = Text.assemble(
-            (f"the prompts differ, first in turn {found['turn']}, ", "bold"),
+            (f"the prompts differ, first in turn {difference['turn']}, ", "bold"),
             agent,
             ("; all turns are equal", "bold"),
         )
     yield Text("\n").append_text(where)
-    lines = found["diff"].splitlines()
+    lines = difference["diff"].splitlines()
     yield plain("\n".join(_cut(line) for line in lines[:MOST_LINES]))
     if len(lines) > MOST_LINES:
         yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
 
 
-def _decision(found: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
+def _decision(divergence: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
     """Yield the first decision that differs, with what the agent did in both runs."""
-    if found is None:
+    if divergence is None:
         yield Text("\nno decision differs in the turns that both runs have", style="bold")
         return
     yield Text.assemble(
-        (f"\nfirst decision that differs: turn {found['turn']}, ", "bold"), named(found["agent"], looks)
+        (f"\nfirst decision that differs: turn {divergence['turn']}, ", "bold"),
+        named(divergence["agent"], looks),
     )
-    for side, intent, outcome in zip(SIDES, found["intents"], found["outcomes"], strict=True):
+    for side, intent, outcome in zip(SIDES, divergence["intents"], divergence["outcomes"], strict=True):
         failed = "" if outcome in DECISIONS else f"✗ {outcome}, default action: "
         intended = json.dumps(moves(intent), ensure_ascii=False)
         yield Text.assemble(f"{side}: ", (failed, "bold red"), plain(_cut(intended)))
     for layer in ("prompt", "answer"):
-        if found[layer]:
+        if divergence[layer]:
             yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")
-            yield from words(found[layer])
+            yield from words(divergence[layer])
 
 
 def words(pieces: Iterable[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:

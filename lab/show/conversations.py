@@ -67,11 +67,11 @@ class Talk:
         """Return all messages, or whatever passed between two agents, in order."""
         if two is None:
             return self._messages
-        found = [
+        numbered = [
             *self._of_two.get(frozenset(two), ()),
             *(one for name in two for one in self._to_all.get(name, ())),
         ]
-        return [entry for _, entry in sorted(found, key=lambda one: one[0])]
+        return [entry for _, entry in sorted(numbered, key=lambda one: one[0])]
 
     def place(self, one: str, other: str, turn: int) -> Place:
         """Return on which page of their conversation two agents are in a turn."""
@@ -132,28 +132,28 @@ def _two(looks: Looks, between: str | None) -> tuple[str, str] | None:
     )
 
 
-def _number(name: str, told: str) -> int:
+def _number(name: str, digits: str) -> int:
     """Return the number that an address has under a name."""
-    if not told.isascii() or not told.isdigit() or len(told) > len("1000000000"):
+    if not digits.isascii() or not digits.isdigit() or len(digits) > len("1000000000"):
         raise UsageError(f"`{name}` in the address is not the number of a {NUMBERED[name]}")
-    return int(told)
+    return int(digits)
 
 
 def _entries(happened: Iterable[Happened], looks: Looks) -> Iterable[Entry]:
     """Yield messages, and events that name another agent; once for each that they name."""
     for turn, event in happened:
-        told = event.to_json()
+        fields = event.to_json()
         if event.type == MESSAGE:
             to, text = event.facts.get("to", ALL), event.facts.get("text")
-            yield Entry(turn, event.agent, str(to), text if isinstance(text, str) else "", told)
+            yield Entry(turn, event.agent, str(to), text if isinstance(text, str) else "", fields)
         else:
             for _, other in named_by(event, looks):
-                yield Entry(turn, event.agent, other, None, told)
+                yield Entry(turn, event.agent, other, None, fields)
 
 
 def _by_turn(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
     """Return entries by turn."""
-    found: dict[int, list[Entry]] = {}
+    by_turn: dict[int, list[Entry]] = {}
     for entry in entries:
-        found.setdefault(entry.turn, []).append(entry)
-    return found
+        by_turn.setdefault(entry.turn, []).append(entry)
+    return by_turn

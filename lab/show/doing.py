@@ -115,9 +115,9 @@ def _in_a_field(text: str) -> str:
     return with_line_feeds(text).replace("\0", "\ufffd")
 
 
-def written(store: Store, run: Run, asked: Forking) -> Run:
+def written(store: Store, run: Run, forking: Forking) -> Run:
     """Write a fork to the store, ready to be played."""
-    return fork(store, run, asked.options, asked.caps)
+    return fork(store, run, forking.options, forking.caps)
 
 
 def fingerprint(fields: Fields) -> str:
@@ -131,16 +131,16 @@ def prompts_of(store: Store, run: Run) -> list[str]:
     return sorted({*variants(run.world), *played})
 
 
-def words_of_fork(store: Store, run: Run, fields: Fields, asked: Forking) -> str:
+def words_of_fork(store: Store, run: Run, fields: Fields, plan: Forking) -> str:
     """Return the command that plays the same fork. It takes an answer from a file, since it may be long."""
-    told: list[object] = ["fork", run.id, "--turn", fields["turn"]]
+    words: list[object] = ["fork", run.id, "--turn", fields["turn"]]
     for name in ("prompts", "lang", "model", "name"):
-        told += [f"--{name}", fields[name]] if fields[name] else []
-    for agent in asked.options.answers:
-        told += ["--answer", f"{agent}=@answer.json"]
+        words += [f"--{name}", fields[name]] if fields[name] else []
+    for agent in plan.options.answers:
+        words += ["--answer", f"{agent}=@answer.json"]
     for name in CAPS:
-        told += [f"--max-{name}", fields[name]] if fields[name] else []
-    return store.command(*told)
+        words += [f"--max-{name}", fields[name]] if fields[name] else []
+    return store.command(*words)
 
 
 def _spelled(cap: float | None) -> str:
@@ -202,30 +202,30 @@ def pinned(store: Store, run: Run, fields: Fields) -> Files:
 def words_of_pin(store: Store, run: Run, fields: Fields) -> str:
     """Return the command that writes the same test."""
     only = ["--agent", fields["agent"]] if fields["agent"] else []
-    told = ["--turns", fields["turns"], "--name", fields["name"], "--to", fields["folder"] or "."]
-    return store.command("make-test", run.id, *told, *only)
+    words = ["--turns", fields["turns"], "--name", fields["name"], "--to", fields["folder"] or "."]
+    return store.command("make-test", run.id, *words, *only)
 
 
 def _inside(path: str, what: str) -> Path:
     """Return a path in the working directory. Raise UsageError if it leads out of it."""
     here = Path.cwd().resolve()
-    found = check_path(Path(path), what)
+    checked = check_path(Path(path), what)
     try:
-        is_inside = (here / found).resolve().is_relative_to(here)
+        is_inside = (here / checked).resolve().is_relative_to(here)
     except (OSError, RuntimeError) as error:  # a loop of links
         raise LabError(f"{what}: {path} cannot be used: {error}") from error
     if not is_inside:
         raise UsageError(f"{what}: {path} is not in the folder in which `hobbes view` runs; choose one in it")
-    return found
+    return checked
 
 
 def filled_in(fields: Iterable[tuple[str, str]], known: Iterable[str]) -> dict[str, str]:
     """Return the fields that a form posted. Raise UsageError for one that it does not have, or has twice."""
-    names, said = list(known), dict[str, str]()
+    names, filled = list(known), dict[str, str]()
     for name, text in fields:
         if name not in names:
             raise UsageError(f"the form has no field {name[:60]!r}; it has: {', '.join(names)}")
-        if name in said:
+        if name in filled:
             raise UsageError(f"{name}: write each only once")
-        said[name] = text
-    return {**dict.fromkeys(names, ""), **said}
+        filled[name] = text
+    return {**dict.fromkeys(names, ""), **filled}

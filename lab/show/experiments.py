@@ -27,9 +27,9 @@ WIDTH, LEFT, ROW, DOT = 640, 130, 34, 5
 
 def experiments(store: Store) -> dict[str, Any]:
     """Return what the list of experiments shows."""
-    found = overview(store)
-    played = any(_is_played(store, cells_so_far(store, one["experiment"]).values()) for one in found)
-    return {"experiments": found, "played": played}
+    listed = overview(store)
+    played = any(_is_played(store, cells_so_far(store, one["experiment"]).values()) for one in listed)
+    return {"experiments": listed, "played": played}
 
 
 def _is_played(store: Store, cells: Iterable[CellSoFar]) -> bool:
@@ -47,14 +47,14 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
     cells = cells_so_far(store, name)
     planned = [(arm, seed) for seed in file.seeds for arm in arms]
     try:
-        found, problem = report(store, name), ""
+        full_report, problem = report(store, name), ""
     except LabError as error:  # the libraries of statistics are missing
-        found, problem = None, str(error)
-    values = _values(found, measures)
+        full_report, problem = None, str(error)
+    values = _values(full_report, measures)
     played = _is_played(store, cells.values())
     return {
         "experiment": name,
-        "title": title_of(found) if found else name,
+        "title": title_of(full_report) if full_report else name,
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,
@@ -66,8 +66,8 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "short": short,
         "done": sum(cells[key].status == "finished" for key in planned if key in cells),
         "planned": len(planned),
-        "sections": list(sections(store, found)) if found else [],
-        "plots": list(_plots(found, cells)) if found else [],
+        "sections": list(sections(store, full_report)) if full_report else [],
+        "plots": list(_plots(full_report, cells)) if full_report else [],
         "played": played,
         "drawn": not played and len(arms) <= MOST_LINES,
         "draw": store.command("report", name, "--format", "html", "--to", f"{name}.html"),
@@ -78,10 +78,10 @@ Values = Mapping[tuple[str, int], Mapping[str, float | None]]
 """The measures of each cell that has been played, by arm and seed."""
 
 
-def _values(found: Report | None, measures: Sequence[str]) -> Values:
+def _values(full_report: Report | None, measures: Sequence[str]) -> Values:
     return {
         cell: {measure: of_cell.get(("run", measure)) for measure in measures}
-        for cell, of_cell in (found.values.items() if found else ())
+        for cell, of_cell in (full_report.values.items() if full_report else ())
     }
 
 
@@ -130,16 +130,19 @@ class Plot:
     """What stands at the left end and at the right end."""
 
 
-def _plots(found: Report, cells: Mapping[tuple[str, int], CellSoFar]) -> Iterator[Plot]:
+def _plots(full_report: Report, cells: Mapping[tuple[str, int], CellSoFar]) -> Iterator[Plot]:
     """Yield a plot for each measure in which there are pairs."""
-    for measure in found.measures:
-        rows = [one for one in found.differences if one.measure == measure and one.pairs]
+    for measure in full_report.measures:
+        rows = [one for one in full_report.differences if one.measure == measure and one.pairs]
         if rows:
-            yield _plot(found, measure, rows, cells)
+            yield _plot(full_report, measure, rows, cells)
 
 
 def _plot(
-    found: Report, measure: str, compared: Sequence[Compared], cells: Mapping[tuple[str, int], CellSoFar]
+    full_report: Report,
+    measure: str,
+    compared: Sequence[Compared],
+    cells: Mapping[tuple[str, int], CellSoFar],
 ) -> Plot:
     """Return the plot of a measure. Its scale is symmetric, so that zero stands in the middle."""
     ends = [
@@ -164,7 +167,7 @@ def _plot(
                 seed,
                 value,
                 cells[one.arm, seed].run,
-                cells[found.baseline, seed].run,
+                cells[full_report.baseline, seed].run,
             )
             for seed, value in one.pairs.items()
         )

@@ -181,13 +181,13 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
             script = f"hobbes.moment({address[0]}, {json.dumps(moment)});\n"
             (folder / MOMENTS / f"{address[0]}.js").write_text(script, encoding="utf-8")
     others = {
-        "judgements": lambda pages, asked: pages.judgements(run, asked.get("turn")),
-        "messages": lambda pages, asked: pages.messages(run, {name: str(one) for name, one in asked.items()}),
+        "judgements": lambda pages, query: pages.judgements(run, query.get("turn")),
+        "messages": lambda pages, query: pages.messages(run, {name: str(one) for name, one in query.items()}),
     }
     written = Counter[str]()
     while linked.to_write:
-        what, asked = linked.to_write.pop()
-        write(_file((what,), asked), lambda pages, what=what, asked=asked: others[what](pages, asked))  # type: ignore[misc]
+        what, query = linked.to_write.pop()
+        write(_file((what,), query), lambda pages, what=what, query=query: others[what](pages, query))  # type: ignore[misc]
         written[f"{what}/*.html"] += 1
     return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions), **written}
 
@@ -202,16 +202,16 @@ class _Linked:
         self.to_write: list[tuple[str, dict[str, Any]]] = []
         self._seen: set[str] = set()
 
-    def link(self, up: str, _: object, *address: Any, **asked: Any) -> str:  # noqa: ANN401  what templates link to
+    def link(self, up: str, _: object, *address: Any, **query: Any) -> str:  # noqa: ANN401  what templates link to
         """Return the URL of a page from a page that is so far up."""
-        path = _file(address, asked)
+        path = _file(address, query)
         if address and address[0] in self.OTHERS and path not in self._seen:
             self._seen.add(path)
-            self.to_write.append((address[0], asked))
+            self.to_write.append((address[0], query))
         return quote(f"{up}{path}")
 
 
-def _file(address: tuple[Any, ...], asked: Mapping[str, Any] | None = None) -> str:
+def _file(address: tuple[Any, ...], query: Mapping[str, Any] | None = None) -> str:
     """Return the path of a page's file; agents' names are quoted, so that none leads out of the folder."""
-    name = "-".join(f"{name}={quote(str(value), safe='')}" for name, value in (asked or {}).items())
+    name = "-".join(f"{name}={quote(str(value), safe='')}" for name, value in (query or {}).items())
     return "/".join([*(quote(str(part), safe="") for part in address), f"{name or 'index'}.html"])

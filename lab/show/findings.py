@@ -69,19 +69,19 @@ def _picture(label: str, panels: Sequence[Panel]) -> Picture:
     return Picture(label, draw)
 
 
-def parts(found: Report) -> Iterator[Section]:
+def parts(report: Report) -> Iterator[Section]:
     """Yield the parts of a report that its curves fill."""
-    world = world_named(found.world)
-    if found.findings.doses:
-        yield _doses(found)
-    if found.findings.payoffs:
-        yield _payoffs(found)
-    if found.findings.over_time:
-        yield from _over_time(found, world)
-    if found.findings.survival:
-        yield _survival(found, world)
-    if found.findings.ratings:
-        yield _ratings(found, world)
+    world = world_named(report.world)
+    if report.findings.doses:
+        yield _doses(report)
+    if report.findings.payoffs:
+        yield _payoffs(report)
+    if report.findings.over_time:
+        yield from _over_time(report, world)
+    if report.findings.survival:
+        yield _survival(report, world)
+    if report.findings.ratings:
+        yield _ratings(report, world)
 
 
 def interval(mean: Mean) -> str:
@@ -89,9 +89,9 @@ def interval(mean: Mean) -> str:
     return "-" if mean.low is None else f"{short(mean.low)} to {short(mean.high)}"
 
 
-def rankings(found: Rankings, score: str) -> Iterator[Section]:
+def rankings(ranking: Rankings, score: str) -> Iterator[Section]:
     """Yield the ranking of the players by wins and by score; `score` is what a score counts."""
-    by_score = {place.player: place for place in found["score"]}
+    by_score = {place.player: place for place in ranking["score"]}
     yield Section(
         "Ranking by wins and by score",
         [
@@ -99,9 +99,9 @@ def rankings(found: Rankings, score: str) -> Iterator[Section]:
             "Each opponent counts alike, also the player itself. Intervals are over the seeds.",
         ],
         ("player", "rank by wins", "wins", "95% interval", f"rank by {score}", score, "95% interval"),
-        [(place.player, *_placed(place), *_placed(by_score[place.player])) for place in found["wins"]],
+        [(place.player, *_placed(place), *_placed(by_score[place.player])) for place in ranking["wins"]],
     )
-    for title, places in (("Wins", found["wins"]), (score.capitalize(), found["score"])):
+    for title, places in (("Wins", ranking["wins"]), (score.capitalize(), ranking["score"])):
         yield Section(
             f"{title} of each row against each column",
             columns=("player", *(str(number) for number, _ in enumerate(places, start=1))),
@@ -116,9 +116,9 @@ def _placed(place: Place) -> tuple[str, str, str]:
     return str(place.rank), short(place.mean.mean), interval(place.mean)
 
 
-def _doses(found: Report) -> Section:
+def _doses(report: Report) -> Section:
     """Return the measures by the values of the factors."""
-    curves = found.findings.doses
+    curves = report.findings.doses
     pictures = []
     for factor in dict.fromkeys(one.factor for one in curves):
         of_factor = [one for one in curves if one.factor == factor]
@@ -133,7 +133,7 @@ def _doses(found: Report) -> Section:
                         for one in of_factor
                         if one.measure == measure and _fixed(one.fixed) in names
                     ],
-                    _null(found, measure),
+                    _null(report, measure),
                 )
                 for measure in dict.fromkeys(one.measure for one in of_factor)
             ]
@@ -149,15 +149,15 @@ def _doses(found: Report) -> Section:
 
 def _fixed(fixed: Mapping[str, Any]) -> str:
     """Return the values of the other factors in words."""
-    told = (
+    values = (
         f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in fixed.items()
     )
-    return ", ".join(told)
+    return ", ".join(values)
 
 
-def _null(found: Report, measure: str) -> tuple[float, float] | None:
+def _null(report: Report, measure: str) -> tuple[float, float] | None:
     """Return the ends of the null arm's interval."""
-    arm = found.arms.get(NULL)
+    arm = report.arms.get(NULL)
     mean = arm.measures[measure] if arm else None
     return (mean.low, mean.high) if mean and mean.low is not None and mean.high is not None else None
 
@@ -171,9 +171,9 @@ def _numbers(mean: Mean) -> tuple[str, ...]:
     return (str(mean.n), short(mean.mean), interval(mean))
 
 
-def _payoffs(found: Report) -> Section:
+def _payoffs(report: Report) -> Section:
     """Return the scores of the players as a matrix of arms and players."""
-    payoffs = {(one.arm, one.player): one for one in found.findings.payoffs}
+    payoffs = {(one.arm, one.player): one for one in report.findings.payoffs}
     players = sorted({player for _, player in payoffs})
 
     def cell(arm: str, player: str) -> str:
@@ -182,16 +182,16 @@ def _payoffs(found: Report) -> Section:
 
     rows = [
         (arm, *(cell(arm, player) for player in players))
-        for arm in found.arms
+        for arm in report.arms
         if any((arm, player) in payoffs for player in players)
     ]
     words = "Mean score of the agents of each player, with its 95% interval x their number in a game."
     return Section("Payoffs", [words], ("arm", *players), rows)
 
 
-def _over_time(found: Report, world: AnyWorld) -> Iterator[Section]:
+def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
     """Yield the measures over time: the shares, a panel for each arm, and the inequality of all arms."""
-    curves = found.findings.over_time
+    curves = report.findings.over_time
     if shares := [one for one in curves if one.measure in world.shares]:
         panels = [
             Panel(arm, "turn", "share", [_in_time(one, one.measure) for one in shares if one.arm == arm])
@@ -247,9 +247,9 @@ def _told_in_time(title: str, curves: Sequence[TimeCurve], panels: Sequence[Pane
     return Section(title, _words(words, curves), columns, rows, [picture])
 
 
-def _survival(found: Report, world: AnyWorld) -> Section:
+def _survival(report: Report, world: AnyWorld) -> Section:
     """Return how long something lasts."""
-    curves = found.findings.survival
+    curves = report.findings.survival
     what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
     drawn = _drawn(curves)
     lines = [_surviving(one) for one in curves if one.arm in drawn]
@@ -280,9 +280,9 @@ def _shares(curve: SurvivalCurve) -> str:
     return "; ".join(f"{one.turns}: {short(one.share)}" for one in curve.points if one.turns in AGES)
 
 
-def _ratings(found: Report, world: AnyWorld) -> Section:
+def _ratings(report: Report, world: AnyWorld) -> Section:
     """Return what is true of those who were given a rating."""
-    curves = found.findings.ratings
+    curves = report.findings.ratings
     kinds = list(dict.fromkeys(one.kind for one in curves))
     drawn = _drawn(curves)
     panels = [

@@ -64,16 +64,16 @@ def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
 
 def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[str]) -> list[Deeds]:
     """Return what agents did to each other, a sum for each pair and type of event. Messages are left out."""
-    found: dict[tuple[str, str, str], Deeds] = {}
+    by_type: dict[tuple[str, str, str], Deeds] = {}
     for event in events:
         if event.type == MESSAGE:
             continue
         counted, amount = amount_of(world, event)
         for role, other in named_by(event, names):
-            deeds = found.setdefault((event.type, role, counted), Deeds(event.type, role, counted))
+            deeds = by_type.setdefault((event.type, role, counted), Deeds(event.type, role, counted))
             deeds.done.setdefault(event.agent, Counter())[other] += amount
     order = {name: place for place, name in enumerate(world.events)}
-    return sorted(found.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
+    return sorted(by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
 
 
 def shade(total: int, most: int) -> int:
@@ -130,9 +130,9 @@ def _words(kind: str) -> str:
 
 def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
     """Return the ratings of each kind after some turns, where there are any."""
-    found: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
+    by_kind: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
     for number in sampled(run.turns, SMALL):
         for kind, ratings in reports(logged(store, run, number)).items():
             if ratings:
-                found[kind].append((number, ratings))
-    return found
+                by_kind[kind].append((number, ratings))
+    return by_kind

@@ -68,11 +68,11 @@ class _Node:
     @cached_property
     def value(self) -> Json:
         """The value; its text if that is no valid JSON."""
-        told = self.text[self.start : self.end]
+        source = self.text[self.start : self.end]
         try:
-            value: Json = json.loads(told, parse_int=_number, parse_float=_number, parse_constant=str)
+            value: Json = json.loads(source, parse_int=_number, parse_float=_number, parse_constant=str)
         except (ValueError, RecursionError):
-            return told
+            return source
         return value
 
     @cached_property
@@ -103,10 +103,10 @@ def marked(text: str, found: Sequence[Found]) -> tuple[list[Piece], list[Found]]
         alike.setdefault(("kept" in one, canonical(one["said"])), []).append(one)
         if "kept" in one:
             said_first[canonical(one["kept"])] = one["said"]
-    for (_, told), ones in alike.items():
+    for (_, words), ones in alike.items():
         spots = answer.spots(ones[0]["said"])
-        if not spots and told in said_first:  # a correction came before
-            spots = answer.spots(said_first[told])
+        if not spots and words in said_first:  # a correction came before
+            spots = answer.spots(said_first[words])
         spots = spots[
             -len(ones) :
         ]  # of words that were said more than once, the first are those that counted
@@ -170,11 +170,12 @@ class _Answer:
         """Yield where a text stands: a value of the answer, an object before it, or what was cut to it."""
         begins = said.removesuffix(CUT)
         for node in (*self.objects[:-1], *self.values[1:]):
-            told = self.text[node.start : node.end]
-            if told == said or (node.opens == '"' and _shows(node, said)):
+            source = self.text[node.start : node.end]
+            if source == said or (node.opens == '"' and _shows(node, said)):
                 yield node.start, node.end
             elif begins != said and (
-                told.startswith(begins) or (node.key is not None and excerpt({node.key: node.value}) == said)
+                source.startswith(begins)
+                or (node.key is not None and excerpt({node.key: node.value}) == said)
             ):
                 yield node.begin, node.end
 
@@ -223,17 +224,18 @@ def _entries(node: _Node, said: _Sought) -> list[list[Span]]:
     """
     if node.opens != "{":
         return []
-    found = [
+    spots_of_each = [
         [spans for inner in node.inner if inner.key == key for spans in _entry(inner, value)]
         for key, value in said.entries.items()
     ]
-    if len(found) == 1:
-        return found[0]
+    if len(spots_of_each) == 1:
+        return spots_of_each[0]
     if any(
-        not spots and not value.is_null for spots, value in zip(found, said.entries.values(), strict=True)
+        not spots and not value.is_null
+        for spots, value in zip(spots_of_each, said.entries.values(), strict=True)
     ):
         return []
-    together = [span for spots in found for span in next(iter(spots), [])]
+    together = [span for spots in spots_of_each for span in next(iter(spots), [])]
     return [together] if together else []
 
 

@@ -84,9 +84,9 @@ def reload_after(took: float) -> int:
     return max(2, ceil(4 * took))
 
 
-def _reload(found: Mapping[str, Any], began: float) -> int | None:
+def _reload(shown: Mapping[str, Any], began: float) -> int | None:
     """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
-    return reload_after(monotonic() - began) if found["played"] else None
+    return reload_after(monotonic() - began) if shown["played"] else None
 
 
 def _prompt_of(calls: Iterable[Call]) -> str | None:
@@ -95,10 +95,10 @@ def _prompt_of(calls: Iterable[Call]) -> str | None:
     return prompts[-1] if prompts else None
 
 
-def _change(found: Mapping[str, Any]) -> Pieces:
+def _change(correction: Mapping[str, Any]) -> Pieces:
     """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
-    said, kept = found["said"], found.get("kept")
-    return whole_word_diff(said, kept) if isinstance(said, str) and isinstance(kept, str) else []
+    before, kept = correction["said"], correction.get("kept")
+    return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
 
 
 def _each(option: str, values: Iterable[str]) -> list[str]:
@@ -179,16 +179,16 @@ class Pages:
         is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
         reloads = self.live and first is None and is_played and not problem
         shown = run.turns - 1 if first is None else first
-        asked = next((one for one in run.questions if one.agent == OBSERVER), None)
-        people = [one.agent for one in run.questions if one != asked]
+        of_observer = next((one for one in run.questions if one.agent == OBSERVER), None)
+        people = [one.agent for one in run.questions if one != of_observer]
         return self._page(
             "run.html",
             run=run,
             result=self.store.figures.result(run),
             error=self.store.figures.about(run.id)["error"],
-            observed=asked,
-            requests=requests(asked) if asked else [],
-            form=form_for(run, asked) if asked else None,
+            observed=of_observer,
+            requests=requests(of_observer) if of_observer else [],
+            form=form_for(run, of_observer) if of_observer else None,
             written=written,
             problem=problem,
             people=people,
@@ -224,10 +224,10 @@ class Pages:
         done: dict[str, list[str]] = {}
         for arrow in board.arrows if board else ():
             done.setdefault(arrow.owner, []).append(arrow.words)
-        said: dict[str, list[object]] = {}
+        messages: dict[str, list[object]] = {}
         for event in record.events if record else ():
             if event.type == MESSAGE:
-                said.setdefault(event.agent, []).append(event.facts)
+                messages.setdefault(event.agent, []).append(event.facts)
         return self._page(
             "moment.html",
             run=run,
@@ -235,7 +235,7 @@ class Pages:
             board=Markup(svg(board)) if board else "",  # noqa: S704  it escapes all texts
             record=record,
             done=done,
-            said=said,
+            said=messages,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
             command=self._command("trace", run.id, number),
@@ -275,8 +275,8 @@ class Pages:
         """Return the page of one agent's turn, or of the observer's."""
         card = agent_card(self.store, run, number, agent, self._full_turn)
         decisions = self._asked(run, agent)
-        asked = [decision.turn for decision in decisions]
-        before, after = asked[: asked.index(number)][-1:], asked[asked.index(number) + 1 :][:1]
+        decided = [decision.turn for decision in decisions]
+        before, after = decided[: decided.index(number)][-1:], decided[decided.index(number) + 1 :][:1]
         calls = self._calls(run, number, agent)
         was = _prompt_of(self._calls(run, before[0], agent)) if before else None
         now = _prompt_of(calls) or card["prompt"]
@@ -290,7 +290,7 @@ class Pages:
             card=card,
             before=before,
             after=after,
-            strip=strip(asked, number, partial(self._noted, run, agent, decisions)),
+            strip=strip(decided, number, partial(self._noted, run, agent, decisions)),
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
@@ -316,9 +316,9 @@ class Pages:
         has no such turn or agent.
         """
         fields = filled_in or unchanged(self.store, run, turn, agent)
-        asked = None
+        plan = None
         try:
-            asked = None if problem else forking(self.store, run, fields)
+            plan = None if problem else forking(self.store, run, fields)
         except LabError as error:
             problem = str(error)
         full = self._full_turn(self.store, run, turn) if turn < run.turns else None
@@ -327,16 +327,16 @@ class Pages:
             run=run,
             turn=turn,
             fields=fields,
-            asked=asked,
+            asked=plan,
             problem=problem,
             is_changed=filled_in is not None,
-            fingerprint=fingerprint(fields) if asked else "",
+            fingerprint=fingerprint(fields) if plan else "",
             variants=prompts_of(self.store, run),
             langs=LANGS,
             specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
             agents=list(full.turn.record.intents) if full else [],
             looks=self._looks(run),
-            command=words_of_fork(self.store, run, fields, asked) if self.live and asked else None,
+            command=words_of_fork(self.store, run, fields, plan) if self.live and plan else None,
         )
 
     def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
@@ -370,14 +370,14 @@ class Pages:
         """
         check_same_world(a, b)
         at = locked(self.store, a, b, turn, agent)
-        found = compare(self.store, a, b) if turn is None else None
+        comparison = compare(self.store, a, b) if turn is None else None
         return self._page(
             "compare.html",
             runs=(a, b),
             at=at,
             boards=[Markup(svg(board)) if board else "" for board in at.boards],  # noqa: S704  it escapes texts
-            comparison=found,
-            settings=settings_by_field(found["settings"]) if found else (),
+            comparison=comparison,
+            settings=settings_by_field(comparison["settings"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )
@@ -389,14 +389,14 @@ class Pages:
     def judgements(self, run: Run, turn: int | None) -> str:
         """Return the page of the ratings after a turn, or after the last one, beside what was done."""
         looks = self._looks(run)
-        found = judgements(self.store, run, looks, turn)
-        number = found["turn"]
+        shown = judgements(self.store, run, looks, turn)
+        number = shown["turn"]
         turns = range(run.turns) if self.live else sampled(run.turns, MOST_TURNS)
         return self._page(
             "judgements.html",
             run=run,
             looks=looks,
-            **found,
+            **shown,
             before=max((one for one in turns if one < number), default=None),
             after=min((one for one in turns if one > number), default=None),
             talk_page=partial(self._talk_page, run),
@@ -405,15 +405,15 @@ class Pages:
 
     def messages(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of the messages of a run, or of all that passed between two agents."""
-        found = conversation(self._talk(run), at)
+        shown = conversation(self._talk(run), at)
         talk = ["--event", MESSAGE] if MESSAGE in run.world.events else []
         return self._page(
             "messages.html",
             run=run,
             looks=self._looks(run),
-            **found,
+            **shown,
             talk_page=partial(self._talk_page, run),
-            command=self._command("trace", run.id, *talk, *_each("--agent", found["between"] or ())),
+            command=self._command("trace", run.id, *talk, *_each("--agent", shown["between"] or ())),
         )
 
     def _talk(self, run: Run) -> Talk:
@@ -424,20 +424,20 @@ class Pages:
 
     def _talk_page(self, run: Run, two: tuple[str, str] | None, first: int = 0) -> str:
         """Return the URL of a page of messages: of all, or of what passed between two agents."""
-        asked: dict[str, object] = {"between": ",".join(in_order(self._looks(run), *two))} if two else {}
-        return self.link(run.id, "messages", **asked, **({"first": first} if first else {}))
+        query: dict[str, object] = {"between": ",".join(in_order(self._looks(run), *two))} if two else {}
+        return self.link(run.id, "messages", **query, **({"first": first} if first else {}))
 
     def _talk_at(self, run: Run, one: str, other: str, turn: int) -> str:
         """Return the URL of what passed between two agents, at a turn."""
         if self.live:  # the page itself finds the turn, so that a card needs not read all turns
-            asked: dict[str, object] = {
+            query: dict[str, object] = {
                 "between": ",".join(in_order(self._looks(run), one, other)),
                 "turn": turn,
             }
         else:
             place = self._talk(run).place(one, other, turn)
-            asked = {"between": place.between, **({"first": place.first} if place.first else {})}
-        return f"{self.link(run.id, 'messages', **asked)}#turn-{turn}"
+            query = {"between": place.between, **({"first": place.first} if place.first else {})}
+        return f"{self.link(run.id, 'messages', **query)}#turn-{turn}"
 
     def _with_whom(self, run: Run, card: Card) -> dict[str, str]:
         """Return with whom an agent had to do in a turn, and the URL of what passed between the two."""
@@ -461,16 +461,16 @@ class Pages:
     def experiments(self) -> str:
         """Return the list of experiments."""
         began = monotonic()
-        found = experiments(self.store)
-        told = self._command("experiments")
-        return self._page("experiments.html", **found, reload=_reload(found, began), command=told)
+        shown = experiments(self.store)
+        command = self._command("experiments")
+        return self._page("experiments.html", **shown, reload=_reload(shown, began), command=command)
 
     def experiment(self, name: str) -> str:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
-        found = experiment(self.store, name)
-        told = self._command("report", name)
-        return self._page("experiment.html", **found, reload=_reload(found, began), command=told)
+        shown = experiment(self.store, name)
+        command = self._command("report", name)
+        return self._page("experiment.html", **shown, reload=_reload(shown, began), command=command)
 
     def _command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""
@@ -516,8 +516,8 @@ class Pages:
         full = self._full_turn(self.store, run, number)
         if full and run.world.observer is None:
             return list(full.turn.record.intents)
-        asked = self.store.calls.attempts(run.id, number)
-        return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *asked]))
+        attempts = self.store.calls.attempts(run.id, number)
+        return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *attempts]))
 
     def _full_turn(self, store: Store, run: Run, number: int) -> FullTurn | None:
         """Return a turn as `full_turn` does."""

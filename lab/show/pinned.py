@@ -65,12 +65,12 @@ def text_of_test(pin: Pin, files: Files, agent: str | None) -> str:
     """Return the text of a test that plays pinned turns."""
     file, turns = files.cassette.name, turns_in_words(pin.expected[0].turn, pin.expected[-1].turn)
     compared = "prompts, how answers are read, intents, rejections, corrections and digests"
-    asked = ""
+    given = ""
     if agent is not None:
         compared = (
             f"the prompts of {agent}, how its answers are read, its intents, rejections and corrections"
         )
-        asked = f", agent={json.dumps(agent)}"
+        given = f", agent={json.dumps(agent)}"
     held = f"{file} holds the state before these turns, the recorded answers and what is expected."
     played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
     paragraphs = (
@@ -82,7 +82,7 @@ def text_of_test(pin: Pin, files: Files, agent: str | None) -> str:
     about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
     about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
     return (
-        f'"""{about}\n"""\n\n\ndef {_function(files)}(hobbes_replay):\n    hobbes_replay("{file}"{asked})\n'
+        f'"""{about}\n"""\n\n\ndef {_function(files)}(hobbes_replay):\n    hobbes_replay("{file}"{given})\n'
     )
 
 
@@ -91,11 +91,11 @@ def _function(files: Files) -> str:
     return re.sub(r"\W", "_", files.test.stem)
 
 
-def failure_text(found: Failure, path: Path, test: str) -> str:
+def failure_text(failed: Failure, path: Path, test: str) -> str:
     """Return what a failure prints; `test` is what pytest is told to run this test alone."""
-    lines = "\n".join(line.plain for line in words(found.pieces, ""))
-    differ = "\n{} of the {} prompts of these turns differ.".format(*found.prompts) if found.prompts else ""
+    lines = "\n".join(line.plain for line in words(failed.pieces, ""))
+    differ = "\n{} of the {} prompts of these turns differ.".format(*failed.prompts) if failed.prompts else ""
     return (
-        f"{found.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
+        f"{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
         f"If this is meant: pytest {test} --hobbes-update"
     )

@@ -53,10 +53,10 @@ class Forms:
             run = opened.runs.find(request.path_params["run"])
             problem = ""
             try:
-                asked = forking(opened, run, fields)
-                if not asked.cost.calls or fields[SHOWN] == fingerprint(fields):
+                plan = forking(opened, run, fields)
+                if not plan.cost.calls or fields[SHOWN] == fingerprint(fields):
                     base = str(request.base_url).rstrip("/")
-                    return RedirectResponse(self.play(partial(written, opened, run, asked), base), 303)
+                    return RedirectResponse(self.play(partial(written, opened, run, plan), base), 303)
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).fork(run, turn, fields["agent"], fields, problem)

@@ -149,13 +149,13 @@ def _places(question: PromptQuestion) -> set[Path]:
     A symbolic link has two: its own, and that of the file to which it leads.
     """
     world, variant = question.world, question.variant
-    found: set[Path] = set()
+    files: set[Path] = set()
     for lang in {question.lang, *languages(world.name, variant)}:
         # If a file cannot be read, rendering says so; those that it includes are not known now.
         with suppress(PromptError):
             for file in template_files(world, variant, lang):
-                found |= {real_path(file.parent) / file.name, real_path(file)}
-    return found
+                files |= {real_path(file.parent) / file.name, real_path(file)}
+    return files
 
 
 class Edits:
@@ -210,10 +210,10 @@ class Edits:
 
     async def _answered(self, ask: Ask, number: int, prompts: PromptSet) -> Answered:
         try:
-            asked = await ask(prompts)
+            call = await ask(prompts)
         except HaltedError as error:
             return Answered(number, error=str(error))
-        return Answered(number, asked_card(self._question.world, asked))
+        return Answered(number, asked_card(self._question.world, call))
 
 
 def show_json(new: Rendering | Answered) -> None:

@@ -31,65 +31,65 @@ NUMBERS = ("n", "mean", "95% interval")
 TESTS = ("p", "p (Holm)", "effect")
 
 
-def title_of(found: Report) -> str:
+def title_of(report: Report) -> str:
     """Return the title of a report."""
-    return f"{found.experiment}, an experiment in {found.world}"
+    return f"{report.experiment}, an experiment in {report.world}"
 
 
-def sections(store: Store, found: Report) -> Iterator[Section]:
+def sections(store: Store, report: Report) -> Iterator[Section]:
     """Yield the parts of a report."""
-    if found.hypotheses:
-        yield Section("Hypotheses", list(verdicts(found)))
-    for one in found.invasions:
+    if report.hypotheses:
+        yield Section("Hypotheses", list(verdicts(report)))
+    for one in report.invasions:
         rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
         title = f"Invasion: {one.mutant} among {one.resident}"
         yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
-    if found.rankings:
-        yield from rankings(found.rankings, world_named(found.world).score)
-    yield Section("What was found", list(conclusions(found)))
+    if report.rankings:
+        yield from rankings(report.rankings, world_named(report.world).score)
+    yield Section("What was found", list(conclusions(report)))
     yield Section(
-        f"Differences from {found.baseline}",
-        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * _has_null(found))),
-        rows=[_difference(one) + _null(found, one) for one in found.differences],
-        pictures=list(_charts(found)),
+        f"Differences from {report.baseline}",
+        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * _has_null(report))),
+        rows=[_difference(one) + _null(report, one) for one in report.differences],
+        pictures=list(_charts(report)),
         charts=True,
     )
-    yield from parts(found)
+    yield from parts(report)
     yield Section(
         "Each arm",
         columns=("arm", "runs", "tainted", "measure", *NUMBERS),
         rows=[
             (name, str(arm.runs), str(arm.tainted), measure, *_numbers(mean))
-            for name, arm in found.arms.items()
+            for name, arm in report.arms.items()
             for measure, mean in arm.measures.items()
         ],
     )
     yield Section(
         "Second half of a run minus first half",
         columns=("arm", "measure", *NUMBERS, *TESTS),
-        rows=[_difference(one) for one in found.halves],
+        rows=[_difference(one) for one in report.halves],
     )
     yield Section(
         "Smallest difference that would be found in 80% of experiments",
         columns=("measure", "difference"),
-        rows=[(measure, short(size)) for measure, size in found.detectable.items()],
+        rows=[(measure, short(size)) for measure, size in report.detectable.items()],
     )
-    if pairs := list(_pairs(store, found)):
+    if pairs := list(_pairs(store, report)):
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
-        yield Section("Pairs to look at", words, columns, pairs, list(_boards(store, found)))
-    elif any(any(one.pairs.values()) for one in found.differences):
+        yield Section("Pairs to look at", words, columns, pairs, list(_boards(store, report)))
+    elif any(any(one.pairs.values()) for one in report.differences):
         words = ["There is no pair whose runs differ in a measure and have both kept their turns (--keep)."]
         yield Section("Pairs to look at", words)
     else:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
-    yield Section("How it was computed", list(_rules(found)))
-    yield Section("Manifest", columns=("what", "value"), rows=list(_manifest(found)))
+    yield Section("How it was computed", list(_rules(report)))
+    yield Section("Manifest", columns=("what", "value"), rows=list(_manifest(report)))
 
 
-def _manifest(found: Report) -> Iterator[tuple[str, str]]:
+def _manifest(report: Report) -> Iterator[tuple[str, str]]:
     """Yield with what, and from which runs, the figures were made."""
-    for name, value in found.manifest.items():
+    for name, value in report.manifest.items():
         for one in value if isinstance(value, list) and value and isinstance(value[0], dict) else [value]:
             if isinstance(one, dict):
                 yield name, ", ".join(f"{key} {told}" for key, told in one.items())
@@ -99,8 +99,8 @@ def _manifest(found: Report) -> Iterator[tuple[str, str]]:
                 yield name, "unknown" if one is None else str(one)
 
 
-def _has_null(found: Report) -> bool:
-    return NULL in found.arms
+def _has_null(report: Report) -> bool:
+    return NULL in report.arms
 
 
 def _numbers(mean: Mean) -> tuple[str, ...]:
@@ -114,45 +114,45 @@ def _difference(one: Compared) -> tuple[str, ...]:
     return (one.arm, one.measure, *_numbers(difference.mean), *tests)
 
 
-def _null(found: Report, one: Compared) -> tuple[str, ...]:
+def _null(report: Report, one: Compared) -> tuple[str, ...]:
     """Return the interval of the null arm's difference, to stand beside that of another arm."""
-    if not _has_null(found):
+    if not _has_null(report):
         return ()
-    null = found.null_difference(one.measure)
+    null = report.null_difference(one.measure)
     return (interval(null.mean) if null and one.arm != NULL else "",)
 
 
-def _pairs(store: Store, found: Report) -> Iterator[tuple[str, ...]]:
+def _pairs(store: Store, report: Report) -> Iterator[tuple[str, ...]]:
     """Yield the pair nearest the mean difference and the farthest, with the command that compares them."""
-    for one, words, seed, pair in _to_look_at(store, found):
+    for one, words, seed, pair in _to_look_at(store, report):
         yield one.arm, one.measure, f"{words}: seed {seed}", store.command("compare", *pair)
 
 
-def _to_look_at(store: Store, found: Report) -> Iterator[tuple[Compared, str, int, tuple[str, str]]]:
+def _to_look_at(store: Store, report: Report) -> Iterator[tuple[Compared, str, int, tuple[str, str]]]:
     """Yield pairs of runs that have kept their turns: the difference, why this pair, the seed, the names."""
-    runs = _with_turns(store, found)
-    for one in found.differences:
+    runs = _with_turns(store, report)
+    for one in report.differences:
         for words, seed in (("nearest the mean", one.nearest()), ("farthest from it", one.farthest())):
             if seed is None or not any(one.pairs.values()):
                 continue
-            if {(found.baseline, seed), (one.arm, seed)} <= runs.keys():
-                yield one, words, seed, (runs[found.baseline, seed], runs[one.arm, seed])
+            if {(report.baseline, seed), (one.arm, seed)} <= runs.keys():
+                yield one, words, seed, (runs[report.baseline, seed], runs[one.arm, seed])
 
 
-def _with_turns(store: Store, found: Report) -> dict[tuple[str, int], str]:
+def _with_turns(store: Store, report: Report) -> dict[tuple[str, int], str]:
     """Return the names of the runs that have kept their turns, by arm and seed."""
-    there = with_traces(store, [cell.id for cell in found.cells])
-    return {(cell.arm, cell.seed): cell.run for cell in found.cells if cell.id in there}
+    there = with_traces(store, [cell.id for cell in report.cells])
+    return {(cell.arm, cell.seed): cell.run for cell in report.cells if cell.id in there}
 
 
-def _boards(store: Store, found: Report) -> Iterator[Picture]:
+def _boards(store: Store, report: Report) -> Iterator[Picture]:
     """Yield, for the first arms, both boards of a pair of runs in the turn in which they begin to differ."""
     first: dict[str, tuple[int, tuple[str, str]]] = {}
-    for one, _, seed, pair in _to_look_at(store, found):
+    for one, _, seed, pair in _to_look_at(store, report):
         first.setdefault(one.arm, (seed, pair))
     for arm, (seed, pair) in list(first.items())[:MOST_PAIRS]:
         what, at = _where_they_part(store, *pair)
-        for name, board in zip((found.baseline, arm), at.boards if at else (), strict=False):
+        for name, board in zip((report.baseline, arm), at.boards if at else (), strict=False):
             if board:
                 title = f"{name}, seed {seed}, where the {what} begin to differ: {board.title}"
                 yield Picture(title, partial(svg, replace(board, title=title)))
@@ -172,20 +172,20 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
     return "decisions" if decision else "runs", at
 
 
-def _rules(found: Report) -> Iterator[str]:
+def _rules(report: Report) -> Iterator[str]:
     """Yield how the figures were computed, and on which runs they rest."""
-    tainted = sum(arm.tainted for arm in found.arms.values())
+    tainted = sum(arm.tainted for arm in report.arms.values())
     if not tainted:
         yield "No run is tainted: in none did too many calls fail."
-    elif found.with_tainted:
+    elif report.with_tainted:
         yield (
-            f"{tainted} of {len(found.cells)} runs are tainted: too many of their calls failed. All figures "
+            f"{tainted} of {len(report.cells)} runs are tainted: too many of their calls failed. All figures "
             "rest on them as well; --without-tainted leaves them out."
         )
     else:
         yield (
-            f"{tainted} of {len(found.cells)} runs are tainted: too many of their calls failed. They are not "
-            "in any figure, and neither is a pair with one of them."
+            f"{tainted} of {len(report.cells)} runs are tainted: too many of their calls failed. They are "
+            "not in any figure, and neither is a pair with one of them."
         )
     yield (
         "A game is one value. A run is paired with the baseline's run of the same seed; a pair in which a "
@@ -197,22 +197,22 @@ def _rules(found: Report) -> Iterator[str]:
         "corrects it for the number of measures of an arm, but not for the number of arms. The effect is the "
         "mean difference divided by the standard deviation of the differences."
     )
-    if found.hypotheses:
+    if report.hypotheses:
         yield (
             "A hypothesis is supported if the difference has the expected direction and its p is below 0.05 "
             "after Holm's correction for the number of hypotheses. It is not supported if such a difference "
             "has the opposite direction, or if no pair differs. Otherwise it is undecided."
         )
-    if _has_null(found):
+    if _has_null(report):
         yield (
             "The null arm is the baseline played a second time with answers of its own: a model is asked "
             "again, and a scripted policy has other random draws. The world's random draws are the same."
         )
 
 
-def terminal(store: Store, found: Report) -> RenderableType:
+def terminal(store: Store, report: Report) -> RenderableType:
     """Return a report as it is printed."""
-    return printed(title_of(found), sections(store, found))
+    return printed(title_of(report), sections(store, report))
 
 
 def printed(title: str, sections: Iterable[Section]) -> RenderableType:
@@ -226,11 +226,11 @@ def printed(title: str, sections: Iterable[Section]) -> RenderableType:
     return Group(*parts)
 
 
-def markdown(store: Store, found: Report, name: str = "") -> str:
+def markdown(store: Store, report: Report, name: str = "") -> str:
     """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
-    lines = [f"# {_escaped(title_of(found))}", ""]
+    lines = [f"# {_escaped(title_of(report))}", ""]
     number = 0
-    for section in sections(store, found):
+    for section in sections(store, report):
         lines += [f"## {_escaped(section.title)}", ""]
         for text in section.texts:
             lines += [_escaped(text), ""]
@@ -255,9 +255,9 @@ def _escaped(text: str) -> str:
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
 
 
-def pictures(store: Store, found: Report, name: str) -> dict[str, str]:
+def pictures(store: Store, report: Report, name: str) -> dict[str, str]:
     """Return the pictures of a report as SVG images, by the names of their files."""
-    drawn = (picture for section in sections(store, found) for picture in section.pictures)
+    drawn = (picture for section in sections(store, report) for picture in section.pictures)
     return {_file(name, number): picture.svg() for number, picture in enumerate(drawn, start=1)}
 
 
@@ -266,7 +266,7 @@ def _file(name: str, number: int) -> str:
     return f"{name}-{number}.svg"
 
 
-def html(store: Store, found: Report) -> str:
+def html(store: Store, report: Report) -> str:
     """Return a report as one page of HTML with its pictures, which loads nothing."""
     from hobbes.lab.show.templating import environment  # noqa: PLC0415  slow to import
 
@@ -274,29 +274,29 @@ def html(store: Store, found: Report) -> str:
         environment()
         .get_template("report.html")
         .render(
-            title=title_of(found),
-            sections=list(sections(store, found)),
+            title=title_of(report),
+            sections=list(sections(store, report)),
             drawn=True,
             reload=None,
             script=None,
             live=False,
             link=None,
             looks={},
-            left_out=found.left_out,
+            left_out=report.left_out,
         )
     )
 
 
-def _charts(found: Report) -> Iterator[Picture]:
+def _charts(report: Report) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure."""
-    for measure in found.measures:
+    for measure in report.measures:
         rows = [
             (one.arm, list(one.pairs.values()), one.difference.mean.low, one.difference.mean.high)
-            for one in found.differences
+            for one in report.differences
             if one.measure == measure and one.pairs
         ]
         if rows:
-            label = f"{measure}: difference from {found.baseline}, each pair and the mean with its interval"
+            label = f"{measure}: difference from {report.baseline}, each pair and the mean with its interval"
             yield Picture(label, partial(_drawn, label, rows))
 
 

@@ -55,7 +55,7 @@ def _row(run: Mapping[str, Any], depth: int) -> list[Any]:
 def _two_lines(row: Sequence[Any]) -> tuple[Text, Text]:
     """Return id and name, and below them the other facts as far as there is room."""
     run, name, world, status, turns, failed, digest, forked = row
-    told = (
+    cells = (
         status,
         forked and f"forked {forked}",
         world,
@@ -63,7 +63,7 @@ def _two_lines(row: Sequence[Any]) -> tuple[Text, Text]:
         failed and f"{failed} failed",
         digest,
     )
-    facts = [fact for fact in told if fact]
+    facts = [fact for fact in cells if fact]
     lines = ["  " + "  ".join(facts[:n]) for n in range(len(facts) + 1)]
     below = max((line for line in lines if len(line) <= OUT.width), key=len, default="")
     return Text.assemble((run, "bold"), " ", plain(name or "")), Text(below)

@@ -74,10 +74,10 @@ def found(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
         for event in record.events if record else ():
             if search.events and event.type not in search.events:
                 continue
-            told = event.to_json()
+            fields = event.to_json()
             where = "message" if event.type == MESSAGE else "event"
-            if search.pattern is None or search.pattern.search(_line(told)):
-                yield {"turn": number, "agent": event.agent, "found_in": where, "event": told}
+            if search.pattern is None or search.pattern.search(_line(fields)):
+                yield {"turn": number, "agent": event.agent, "found_in": where, "event": fields}
 
 
 def _line(event: JsonObject) -> str:

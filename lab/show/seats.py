@@ -148,9 +148,9 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
         raise LabError(TOO_LATE)
     texts = [value for name, value in posted if name == TEXT]
     fields = [(name, value) for name, value in posted if name not in {ADDRESS, TEXT}]
-    said = texts[0] if texts else as_posted(form_for(run, questions[0]), fields)
+    answer = texts[0] if texts else as_posted(form_for(run, questions[0]), fields)
     try:
-        return keep_answer(opened, run, questions[0], said, clock)
+        return keep_answer(opened, run, questions[0], answer, clock)
     except LabError as error:
         if questions[0] in opened.runs.find(run.id).questions:
             raise
@@ -159,21 +159,21 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
 
 def page(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | None = None) -> str:
     """Return the page of a seat, with the answer that was refused if there was one."""
-    asked = asked_at(opened, run, seat)
+    questions = asked_at(opened, run, seat)
     over = run.status in {"finished", "halted"}
     values: dict[str, object] = {
         "script": STATIC,
         "live": False,
         "looks": {},
-        "reload": None if asked or over else RELOAD,
+        "reload": None if questions or over else RELOAD,
         "run": run,
         "seat": seat,
         "error": refused.error if refused else "",
         "written": refused.written if refused else {},
         "question": None,
     }
-    if asked:
-        values |= _asked(opened, run, asked[0], now)
+    if questions:
+        values |= _asked(opened, run, questions[0], now)
     return environment().get_template("seat.html").render(values)
 
 
@@ -198,12 +198,12 @@ def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> 
 
 def _view(opened: Store, run: Run, question: PersonQuestion) -> dict[str, Json]:
     """Return the view that a question holds, in the order in which the world tells it."""
-    asked: dict[str, Json] = json.loads(question.asked)
+    stored: dict[str, Json] = json.loads(question.asked)
     if question.agent == OBSERVER:
         return {"requests": requests(question)}
     before = state_before(opened, run, run.turns), memories_before(opened, run, run.turns)
-    told = view_of(run.world, *before, question.agent)
-    return dict(told) if canonical(told) == question.asked else asked
+    view = view_of(run.world, *before, question.agent)
+    return dict(view) if canonical(view) == question.asked else stored
 
 
 def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:

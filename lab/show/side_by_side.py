@@ -61,9 +61,9 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
         raise MissingError(f"neither run has a turn {number}; they have turns 0 to {turns - 1}")
     full = [full_turn(store, run, number) if number < run.turns else None for run in runs]
     calls = [{call.address.agent: call for call in store.calls.of_turn(run.id, number)} for run in runs]
-    asked = [_asked(name, full, calls) for name in dict.fromkeys([*calls[0], *calls[1]])]
-    if asked and agent not in {one.agent for one in asked}:
-        agent = max(asked, key=lambda one: (len(one.differs), "decision" in one.differs)).agent
+    differences = [_asked(name, full, calls) for name in dict.fromkeys([*calls[0], *calls[1]])]
+    if differences and agent not in {one.agent for one in differences}:
+        agent = max(differences, key=lambda one: (len(one.differs), "decision" in one.differs)).agent
     both = [of.get(agent or "") for of in calls]
     systems = [call.prompt.system if call else "" for call in both]
     prompts = [call.prompt.turn if call else "" for call in both]
@@ -74,7 +74,7 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
         first,
         [(near, near in differing) for near in range(max(number - REACH, 0), min(number + REACH + 1, turns))],
         (board_in(a, full[0]), board_in(b, full[1])),
-        asked,
+        differences,
         agent,
         prompt_diffs(systems[0], systems[1]),
         prompt_diffs(prompts[0], prompts[1]),

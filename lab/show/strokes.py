@@ -66,17 +66,17 @@ STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def escaped(said: str) -> str:
+def escaped(text: str) -> str:
     """Return a foreign text escaped, with what nobody sees, or XML cannot hold, spelled out."""
-    return escape(_NOT_XML.sub(lambda found: f"\\x{ord(found.group()):02x}", spelled_out(said)))
+    return escape(_NOT_XML.sub(lambda found: f"\\x{ord(found.group()):02x}", spelled_out(text)))
 
 
-def cut(said: str, room: float, size: float = 10, *, end: bool = False) -> str:
+def cut(text: str, room: float, size: float = 10, *, end: bool = False) -> str:
     """Return a foreign text that fits into the room at a size, escaped, with an ellipsis if it was cut.
 
     Its beginning is kept, or its end, by which names often differ.
     """
-    shown, left = spelled_out(said), room / (size * LETTER)
+    shown, left = spelled_out(text), room / (size * LETTER)
     for k, letter in enumerate(reversed(shown) if end else shown):
         left -= WIDE_LETTER if east_asian_width(letter) in "WF" else 1
         if left < 0:
@@ -99,13 +99,13 @@ def short(figure: int) -> str:
     return f"{figure}T"
 
 
-def word(said: str, at: Point, ink: str = "", size: float | None = None) -> str:
+def word(text: str, at: Point, ink: str = "", size: float | None = None) -> str:
     """Return a text that is escaped already, with its classes and its size; nothing if it is empty."""
-    if not said:
+    if not text:
         return ""
     css = f' class="{ink}"' if ink else ""
     font = f' font-size="{number(size)}"' if size else ""
-    return f'<text{css} x="{number(at[0])}" y="{number(at[1])}"{font}>{said}</text>'
+    return f'<text{css} x="{number(at[0])}" y="{number(at[1])}"{font}>{text}</text>'
 
 
 def rectangle(ink: str, corner: Point, wide: float, high: float) -> str:

@@ -20,14 +20,14 @@ def answer_from_terminal(question: PersonQuestion, form: Form) -> str:
     else:
         ERR.print(plain("\n".join(in_lines(json.loads(question.asked)))), soft_wrap=True)
     while True:
-        said: dict[forms.Path, Json] = {}
+        values: dict[forms.Path, Json] = {}
         for group in form.groups:
-            if told := ": ".join(filter(None, (group.title, group.description))):
-                ERR.print(plain(told), soft_wrap=True)
+            if heading := ": ".join(filter(None, (group.title, group.description))):
+                ERR.print(plain(heading), soft_wrap=True)
             for field in group.fields:
-                said |= _ask(field)
+                values |= _ask(field)
         try:
-            return forms.filled_in(form, said)
+            return forms.filled_in(form, values)
         except ValueError as error:
             ERR.print(plain(f"{error}; once more"), soft_wrap=True)
 
@@ -45,11 +45,11 @@ def _ask(field: Field) -> dict[forms.Path, Json]:
 
     about = f" ({field.description})" if field.description else ""
     default = forms.spelled(field, field.default)
-    found: dict[forms.Path, Json] = typer.prompt(
+    value: dict[forms.Path, Json] = typer.prompt(
         plain(f"{field.title}{about}, {forms.hint(field)}").plain,
         default=None if field.required and not field.nullable else default,
         show_default=bool(default),
         value_proc=read,
         err=True,
     )
-    return found
+    return value

@@ -31,18 +31,18 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     Raise UsageError for a filter that names nothing.
     """
     query = str(at.get("q", "")).strip()
-    asked = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
+    named = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
     first = _first(at)
-    found: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "query": query,
-        "asked": asked,
+        "asked": named,
         "choices": CHOICES,
         "first": first,
         "most": MOST_HITS,
     }
     if not query:
-        return {**found, "kinds": {}, "hits": [], "total": 0, "next": None, "indexed": None, "reload": None}
-    filters = _checked(store, asked)
+        return {**shown, "kinds": {}, "hits": [], "total": 0, "next": None, "indexed": None, "reload": None}
+    filters = _checked(store, named)
     with open_index(store) as index:
         complete = index.update()
         understood = index.understood(query)
@@ -51,7 +51,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         indexed, there = index.progress()
     total = kinds.get(filters.kind, 0) if filters.kind else sum(kinds.values())
     return {
-        **found,
+        **shown,
         "kinds": kinds,
         "hits": [(hit, jump(hit)) for hit in hits],
         "total": total,
@@ -72,15 +72,15 @@ def _first(at: Mapping[str, Any]) -> int:
     return first
 
 
-def _checked(store: Store, asked: Filters) -> Filters:
+def _checked(store: Store, filters: Filters) -> Filters:
     """Return the filters with the id of the run that they name."""
     for name, choices in CHOICES.items():
-        if (value := getattr(asked, name)) and value not in choices:
+        if (value := getattr(filters, name)) and value not in choices:
             raise UsageError(f"there is no {name} {value!r}; choose of: {', '.join(choices)}")
-    return asked._replace(run=store.runs.find(asked.run).id) if asked.run else asked
+    return filters._replace(run=store.runs.find(filters.run).id) if filters.run else filters
 
 
 def jump(hit: Hit) -> str:
     """Return the end of the address with which a browser scrolls to what was found, and marks it."""
-    found = next((text for text, marked in hit.pieces if marked), "")
-    return f"#:~:text={quote(found, safe='').replace('-', '%2D')}" if found else ""
+    match = next((text for text, marked in hit.pieces if marked), "")
+    return f"#:~:text={quote(match, safe='').replace('-', '%2D')}" if match else ""

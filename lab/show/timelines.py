@@ -118,24 +118,24 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
     lanes = [
         drawn.lane("failed calls", Counter(d.turn for d in decided if d.failed), "bad"),
         drawn.lane("rejections", _by_turn(dropped), "odd"),
-        *(drawn.lane(name, _by_turn(found), "deed") for name, found in marked.items()),
+        *(drawn.lane(name, _by_turn(means), "deed") for name, means in marked.items()),
     ]
     shown = agents[:MOST_ROWS]
     maps = [
         drawn.map("outcome", {(d.turn, d.agent): _outcome(d) for d in decided}, shown, _OUTCOME_LEGEND),
         drawn.map("rejections", _counted(dropped), shown, _legend_of_counts("odd", "rejections")),
         *(
-            drawn.map(name, _counted(found), shown, _legend_of_counts("deed", f"times {name}"))
-            for name, found in marked.items()
+            drawn.map(name, _counted(means), shown, _legend_of_counts("deed", f"times {name}"))
+            for name, means in marked.items()
         ),
         *(
             drawn.map(
                 f"rated: {kind.removesuffix('_report').replace('_', ' ')}",
-                {place: (round(mean), f"s{min(int(mean - 1) // 2, 4)}") for place, mean in found.items()},
+                {place: (round(mean), f"s{min(int(mean - 1) // 2, 4)}") for place, mean in means.items()},
                 shown,
                 _RATING_LEGEND,
             )
-            for kind, found in rated.items()
+            for kind, means in rated.items()
         ),
     ]
     if score_of:
@@ -177,10 +177,10 @@ def _by_turn(counts: Mapping[Place, int]) -> dict[int, int]:
 
 def _by_agent(values: Mapping[Place, float]) -> dict[str, dict[int, float]]:
     """Return each agent's values by turn."""
-    found: dict[str, dict[int, float]] = defaultdict(dict)
+    by_agent: dict[str, dict[int, float]] = defaultdict(dict)
     for (turn, agent), value in values.items():
-        found[agent][turn] = value
-    return found
+        by_agent[agent][turn] = value
+    return by_agent
 
 
 def _spread(values: Mapping[Place, int], turns: int) -> Steps:
@@ -259,7 +259,7 @@ class _Columns:
                 began = column
                 by_ink[own or ink].append((column, 1, high))
             last, before = column, step
-        paths = Markup().join(_path(found, one) for one, found in sorted(by_ink.items()))
+        paths = Markup().join(_path(runs, one) for one, runs in sorted(by_ink.items()))
         return self._svg(paths)
 
     def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:

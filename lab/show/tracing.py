@@ -142,9 +142,9 @@ def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 def _words(event: Event, names: Collection[str]) -> str:
     """Return what an event says in single words: the result of a raid, or that an attack was blocked."""
-    told = event.facts.items()
-    words = [value for _, value in told if isinstance(value, str) and value.isalpha() and value not in names]
-    return " ".join([*words, *(key for key, value in told if value is True)])
+    facts = event.facts.items()
+    words = [value for _, value in facts if isinstance(value, str) and value.isalpha() and value not in names]
+    return " ".join([*words, *(key for key, value in facts if value is True)])
 
 
 def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) -> Card:
@@ -199,15 +199,15 @@ def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Ca
     full = read(store, run, number)
     if full is None:
         return {"run": run.id, "turn": number, **NOTHING, "calls": _all_ended(store, run, number)}
-    told = full.turn.record.to_json()
+    record = full.turn.record.to_json()
     return {
         "run": run.id,
         "turn": number,
         "agents": [_agent_card(store, run, full, agent) for agent in full.turn.record.intents],
         "calls": _all_ended(store, run, number),
         "observer": observer_card(store, run, full),
-        "events": told["events"],
-        "draws": told["draws"],
+        "events": record["events"],
+        "draws": record["draws"],
         "ledgers": full.turn.ledgers,
         "arithmetic": full.arithmetic,
         "reports": reports(full.turn),
@@ -298,19 +298,19 @@ class Strip:
 
 
 def strip(
-    asked: Sequence[int], number: int, noted_in: Callable[[int, int], Mapping[int, Sequence[Note]]]
+    turns: Sequence[int], number: int, noted_in: Callable[[int, int], Mapping[int, Sequence[Note]]]
 ) -> Strip:
     """Return the strip around a turn of those in which an agent was asked.
 
     `noted_in` returns the notes from one turn to another; only as many turns as needed are looked through.
     """
-    at = asked.index(number)
-    near = asked[max(at - REACH, 0) : at + REACH + 1]
+    at = turns.index(number)
+    near = turns[max(at - REACH, 0) : at + REACH + 1]
     notes = noted_in(near[0], near[-1])
     return Strip(
         [(turn, notes.get(turn, ())) for turn in near],
-        _first_noted(asked[:at][::-1], noted_in),
-        _first_noted(asked[at + 1 :], noted_in),
+        _first_noted(turns[:at][::-1], noted_in),
+        _first_noted(turns[at + 1 :], noted_in),
     )
 
 

@@ -60,10 +60,10 @@ CLOCK_SECONDS = 1.0
 """How often it is looked whether the time of people is over."""
 
 
-def link(*parts: object, **asked: object) -> str:
+def link(*parts: object, **query: object) -> str:
     """Return the address of a page, with what it is asked for."""
     path = "/" + "/".join(quote(str(part), safe="") for part in parts)
-    return f"{path}?{urlencode(asked)}" if asked else path
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 PLAYING = "playing "
@@ -180,8 +180,8 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
             try:
                 run = _kept(opened, request.path_params["run"], fields)
             except LabError as error:
-                asked = opened.runs.find(request.path_params["run"])
-                return HTMLResponse(pages(opened).run(asked, None, dict(fields), str(error)), 400)
+                waiting = opened.runs.find(request.path_params["run"])
+                return HTMLResponse(pages(opened).run(waiting, None, dict(fields), str(error)), 400)
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
@@ -251,11 +251,11 @@ def _kept(opened: Store, name: str, fields: Sequence[tuple[str, str]]) -> Run:
     posted = [(name, value) for name, value in fields if name != ADDRESS]
     run = opened.runs.find(name)
     run.check_versions()
-    asked = the_question(run, OBSERVER) if OBSERVER in {one.agent for one in run.questions} else None
-    if asked is None or addresses != [asked.address]:
+    question = the_question(run, OBSERVER) if OBSERVER in {one.agent for one in run.questions} else None
+    if question is None or addresses != [question.address]:
         the_question(run)
         raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
-    return keep_answer(opened, run, asked, as_posted(form_for(run, asked), posted))
+    return keep_answer(opened, run, question, as_posted(form_for(run, question), posted))
 
 
 def play_behind(clock: Clock, home: Path, run: Run) -> None:
@@ -268,10 +268,10 @@ async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIt
     """Play on, while the site is served, each run in which the time of somebody is over."""
 
     async def watch() -> None:
-        told = ""
+        problem = ""
         while True:
             await asyncio.sleep(CLOCK_SECONDS)
-            told = await run_in_threadpool(told_late, home, clock, told)
+            problem = await run_in_threadpool(told_late, home, clock, problem)
 
     watching = asyncio.create_task(watch())
     try:
@@ -282,7 +282,7 @@ async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIt
             await watching
 
 
-def told_late(home: Path, clock: Clock, told: str) -> str:
+def told_late(home: Path, clock: Clock, before: str) -> str:
     """Play on the runs in which the time of somebody is over, and return what is wrong, empty if nothing is.
 
     It is printed unless it is what was `told` the last time.
@@ -290,7 +290,7 @@ def told_late(home: Path, clock: Clock, told: str) -> str:
     try:
         play_late(home, clock)
     except LabError as error:
-        if str(error) != told:
+        if str(error) != before:
             ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
         return str(error)
     return ""
@@ -342,8 +342,8 @@ def _play_apart(home: Path, run: Run) -> None:
 
 def _play_by_id(home: Path, run: str) -> None:
     with open_store(home) as opened:
-        found = opened.runs.find(run)
-    _play_on(utc, home, found)
+        stored = opened.runs.find(run)
+    _play_on(utc, home, stored)
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
@@ -392,8 +392,8 @@ def show_links(home: Path, base: str) -> None:
 def _show_links_of(home: Path, run: Run, base: str) -> None:
     """Print the link of each person who plays in a run."""
     for seat in seats_of(run):
-        told = f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}"
-        ERR.print(plain(told), soft_wrap=True)
+        line = f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}"
+        ERR.print(plain(line), soft_wrap=True)
 
 
 def tell_what_was_played(home: Path) -> None:

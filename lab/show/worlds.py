@@ -71,8 +71,8 @@ def _definition(schema: Schema, definitions: Schema) -> Schema:
     """Return what a schema refers to, or the schema itself."""
     if "$ref" not in schema:
         return schema
-    found: Schema = definitions[schema["$ref"].rpartition("/")[2]]
-    return found
+    definition: Schema = definitions[schema["$ref"].rpartition("/")[2]]
+    return definition
 
 
 def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema

@@ -86,5 +86,5 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
         names = [listed["id"] for listed in answer.json()["data"]]
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
-    told = f"answers; it has {len(names)} models"
-    return told if model is None or model in names else f"{told}, and {model} is not one of them"
+    answered = f"answers; it has {len(names)} models"
+    return answered if model is None or model in names else f"{answered}, and {model} is not one of them"
