@@ -1,4 +1,4 @@
-"""Files that people name or write: paths, TOML, JSON, text. Mistakes in them are UsageErrors, in one line."""
+"""Files that people name or write: paths, TOML, JSON, text. Problems are raised as one-line UsageErrors."""
 
 import errno
 import json
@@ -6,26 +6,28 @@ import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hobbes.lab.errors import UsageError
 
-CASSETTE = ".yaml"
-"""How the name of a cassette ends; the name of a run does not."""
+T = TypeVar("T")
 
-MAY_BE_MADE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
-"""What the system says of paths that a command may still make, or reports with better words."""
+CASSETTE_SUFFIX = ".yaml"
+"""The suffix of a cassette's name; the name of a run never ends in it."""
+
+IGNORED_ERRNOS = {errno.ENOENT, errno.ENOTDIR, errno.EACCES}
+"""Errors that are no problem yet: a command may create the path, or report the error in better words."""
 
 
 def check_path(path: Path, what: str) -> Path:
-    """Return a path; raise UsageError if no file can have it, for instance because it is too long.
+    """Return a path; raise UsageError if it is not a valid path, for instance because it is too long.
 
     `what` is the option or the thing that the path is for.
     """
     try:
         os.lstat(path)
     except OSError as error:
-        if error.errno not in MAY_BE_MADE:
+        if error.errno not in IGNORED_ERRNOS:
             raise UsageError(f"{what} {path}: {error.strerror}; choose another path") from error
     except ValueError as error:  # a null character
         raise UsageError(f"{what} {str(path)!r}: {error}; choose another path") from error
@@ -34,8 +36,7 @@ def check_path(path: Path, what: str) -> Path:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raise UsageError if it cannot be read."""
-    content: dict[str, Any] = _read(path, "TOML", tomllib.loads)
-    return content
+    return _read(path, "TOML", tomllib.loads)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  any JSON
@@ -45,18 +46,18 @@ def read_json(path: Path) -> Any:  # noqa: ANN401  any JSON
 
 def read_text(path: Path) -> str:
     """Return the text of a file; raise UsageError if it cannot be read."""
-    text: str = _read(path, "UTF-8", str)
-    return text
+    return _read(path, "UTF-8", str)
 
 
-def _read(path: Path, form: str, parse: Callable[[str], Any]) -> Any:  # noqa: ANN401  whatever the file holds
-    from hobbes.nodes.files import FileError, text_of  # noqa: PLC0415  help need not wait for it
+def _read(path: Path, format_name: str, parse: Callable[[str], T]) -> T:
+    """Return the content of a file as `parse` reads it from the text; raise UsageError if it cannot."""
+    from hobbes.nodes import files  # noqa: PLC0415  imported here to keep --help fast
 
     try:
-        return parse(text_of(path))
-    except FileError as error:
+        return parse(files.text_of(path))
+    except files.FileError as error:
         raise UsageError(f"cannot read {path}: {error}; name another file") from error
     except RecursionError as error:
-        raise UsageError(f"{path} is not valid {form}: it is nested too deep") from error
-    except ValueError as error:  # the errors of both parsers
-        raise UsageError(f"{path} is not valid {form}: {error}") from error
+        raise UsageError(f"{path} is not valid {format_name}: it is nested too deep") from error
+    except ValueError as error:  # of any of the parsers
+        raise UsageError(f"{path} is not valid {format_name}: {error}") from error

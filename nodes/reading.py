@@ -15,34 +15,31 @@ from hobbes.engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Findings
 from hobbes.nodes.journal import TURN_QUESTION, Call, Reply
 
-LONGEST = 1_000_000
+MAX_LENGTH = 1_000_000
 """An answer with more characters than this is not read."""
-LONGEST_REPAIR = 100_000
-"""An answer with more characters than this is not repaired: json-repair is slow on long texts."""
-MOST_REPAIR = 300_000
-"""How many characters json-repair may look at. Usually that is three for each character of an answer."""
-MOST_BEGINNINGS = 1_000
-"""Opening braces in prose beyond which no object is looked for."""
-DEEPEST = 32
+MAX_REPAIR_LENGTH = 100_000
+"""An answer with more characters than this is not repaired, because json-repair is slow on long texts."""
+MAX_REPAIR_READS = 300_000
+"""The number of characters that json-repair may read. It usually reads each character about three times."""
+MAX_EMBEDDED = 1_000
+"""A text with more opening braces than this outside objects is not searched for objects."""
+MAX_DEPTH = 32
 """An answer that is nested deeper than this is not read."""
-LARGEST = 10**18
-"""A number beyond this, or below its negative, is cut to it. It is more than any world has of anything."""
-
-MAY_BE_LARGE = re.compile(r"[0-9](?:[0-9]{18}|[eE])")
-"""Matches in every text that has a number beyond LARGEST: 19 digits in a row, or an exponent."""
+MAX_NUMBER = 10**18
+"""A number beyond this, or below its negative, is clamped to it. No world has that much of anything."""
 
 
 def deciding(calls: Iterable[Call]) -> Call | None:
-    """Return the call that counts among the calls to one agent in one turn, given in order of attempt.
+    """Return the call whose answer counts, among the calls to one agent in one turn in order of attempt.
 
     It is the last call for the turn's own question, unless the call for the follow-up question after it is a
     decision.
     """
-    counts: Call | None = None
+    decisive: Call | None = None
     for call in calls:
         if call.question == TURN_QUESTION or call.outcome in DECISIONS:
-            counts = call
-    return counts
+            decisive = call
+    return decisive
 
 
 class UnreadableError(ValueError):
@@ -58,19 +55,19 @@ def read(agent: str, reply: Reply, fields: Collection[str]) -> ParsedAnswer:
     if reply.failure:
         findings.drop("read", f"read/{reply.failure}", None)
         return ParsedAnswer(reply.failure, FoundAs.NONE, None, tuple(findings.drops))
-    found_as, said = _found_object(findings, reply.text, fields)
-    if said is None:
+    found_as, answer = _find_object(findings, reply.text, fields)
+    if answer is None:
         findings.drop("read", "read/unreadable", reply.text)
         return ParsedAnswer(Outcome.UNREADABLE, FoundAs.NONE, None, tuple(findings.drops))
     outcome = Outcome.REPAIRED if found_as is FoundAs.REPAIRED else Outcome.ANSWERED
-    return ParsedAnswer(outcome, found_as, said, tuple(findings.drops), tuple(findings.mends))
+    return ParsedAnswer(outcome, found_as, answer, tuple(findings.drops), tuple(findings.mends))
 
 
-def _found_object(
+def _find_object(
     findings: Findings, text: str, fields: Collection[str]
 ) -> tuple[FoundAs, dict[str, Any] | None]:
     """Try the steps in order. A text that is JSON but not an object is not searched for objects inside it."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_LENGTH:
         return FoundAs.NONE, None
     # An object inside the reasoning is a draft; only what follows it can be the answer.
     answer = text.rpartition("</think>")[2]
@@ -84,23 +81,24 @@ def _found_object(
         return FoundAs.NONE, None
     if not embedded:
         return FoundAs.REPAIRED, _repaired(findings, answer)
-    return FoundAs.EMBEDDED, _object(findings, _that_counts(findings, embedded, fields))
+    return FoundAs.EMBEDDED, _object(findings, _choose_object(findings, embedded, fields))
 
 
-def _that_counts(findings: Findings, found: list[tuple[str, set[str]]], fields: Collection[str]) -> str:
-    """Return the text of the object that counts: of those with the most fields of an answer, the last.
+def _choose_object(findings: Findings, objects: list[tuple[str, set[str]]], fields: Collection[str]) -> str:
+    """Return the text of the object with the most fields of an answer; of several, the last.
 
-    A brace too many ends an answer early. What follows it may be an object, such as a table of ratings.
+    `objects` has the text and the keys of each. The last one alone would not do: a stray closing brace ends
+    an answer early, and what follows it may be an object of its own, such as a table of ratings.
     """
-    most = max(len(keys.intersection(fields)) for _, keys in found)
-    place = max(k for k, (_, keys) in enumerate(found) if len(keys.intersection(fields)) == most)
-    texts = [text for text, _ in found]
-    counts = texts.pop(place)
+    texts = [text for text, _ in objects]
+    known = [len(keys.intersection(fields)) for _, keys in objects]
+    chosen = max(range(len(objects)), key=lambda k: (known[k], k))
+    text = texts.pop(chosen)
     for other in texts:
         findings.drop("read", "read/other-object", other)
-    if place < len(texts):
-        findings.mend("read", "read/most-fields", texts[-1], counts)
-    return counts
+    if chosen < len(texts):
+        findings.mend("read", "read/most-fields", texts[-1], text)
+    return text
 
 
 def _object(findings: Findings, text: str) -> dict[str, Any] | None:
@@ -108,66 +106,34 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
 
     Raise UnreadableError if the text is not JSON.
     """
-    whole = _without_half_characters(text)
-    found = Findings(findings.agent)
+    clean = _replace_lone_surrogates(text)
+    of_this_text = Findings(findings.agent)  # what is noted of a text that cannot be used is not kept
     try:
-        said = _decoded(found, whole)
+        value = _decode(of_this_text, clean)
     except ValueError as error:
         raise UnreadableError from error
     except RecursionError:
         return None
-    may_be_deep = whole.count("{") + whole.count("[") > DEEPEST
-    if not isinstance(said, dict) or (may_be_deep and _too_deep(said)):
+    if not isinstance(value, dict) or _too_deep(value):
         return None
-    findings.drops += found.drops
-    findings.mends += found.mends
-    if whole != text:
-        findings.mend("read", "read/half-characters", text, whole)
-    return said
+    findings.drops += of_this_text.drops
+    findings.mends += of_this_text.mends
+    if clean != text:
+        findings.mend("read", "read/half-characters", text, clean)
+    return value
 
 
-class _RepeatedKeyError(Exception):
-    """An object of a JSON text has a key twice."""
-
-
-def _without_repeats(found: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these pairs. Raise _RepeatedKeyError if a key is there twice."""
-    result = dict(found)
-    if len(result) < len(found):
-        raise _RepeatedKeyError
-    return result
-
-
-# Made once, because it takes longer to make a decoder than to read a short answer.
-_usual_decoder = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=str)
-
-
-def _decoded(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
-    """Return the value of a JSON text, as `_decoded_with_findings` does.
-
-    Most answers have neither repeated keys nor large numbers, so that there is nothing to find.
-    """
-    if MAY_BE_LARGE.search(text):
-        return _decoded_with_findings(findings, text)
-    try:
-        return _usual_decoder.decode(text)
-    except _RepeatedKeyError:
-        return _decoded_with_findings(findings, text)
-
-
-def _decoded_with_findings(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
+def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     """Return the value of a JSON text.
 
-    Of a key that occurs twice, the first value counts and the second is a drop. A number beyond LARGEST is
-    cut to it, which is a mend. Raise ValueError or RecursionError if the text cannot be decoded.
+    If an object has a key twice, the first value counts and the second is a drop. A number beyond MAX_NUMBER
+    is clamped to it, which is a mend. NaN and Infinity, which are not JSON, are read as texts. Raise
+    ValueError or RecursionError if the text cannot be decoded.
     """
 
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(found)
-        if len(result) == len(found):
-            return result
-        result.clear()
-        for key, value in found:
+    def first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in pairs:
             if key in result:
                 findings.drop("read", "read/duplicate-key", {key: value})
             else:
@@ -176,15 +142,15 @@ def _decoded_with_findings(findings: Findings, text: str) -> Any:  # noqa: ANN40
 
     def number(kind: Callable[[str], float], digits: str) -> float:
         approximate = float(digits)  # unlike int, it takes any number of digits
-        if abs(approximate) <= LARGEST:
+        if abs(approximate) <= MAX_NUMBER:
             return kind(digits)
-        kept = LARGEST if approximate > 0 else -LARGEST
-        findings.mend("read", "read/too-large", digits, kept)
-        return kept
+        clamped = MAX_NUMBER if approximate > 0 else -MAX_NUMBER
+        findings.mend("read", "read/too-large", digits, clamped)
+        return clamped
 
     return json.loads(
         text,
-        object_pairs_hook=pairs,
+        object_pairs_hook=first_of_each,
         parse_int=partial(number, int),
         parse_float=partial(number, float),
         parse_constant=str,
@@ -199,22 +165,22 @@ _ESCAPE = re.compile(
 )
 
 
-def _without_half_characters(text: str) -> str:
+def _replace_lone_surrogates(text: str) -> str:
     """Return the text with a question mark for each lone surrogate, which UTF-8 cannot encode."""
     clean = text if text.isascii() else text.encode("utf-8", "replace").decode()
     if "\\u" not in clean:
         return clean
-    return _ESCAPE.sub(lambda found: "?" if found["half"] else found[0], clean)
+    return _ESCAPE.sub(lambda match: "?" if match["half"] else match[0], clean)
 
 
-def _too_deep(said: dict[str, Any]) -> bool:
-    """Return whether a value is nested deeper than DEEPEST, checked without recursion."""
-    level: list[Any] = [said]
-    for _ in range(DEEPEST):
+def _too_deep(value: dict[str, Any]) -> bool:
+    """Return whether a value is nested deeper than MAX_DEPTH, checked without recursion."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
         level = [
             inner
-            for value in level
-            for inner in (value.values() if isinstance(value, dict) else value)
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, dict | list)
         ]
         if not level:
@@ -225,17 +191,17 @@ def _too_deep(said: dict[str, Any]) -> bool:
 def _embedded(text: str) -> Iterator[tuple[str, set[str]]]:
     """Yield the complete outermost objects in a text, each with its keys.
 
-    After a broken object the search goes on behind the place where it broke, because parts of a broken object
-    are not answers. So the text is walked through once. Raise UnreadableError after MOST_BEGINNINGS braces.
+    After a broken object the search resumes where it broke, because parts of a broken object are not answers.
+    So the text is read once. Raise UnreadableError after MAX_EMBEDDED braces.
     """
-    decoder = json.JSONDecoder(parse_int=float)
+    decoder = json.JSONDecoder(parse_int=float)  # unlike int, float takes any number of digits
     position = text.find("{")
-    for _ in range(MOST_BEGINNINGS):
+    for _ in range(MAX_EMBEDDED):
         if position == -1:
             return
         try:
-            said, end = decoder.raw_decode(text, position)
-            yield text[position:end], {*said}
+            value, end = decoder.raw_decode(text, position)
+            yield text[position:end], set(value)
         except json.JSONDecodeError as error:
             end = max(error.pos, position + 1)
         except RecursionError:
@@ -245,14 +211,14 @@ def _embedded(text: str) -> Iterator[tuple[str, set[str]]]:
 
 
 class _TooMuchWorkError(Exception):
-    """A text was looked at more often than it may be."""
+    """json-repair has read more characters than it may."""
 
 
 class _Metered(str):
-    """A text of which `left` characters may be looked at, so that the work on it is bounded.
+    """A text that raises _TooMuchWorkError once more characters of it have been read than `left` allows.
 
-    json-repair goes back and forth in a text, and may need time in proportion to the square of its length.
-    What is cut out of the text or appended to it goes on counting.
+    json-repair goes back and forth in a text, so its work may grow with the square of the length. Slices and
+    concatenations of the text share the count.
     """
 
     __slots__ = ("left",)
@@ -260,17 +226,17 @@ class _Metered(str):
 
     @classmethod
     def of(cls, text: str, left: list[int]) -> Self:
-        """Return a text that counts down a number, which it shares with all texts that are made of it."""
-        made = cls(text)
-        made.left = left
-        return made
+        """Return a text that shares a count of the characters that may still be read."""
+        metered = cls(text)
+        metered.left = left
+        return metered
 
     def __getitem__(self, where: SupportsIndex | slice) -> str:
-        found = super().__getitem__(where)
-        self.left[0] -= len(found)
+        part = super().__getitem__(where)
+        self.left[0] -= len(part)
         if self.left[0] < 0:
             raise _TooMuchWorkError
-        return self.of(found, self.left) if isinstance(where, slice) else found
+        return self.of(part, self.left) if isinstance(where, slice) else part
 
     def __add__(self, other: str) -> str:
         return self.of(super().__add__(other), self.left)
@@ -279,21 +245,21 @@ class _Metered(str):
 def _repaired(findings: Findings, text: str) -> dict[str, Any] | None:
     """Return the object that json-repair makes of a text from its first brace, or None.
 
-    The brace must be followed by a key or a quotation mark; any other prose is left alone.
+    The brace must be followed by a key or a quotation mark; any other text is taken for prose.
     """
     import json_repair  # noqa: PLC0415  most runs need none of it
 
     begin = text.find("{")
-    if begin == -1 or not re.match(r"\{\s*[\"'\w\u201c]", text[begin:]) or len(text) > LONGEST_REPAIR:
+    if begin == -1 or not re.match(r"\{\s*[\"'\w\u201c]", text[begin:]) or len(text) > MAX_REPAIR_LENGTH:
         return None
     try:
         # json-repair turns escapes into characters, lone surrogates included, which UTF-8 cannot encode.
-        repaired = json_repair.repair_json(_Metered.of(text[begin:], [MOST_REPAIR]), ensure_ascii=False)
+        repaired = json_repair.repair_json(_Metered.of(text[begin:], [MAX_REPAIR_READS]), ensure_ascii=False)
         repaired = repaired.encode("utf-8", "replace").decode()
-        said = _object(findings, repaired)
+        value = _object(findings, repaired)
     except (_TooMuchWorkError, RecursionError, ValueError):  # the last two: nested too deep, still not JSON
         return None
-    if not said:
+    if not value:
         return None
     findings.mend("read", "read/repaired", text, repaired)
-    return said
+    return value

@@ -12,7 +12,7 @@ from hobbes.lab.commands import completion
 from hobbes.lab.commands.groups import PROVE
 from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
-from hobbes.lab.files import CASSETTE
+from hobbes.lab.files import CASSETTE_SUFFIX
 
 if TYPE_CHECKING:
     from hobbes.lab.store.home import Store
@@ -47,7 +47,7 @@ def replay(
 
     from hobbes.lab.show.terminal import OUT, plain, print_json
 
-    if run.endswith(CASSETTE):
+    if run.endswith(CASSETTE_SUFFIX):
         if reread:
             raise UsageError("--reread needs a run; a cassette is always read by the current code")
         result = _replay_cassette(Path(run))

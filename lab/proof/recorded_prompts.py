@@ -8,7 +8,7 @@ from typing import Any
 
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.files import CASSETTE
+from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.play.playing import settle_options
 from hobbes.lab.wire.stored import CheckedFile, description_file, description_of, options_of
 from hobbes.nodes.prompting import (
@@ -76,7 +76,7 @@ def _hash_now(world: str, variant: str, lang: str) -> str | None:
 
 def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
     """Yield the cassettes of this checkout that hold runs of these worlds."""
-    for path in sorted(CASSETTES.rglob(f"*{CASSETTE}")):
+    for path in sorted(CASSETTES.rglob(f"*{CASSETTE_SUFFIX}")):
         if not description_file(path).exists():  # somebody else's cassette, which is no run of ours
             continue
         options = options_of(path, description_of(path))
@@ -84,7 +84,7 @@ def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
             continue
         world, setting = settle_options(options)
         variant = options.prompts or world.prompts(setting.config)
-        name = path.relative_to(CASSETTES).as_posix().removesuffix(CASSETTE)
+        name = path.relative_to(CASSETTES).as_posix().removesuffix(CASSETTE_SUFFIX)
         recorded = {"cassette": name, "lang": options.lang}
         changed = _has_changed(path, world, variant, options.lang, setting)
         yield world.name, variant, "cassettes", {**recorded, "changed": changed}

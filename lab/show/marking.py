@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.record import Findings, Json, canonical, excerpt
 from hobbes.engine.said import cut_to_words, visible
-from hobbes.nodes.reading import DEEPEST, LARGEST
+from hobbes.nodes.reading import MAX_DEPTH, MAX_NUMBER
 
 LONGEST = 50_000
 """In an answer with more characters than this nothing is looked for."""
@@ -281,7 +281,7 @@ def _scanned(text: str) -> list[_Node]:
             (around[-1].inner if around else roots).append(node)
             if word in {"{", "["}:
                 around.append(node)
-                if len(around) > DEEPEST + 1:
+                if len(around) > MAX_DEPTH + 1:
                     return []
             key = None
         leaf = None if word in PUNCTUATION else token
@@ -295,8 +295,8 @@ def _scanned(text: str) -> list[_Node]:
 def _number(digits: str) -> float:
     """Return a number as reading does, which cuts large ones."""
     approximate = float(digits)
-    if abs(approximate) > LARGEST:
-        return LARGEST if approximate > 0 else -LARGEST
+    if abs(approximate) > MAX_NUMBER:
+        return MAX_NUMBER if approximate > 0 else -MAX_NUMBER
     return int(digits) if approximate.is_integer() and digits.lstrip("-").isdigit() else approximate
 
 

@@ -17,7 +17,7 @@ from hobbes.engine.turn import RECORD_VERSION, first_digest
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError, MissingError, UsageError
-from hobbes.lab.files import CASSETTE
+from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
@@ -132,7 +132,7 @@ class Runs:
             raise UsageError("--name is empty; choose a name, or leave the option out")
         if name in RESERVED:
             raise UsageError(f"--name {name!r} is reserved; choose another name")
-        if name.endswith(CASSETTE):
+        if name.endswith(CASSETTE_SUFFIX):
             raise UsageError(f"--name {name!r} looks like a cassette file; choose another name")
         if any(self._db.table("runs").rows_where("name = ?1 or id = ?1", [name])):
             raise UsageError(f"--name {name!r}: the name is already in use; choose another")

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.applications import Starlette
 
-from hobbes.lab.files import CASSETTE
+from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.play.runfile import read_run_file
@@ -90,7 +90,7 @@ def source_of(base_url: str | None) -> str:
 
 def cassette_of(file: Path) -> Path:
     """Return the path of a run file's cassette."""
-    return file.with_suffix(CASSETTE)
+    return file.with_suffix(CASSETTE_SUFFIX)
 
 
 def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

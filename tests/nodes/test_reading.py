@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hobbes.engine.answer import DECISIONS, Outcome, ParsedAnswer
 from hobbes.engine.record import canonical
 from hobbes.nodes.journal import Reply
-from hobbes.nodes.reading import LONGEST, read
+from hobbes.nodes.reading import MAX_LENGTH, read
 
 CLAIM = {"claim": [[0, 0]]}
 TEXT = json.dumps(CLAIM)
@@ -60,10 +60,10 @@ def test_an_object_is_read_however_it_is_wrapped(text: str, outcome: str, found_
         "[" * 100_000,
         '{"a":' * 40 + "1" + "}" * 40,
         '{"a":' * 3_000 + '{"claim": [[0, 0]]}',
-        "x" * (LONGEST + 1),
-        "{" * LONGEST,
-        '{" ' * (LONGEST // 3),
-        "{} " * (LONGEST // 3),
+        "x" * (MAX_LENGTH + 1),
+        "{" * MAX_LENGTH,
+        '{" ' * (MAX_LENGTH // 3),
+        "{} " * (MAX_LENGTH // 3),
     ],
     ids=lambda text: text[:20] or "empty",
 )
