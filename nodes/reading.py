@@ -28,6 +28,9 @@ MAX_DEPTH = 32
 MAX_NUMBER = 10**18
 """A number beyond this, or below its negative, is clamped to it. No world has that much of anything."""
 
+_MAY_BE_LARGE = re.compile(r"[0-9](?:[0-9]{18}|[eE])")
+"""Matches in every text that has a number beyond MAX_NUMBER: 19 digits in a row, or an exponent."""
+
 
 def deciding(calls: Iterable[Call]) -> Call | None:
     """Return the call whose answer counts, among the calls to one agent in one turn in order of attempt.
@@ -114,7 +117,8 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
         raise UnreadableError from error
     except RecursionError:
         return None
-    if not isinstance(value, dict) or _too_deep(value):
+    may_be_deep = clean.count("{") + clean.count("[") > MAX_DEPTH
+    if not isinstance(value, dict) or (may_be_deep and _too_deep(value)):
         return None
     findings.drops += of_this_text.drops
     findings.mends += of_this_text.mends
@@ -132,7 +136,10 @@ def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     """
 
     def first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+        result = dict(pairs)
+        if len(result) == len(pairs):
+            return result
+        result.clear()
         for key, value in pairs:
             if key in result:
                 findings.drop("read", "read/duplicate-key", {key: value})
@@ -148,13 +155,10 @@ def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
         findings.mend("read", "read/too-large", digits, clamped)
         return clamped
 
-    return json.loads(
-        text,
-        object_pairs_hook=first_of_each,
-        parse_int=partial(number, int),
-        parse_float=partial(number, float),
-        parse_constant=str,
-    )
+    decode = partial(json.loads, object_pairs_hook=first_of_each, parse_constant=str)
+    if _MAY_BE_LARGE.search(text):
+        return decode(text, parse_int=partial(number, int), parse_float=partial(number, float))
+    return decode(text)  # twice as fast: Python need not look at each number
 
 
 # Matches each JSON escape: a surrogate pair as a whole, a lone surrogate as `half`, and any other, so that
