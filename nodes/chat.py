@@ -19,7 +19,6 @@ from langchain_core.messages import (
     SystemMessage,
     convert_to_openai_messages,
 )
-from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -36,6 +35,7 @@ from hobbes.nodes.calling import (
     finished,
     with_retries,
 )
+from hobbes.nodes.completions import message_of
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import POLICY_MODEL, PROGRAM_MODELS, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
@@ -51,9 +51,6 @@ ADDRESS_HEADER = "x-hobbes-address"
 LONGEST_BODY = 10_000_000
 """The most bytes of a response, compressed or not: ten for each character that reading accepts."""
 
-TOO_MANY_TOKENS = 2**40
-"""Token counts from here on are not believed. Smaller ones add up to a number that SQLite can hold."""
-
 OWN_HEADERS = frozenset(
     {
         "accept",
@@ -68,9 +65,6 @@ OWN_HEADERS = frozenset(
     }
 )
 """All headers that a server with a base URL of its own is sent."""
-
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
 
 OPTIONAL = (
     "response_format",
@@ -124,61 +118,6 @@ class ChatModel(ChatOpenAI):
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def message_of(completion: dict[str, Any]) -> AIMessage:
-    """Return the message of a completion. Anything of another shape raises whatever Python raises."""
-    choice = completion["choices"][0]
-    message = choice["message"]
-    if completion.get("error") or choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
-        raise ValueError("a server behind this one broke off the answer")
-    if message["role"] != "assistant":
-        raise ValueError("the message is not an assistant's")
-    return AIMessage(
-        message.get("content") or "",
-        additional_kwargs={
-            "reasoning": _thought(message),
-            "refusal": _refusal(message),
-            "tool_calls": list(message.get("tool_calls") or ()),
-        },
-        response_metadata={
-            "model_name": completion.get("model"),
-            "finish_reason": choice.get("finish_reason"),
-        },
-        usage_metadata=_usage(completion),
-    )
-
-
-def _usage(completion: Mapping[str, Any]) -> UsageMetadata | None:
-    """Return the token counts of a completion; None if it has none."""
-    usage = completion.get("usage")
-    if not usage:
-        return None
-    return UsageMetadata(
-        input_tokens=usage.get("prompt_tokens") or 0,
-        output_tokens=usage.get("completion_tokens") or 0,
-        total_tokens=usage.get("total_tokens") or 0,
-    )
-
-
-def _thought(message: Mapping[str, Any]) -> str:
-    """Return the reasoning of a message, from a field, a content part or think tags; empty without any."""
-    named = [message.get(field) for field in REASONING_FIELDS]
-    parts = [part.get("thinking") for part in _parts(message) if part.get("type") == "thinking"]
-    tagged, closed, _ = str(message.get("content")).rpartition("</think>")
-    texts = [*named, *parts, tagged.partition("<think>")[2] or tagged if closed else None]
-    return next((text for text in texts if isinstance(text, str) and text), "")
-
-
-def _refusal(message: Mapping[str, Any]) -> object:
-    """Return the refusal of a message, from its own field or a content part; None if there is none."""
-    return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
-
-
-def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the content parts of a message; empty if its content is plain text."""
-    content = message.get("content")
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 class ResponseTooLongError(openai.OpenAIError):
@@ -383,8 +322,8 @@ class ChatPlayer:
                 self._breaker.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
-                told = _tokens(message)
-                sent.tokens = tokens if None in told else sum(filter(None, told))
+                told = message.additional_kwargs["tokens"]
+                sent.tokens = tokens if None in told else sum(told)
                 return message, without
 
         try:
@@ -442,7 +381,7 @@ class ChatPlayer:
     def _answered(self, message: AIMessage, without: str) -> Reply:
         """Return the reply for an answer. `error` notes what was unusual about it."""
         metadata, kept = message.response_metadata, message.additional_kwargs
-        tokens_in, tokens_out = _tokens(message)
+        tokens_in, tokens_out = kept["tokens"]
         tools = (
             f"tool calls and no content: {kept['tool_calls']}"
             if kept["tool_calls"] and not message.text
@@ -457,6 +396,8 @@ class ChatPlayer:
             safe_line("; ".join(note for note in odd if note)),
             tokens_in=tokens_in,
             tokens_out=tokens_out,
+            reasoning_source=kept["reasoning_source"],
+            details=kept["details"],
         )
 
     def _named(self, name: str) -> str:
@@ -505,14 +446,3 @@ def ended(finish: Outcome | None, text: str) -> Outcome | None:
         parsed = read("", Reply(text, ""), ())
         return Outcome.TRUNCATED if parsed.found_as is FoundAs.REPAIRED else None
     return None if finish is Outcome.ANSWERED else finish
-
-
-def _tokens(message: AIMessage) -> tuple[int | None, int | None]:
-    """Return the token counts of prompt and answer, None for a count that the server did not give."""
-    usage: Mapping[str, Any] = message.usage_metadata or {}
-    return _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
-
-
-def _count(tokens: object) -> int | None:
-    """Return the token count, or None if the server gave no usable number."""
-    return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None

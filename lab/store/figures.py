@@ -96,11 +96,14 @@ class Figures:
     def tokens(self, run: Run) -> dict[str, int | None]:
         """Return the sums of the tokens of a run's own calls, None if no call has a count.
 
+        `cached` and `cache_written` are parts of `in`, `reasoning` is a part of `out`.
         `untold` is the number of answers without a token count. A fork did not pay for its parent's calls.
         """
-        sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
-        row = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
-        return {"in": row[0], "out": row[1], "untold": row[2] or 0}
+        kinds = ("in", "out", "cached", "cache_written", "reasoning")
+        sums = ", ".join(f"sum(tokens_{kind})" for kind in kinds)
+        sql = f"select {sums}, sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
+        *counts, untold = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
+        return {**dict(zip(kinds, counts, strict=True)), "untold": untold or 0}
 
     def spent(self, run: Run, prices: Prices) -> Spent:
         """Return what a run has cost so far; unknown counts stay unknown.

@@ -124,7 +124,10 @@ def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Store) -> None:
 def test_policies_cost_nothing(opened: Store) -> None:
     run = played(opened, MINING)
     told = opened.figures.result(run)
-    assert (told["usd"], told["tokens"]) == (0.0, {"in": 0, "out": 0, "untold": 0})
+    assert (told["usd"], told["tokens"]) == (
+        0.0,
+        {"in": 0, "out": 0, "cached": None, "cache_written": None, "reasoning": None, "untold": 0},
+    )
 
 
 @pytest.mark.parametrize(

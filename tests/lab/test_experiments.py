@@ -148,7 +148,7 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
         small.calls.answers(small.runs.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")
     ]
     assert answers[0] != answers[1]
-    spoken = [[answer for _, answer, _ in of_arm] for of_arm in answers]
+    spoken = [[answer for _, answer, *_ in of_arm] for of_arm in answers]
     assert spoken[0] == spoken[2]
 
 
