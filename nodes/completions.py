@@ -5,7 +5,7 @@ server, with the page that describes it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -23,6 +23,9 @@ LONGEST_USAGE = 10_000
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
+
+TAGS = {"think": ReasoningSource.TRACE, "thought": ReasoningSource.SUMMARY}
+"""The tags around a reasoning within the text of an answer: a model's own, and Google's around a summary."""
 
 CACHED = (
     ("prompt_tokens_details", "cached_tokens"),
@@ -50,12 +53,12 @@ def message_of(completion: dict[str, Any]) -> AIMessage:
     if message["role"] != "assistant":
         raise ValueError("the message is not an assistant's")
     tokens_in, tokens_out, details = _usage(completion)
-    reasoning = _thought(message)
+    reasoning, source = _thought(message)
     return AIMessage(
         message.get("content") or "",
         additional_kwargs={
             "reasoning": reasoning,
-            "reasoning_source": ReasoningSource.TRACE if reasoning else ReasoningSource.NONE,
+            "reasoning_source": source,
             "refusal": _refusal(message),
             "tool_calls": list(message.get("tool_calls") or ()),
             "tokens": (tokens_in, tokens_out),
@@ -145,13 +148,41 @@ def _line(value: object) -> str:
     return safe_line(value) if isinstance(value, str) else ""
 
 
-def _thought(message: Mapping[str, Any]) -> str:
-    """Return the reasoning of a message, from a field, a content part or think tags; empty without any."""
-    named = [message.get(field) for field in REASONING_FIELDS]
-    parts = [part.get("thinking") for part in _parts(message) if part.get("type") == "thinking"]
-    tagged, closed, _ = str(message.get("content")).rpartition("</think>")
-    texts = [*named, *parts, tagged.partition("<think>")[2] or tagged if closed else None]
-    return next((text for text in texts if isinstance(text, str) and text), "")
+def _thought(message: Mapping[str, Any]) -> tuple[str, ReasoningSource]:
+    """Return the reasoning of a message and its source; empty without any."""
+    texts = (
+        *_detailed(message.get("reasoning_details")),
+        *((message.get(field), ReasoningSource.TRACE) for field in REASONING_FIELDS),
+        ("".join(_thinking(part) for part in _parts(message)), ReasoningSource.TRACE),
+        *_tagged(message.get("content")),
+    )
+    found = ((text, source) for text, source in texts if isinstance(text, str) and text)
+    return next(found, ("", ReasoningSource.NONE))
+
+
+def _detailed(details: object) -> Iterator[tuple[str, ReasoningSource]]:
+    """Yield the reasoning in OpenRouter's list: the model's own, then a summary; both may be empty."""
+    listed = [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+    for kind, source in (("text", ReasoningSource.TRACE), ("summary", ReasoningSource.SUMMARY)):
+        texts = (one.get(kind) for one in listed if one.get("type") == f"reasoning.{kind}")
+        yield "\n".join(text for text in texts if isinstance(text, str)), source
+
+
+def _thinking(part: Mapping[str, Any]) -> str:
+    """Return the text of a content part that is reasoning, which may be a list of texts (Mistral)."""
+    thinking = part.get("thinking") if part.get("type") == "thinking" else None
+    if not isinstance(thinking, list):
+        return thinking if isinstance(thinking, str) else ""
+    texts = (one.get("text") for one in thinking if isinstance(one, dict))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _tagged(content: object) -> Iterator[tuple[str, ReasoningSource]]:
+    """Yield the reasoning before the last closing tag of a text, whose first tag may be missing."""
+    for tag, source in TAGS.items():
+        before, closed, _ = str(content).rpartition(f"</{tag}>")
+        if closed:
+            yield before.partition(f"<{tag}>")[2] or before, source
 
 
 def _refusal(message: Mapping[str, Any]) -> object:

@@ -1,8 +1,8 @@
 """Reading: find the JSON object in the text of an answer, without ever guessing from prose.
 
 The steps are tried in this order, and the one that worked is recorded: the whole text (`json`); what follows
-`</think>` (`after-think`); a complete object inside fences or prose (`embedded`), and of several, the one
-with the most fields of an answer; json-repair, applied from the first brace (`repaired`).
+`</think>` or `</thought>` (`after-think`); a complete object inside fences or prose (`embedded`), and of
+several, the one with the most fields of an answer; json-repair, applied from the first brace (`repaired`).
 """
 
 import json
@@ -28,6 +28,9 @@ DEEPEST = 32
 LARGEST = 10**18
 """A number beyond this, or below its negative, is cut to it. It is more than any world has of anything."""
 
+REASONING_ENDS = re.compile("</th(?:ink|ought)>")
+"""Matches the tags at the end of a reasoning."""
+
 MAY_BE_LARGE = re.compile(r"[0-9](?:[0-9]{18}|[eE])")
 """Matches in every text that has a number beyond LARGEST: 19 digits in a row, or an exponent."""
 
@@ -43,6 +46,11 @@ def deciding(calls: Iterable[Call]) -> Call | None:
         if call.question == TURN_QUESTION or call.outcome in DECISIONS:
             counts = call
     return counts
+
+
+def end_of_reasoning(text: str) -> int:
+    """Return where the reasoning in a text ends: after its last closing tag; 0 without one."""
+    return max((found.end() for found in REASONING_ENDS.finditer(text)), default=0)
 
 
 class UnreadableError(ValueError):
@@ -73,7 +81,7 @@ def _found_object(
     if len(text) > LONGEST:
         return FoundAs.NONE, None
     # An object inside the reasoning is a draft; only what follows it can be the answer.
-    answer = text.rpartition("</think>")[2]
+    answer = text[end_of_reasoning(text) :]
     try:
         return (FoundAs.JSON if answer == text else FoundAs.AFTER_THINK), _object(findings, answer)
     except UnreadableError:

@@ -45,7 +45,10 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "parts": ("answered", 1, ""),
     "reasoning-content": ("answered", 1, ""),
     "reasoning": ("answered", 1, ""),
+    "reasoning-details": ("answered", 1, ""),
+    "thinking-parts": ("answered", 1, ""),
     "think-tags": ("answered", 1, ""),
+    "thought-tags": ("answered", 1, ""),
     "empty-length": ("truncated", 1, ""),
     "cut-by-length": ("truncated", 1, ""),
     "finish-max-tokens": ("truncated", 1, ""),
@@ -180,8 +183,11 @@ def test_each_fault_ends_its_call_as_what_it_was(opened: Store, monkeypatch: pyt
     untold = [n for n, call in calls.items() if not re.match(OUTCOMES[n][2] or "$", call.reply.error)]
     assert untold == []
     assert {str(call.address): call.reply.tries for call in calls.values()} == done
-    thought = {name for name, call in calls.items() if call.reply.reasoning == "First, I look around."}
-    assert thought == {"reasoning-content", "reasoning", "think-tags"}
+    thought = {n: call.reply for n, call in calls.items() if call.reply.reasoning == "First, I look around."}
+    assert {name: reply.reasoning_source.value for name, reply in thought.items()} == {
+        **dict.fromkeys(("reasoning-content", "reasoning", "thinking-parts", "think-tags"), "trace"),
+        **dict.fromkeys(("reasoning-details", "thought-tags"), "summary"),
+    }
     assert KEY not in "\n".join(opened.db.conn.iterdump())
 
 

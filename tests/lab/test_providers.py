@@ -20,6 +20,7 @@ from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
 
+THOUGHT = "Nobody has claimed the corner. I claim it."
 ANSWER = '{"claim": [[0, 0]]}'
 
 
@@ -75,6 +76,144 @@ PROVIDERS: dict[str, Served] = {
             "fingerprint": "fp_44709d6fcb",
             "provider_id": "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT",
         },
+    ),
+    "anthropic": Served(  # sends no reasoning, and leaves the details of a usage empty
+        "https://platform.claude.com/docs/en/api/openai-sdk",
+        chat(
+            {"content": ANSWER, "refusal": None},
+            {
+                "prompt_tokens": 1500,
+                "completion_tokens": 300,
+                "total_tokens": 1800,
+                "prompt_tokens_details": None,
+                "completion_tokens_details": None,
+            },
+            id="msg_01Aq9w938a90dw8q",
+            service_tier=None,
+            system_fingerprint="",
+        ),
+        "",
+        "",
+        (1500, 300, None, None, None),
+        "stop",
+        {"provider_id": "msg_01Aq9w938a90dw8q", "service_tier": "", "fingerprint": ""},
+    ),
+    "google": Served(  # thought summaries are asked for in extra_body; only the total counts thoughts
+        "https://ai.google.dev/gemini-api/docs/openai",
+        chat(
+            {"content": f"<thought>**Claiming**\n{THOUGHT}</thought>{ANSWER}"},
+            {"prompt_tokens": 1200, "completion_tokens": 100, "total_tokens": 1700},
+        ),
+        f"**Claiming**\n{THOUGHT}",
+        "summary",
+        (1200, 500, None, None, 400),
+        "stop",
+        {},
+    ),
+    "mistral": Served(
+        "https://docs.mistral.ai/inference/conversations/reasoning",
+        chat(
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}], "closed": True},
+                    {"type": "text", "text": ANSWER},
+                ],
+                "tool_calls": None,
+                "prefix": False,
+            },
+            {"prompt_tokens": 1000, "completion_tokens": 600, "total_tokens": 1600},
+            id="cmpl-e5cc70bb28c444948073e77776eb30ef",
+        ),
+        THOUGHT,
+        "trace",
+        (1000, 600, None, None, None),
+        "stop",
+        {"provider_id": "cmpl-e5cc70bb28c444948073e77776eb30ef"},
+    ),
+    "openrouter": Served(
+        "https://openrouter.ai/docs/use-cases/reasoning-tokens, /docs/use-cases/usage-accounting",
+        chat(
+            {
+                "content": ANSWER,
+                "reasoning": THOUGHT,
+                "reasoning_details": [
+                    {"type": "reasoning.summary", "summary": THOUGHT, "format": "openai-responses-v1"},
+                    {"type": "reasoning.encrypted", "data": "gAAAAAB", "format": "openai-responses-v1"},
+                ],
+            },
+            {
+                "prompt_tokens": 194,
+                "completion_tokens": 50,
+                "total_tokens": 244,
+                "cost": 0.00095,
+                "is_byok": False,
+                "cost_details": {"upstream_inference_cost": None},
+                "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 128},
+                "completion_tokens_details": {"reasoning_tokens": 32},
+            },
+            id="gen-1234567890",
+            provider="OpenAI",
+        ),
+        THOUGHT,
+        "summary",
+        (194, 50, 64, 128, 32),
+        "stop",
+        {"provider_id": "gen-1234567890", "provider_usd": 0.00095},
+    ),
+    "vllm": Served(
+        "https://docs.vllm.ai/en/v0.26.0/features/reasoning_outputs/",
+        chat(
+            {"content": f"\n\n{ANSWER}", "reasoning": THOUGHT, "tool_calls": [], "refusal": None},
+            {
+                "prompt_tokens": 800,
+                "completion_tokens": 200,
+                "total_tokens": 1000,
+                "prompt_tokens_details": {"cached_tokens": 784},
+            },
+            id="chatcmpl-8f1d",
+            service_tier=None,
+            system_fingerprint=None,
+            prompt_logprobs=None,
+        ),
+        THOUGHT,
+        "trace",
+        (800, 200, 784, None, None),
+        "stop",
+        {"provider_id": "chatcmpl-8f1d"},
+    ),
+    "ollama": Served(
+        "https://docs.ollama.com/api/openai-compatibility; openai/openai.go of ollama/ollama",
+        chat(
+            {"content": ANSWER, "reasoning": THOUGHT},
+            {"prompt_tokens": 700, "completion_tokens": 150, "total_tokens": 850},
+            id="chatcmpl-123",
+            system_fingerprint="fp_ollama",
+        ),
+        THOUGHT,
+        "trace",
+        (700, 150, None, None, None),
+        "stop",
+        {"fingerprint": "fp_ollama"},
+    ),
+    "llama.cpp": Served(
+        "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
+        chat(
+            {"content": ANSWER, "reasoning_content": THOUGHT},
+            {
+                "prompt_tokens": 900,
+                "completion_tokens": 120,
+                "total_tokens": 1020,
+                "prompt_tokens_details": {"cached_tokens": 236},
+            },
+            id="chatcmpl-zDrD",
+            system_fingerprint="b8681-Debian",
+            timings={"cache_n": 236, "prompt_n": 664, "predicted_n": 120},
+        ),
+        THOUGHT,
+        "trace",
+        (900, 120, 236, None, None),
+        "stop",
+        {"fingerprint": "b8681-Debian"},
     ),
 }
 
