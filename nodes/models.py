@@ -50,10 +50,12 @@ class _Strict(BaseModel):
 
 
 class Price(_Strict):
-    """US dollars per million tokens."""
+    """US dollars per million tokens. Without a price of their own, cached tokens cost what others do."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+    cache_read: float | None = Field(None, ge=0)
+    cache_write: float | None = Field(None, ge=0)
 
 
 class ModelSettings(_Strict):

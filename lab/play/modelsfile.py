@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from hobbes.engine.world import LONGEST_NAME
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
+from hobbes.lab.store.prices import Prices, known_price
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
 from hobbes.nodes.players import NAME
@@ -40,7 +41,7 @@ VALUES: Mapping[str, str] = {
     "parallel": _WHOLE,
     "calls_per_minute": _WHOLE,
     "tokens_per_minute": _WHOLE,
-    "price": "a table of two numbers of at least 0: { input = 0.25, output = 2.00 }",
+    "price": "a table of numbers of at least 0: input, output and, if they differ, cache_read and cache_write",
 }
 """The fields of a table, each with the values that it may have, in words."""
 
@@ -101,11 +102,17 @@ def _in_words(error: "ErrorDetails") -> str:
     return f"{field}: must be {VALUES[field]}"
 
 
-def described(models: Models) -> dict[str, dict[str, Any]]:
-    """Return the models as JSON, each with whether its key is set; both are null if no key is sent."""
+def described(models: Models, prices: Prices) -> dict[str, dict[str, Any]]:
+    """Return the models as JSON, each with its price, and whether its key is set.
+
+    `key` and `key_set` are null if no key is sent, `price` and `price_source` if the price is unknown.
+    """
+    known = {name: known_price(prices, settings) for name, settings in models.items()}
     return {
         name: {
             **settings.to_json(),
+            "price": price.price.model_dump(exclude_none=True) if (price := known[name]) else None,
+            "price_source": price.source if price else None,
             "key": settings.key_variable,
             "key_set": key_is_set(settings) if settings.key_variable else None,
         }

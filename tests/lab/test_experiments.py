@@ -558,12 +558,13 @@ def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
     run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
     with opened.db.conn as connection:
         connection.execute(
-            "update calls set player = 'openai:gpt-5-mini', tokens_in = 1000, tokens_out = 100 where run = ?",
+            "update calls set player = 'openai:gpt-5-mini', tokens_in = 1000, tokens_cached = 400,"
+            " tokens_out = 100 where run = ?",
             [run.id],
         )
     told = json.loads(cli("experiment", str(priced(tmp_path)), "--dry-run", "--json").stdout)
-    assert told["tokens"] == {"in": 108_000, "out": 10_800}
-    assert told["usd"] == pytest.approx((108_000 * 0.25 + 10_800 * 2.0) / 1_000_000)
+    assert told["tokens"] == {"in": 108_000, "cached": 43_200, "out": 10_800}
+    assert told["usd"] == pytest.approx((64_800 * 0.25 + 43_200 * 0.025 + 10_800 * 2.0) / 1_000_000)
 
 
 @pytest.mark.usefixtures("key")

@@ -452,7 +452,7 @@ WRONG = [
     ('[alice]\nmodel = "m"\ntemperature = 3', "alice: temperature: must be a number from 0 to 2"),
     ('[alice]\nmodel = "m"\nparallel = 0', "alice: parallel: must be a whole number of at least 1"),
     ('[alice]\nmodel = "m"\ntimeout = inf', "alice: timeout: must be a number of seconds above 0"),
-    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price: must be a table of two numbers"),
+    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price: must be a table of numbers"),
     ('[alice]\nmodel = "m"\nresponse_format = "xml"', 'alice: response_format: must be "json_object", '),
     ('[alice]\nmodel = "m"\nbase_url = "canary"', "alice: base_url: is not a valid URL"),
     ('[alice]\nmodel = "m"\nbase_url = "http://canary@h/v1"', "alice: base_url: contains a user name"),
@@ -518,6 +518,7 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
         alice=table("http://127.0.0.1:9/v1", "ALICE_KEY", more),
         bob='model = "b"',
         carol=table("http://127.0.0.1:9", more=PARAMETERS),
+        dora='model = "gpt-6-luna"\nkey = "BOB_KEY"',
     )
     told = cli("models", env=KEYS).stdout
     for words in (
@@ -531,14 +532,21 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
     ):
         assert words in " ".join(told.split())
     assert "30 calls a minute, 9000 tokens a minute" in told
-    assert "$0.25 in, $2 out" in told
+    assert "$0.25 input, $2 output per million tokens, by the models file" in " ".join(told.split())
+    listed = (
+        "$0.1 input, $0.5 output, $0.01 cache read, $0.125 cache write per million tokens, by genai-prices"
+    )
+    assert listed in " ".join(told.split())
     assert "OPENAI_API_KEY (not set)" in told
     found = json.loads(cli("models", "--json", env=KEYS).stdout)
     assert [(found[name]["key"], found[name]["key_set"]) for name in found] == [
         ("ALICE_KEY", True),
         ("OPENAI_API_KEY", False),
         (None, None),
+        ("BOB_KEY", True),
     ]
+    assert [found[name]["price"] for name in ("alice", "bob")] == [{"input": 0.25, "output": 2.0}, None]
+    assert re.fullmatch(r"genai-prices [\d.]+ of 20\d\d-\d\d-\d\d", found["dora"]["price_source"])
     assert "canary" not in told + json.dumps(found)
 
 

@@ -5,6 +5,7 @@ The page that describes a shape stands beside it. All pages were read in Novembe
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,12 +15,14 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from hobbes.engine.mining.world import MINING
+from hobbes.lab.store.prices import usd
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
 
+DAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 THOUGHT = "Nobody has claimed the corner. I claim it."
 ANSWER = '{"claim": [[0, 0]]}'
 
@@ -36,6 +39,11 @@ class Served(NamedTuple):
     finish: str
     kept: dict[str, object]
     """Further details of the call."""
+    model: str
+    url: str | None
+    """Under which name and where the provider serves such a model."""
+    usd: float | None
+    """What the call costs on 23 November 2026, worked out by hand from the provider's price list."""
 
 
 def chat(message: dict[str, Any], usage: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -76,6 +84,9 @@ PROVIDERS: dict[str, Served] = {
             "fingerprint": "fp_44709d6fcb",
             "provider_id": "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT",
         },
+        "gpt-6-luna",
+        None,
+        (208 * 0.10 + 1792 * 0.01 + 900 * 0.50) / 1e6,
     ),
     "anthropic": Served(  # sends no reasoning, and leaves the details of a usage empty
         "https://platform.claude.com/docs/en/api/openai-sdk",
@@ -97,6 +108,9 @@ PROVIDERS: dict[str, Served] = {
         (1500, 300, None, None, None),
         "stop",
         {"provider_id": "msg_01Aq9w938a90dw8q", "service_tier": "", "fingerprint": ""},
+        "claude-sonnet-5-5",
+        "https://api.anthropic.com/v1",
+        (1500 * 2 + 300 * 10) / 1e6,
     ),
     "google": Served(  # thought summaries are asked for in extra_body; only the total counts thoughts
         "https://ai.google.dev/gemini-api/docs/openai",
@@ -109,6 +123,9 @@ PROVIDERS: dict[str, Served] = {
         (1200, 500, None, None, 400),
         "stop",
         {},
+        "gemini-3.8-flash",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        (1200 * 0.75 + 500 * 3.75) / 1e6,
     ),
     "mistral": Served(
         "https://docs.mistral.ai/inference/conversations/reasoning",
@@ -129,6 +146,9 @@ PROVIDERS: dict[str, Served] = {
         (1000, 600, None, None, None),
         "stop",
         {"provider_id": "cmpl-e5cc70bb28c444948073e77776eb30ef"},
+        "mistral-large-4-0",
+        "https://api.mistral.ai/v1",
+        (1000 * 0.70 + 600 * 2.10) / 1e6,
     ),
     "openrouter": Served(
         "https://openrouter.ai/docs/use-cases/reasoning-tokens, /docs/use-cases/usage-accounting",
@@ -159,6 +179,9 @@ PROVIDERS: dict[str, Served] = {
         (194, 50, 64, 128, 32),
         "stop",
         {"provider_id": "gen-1234567890", "provider_usd": 0.00095},
+        "openai/gpt-6-luna",
+        "https://openrouter.ai/api/v1",
+        0.00095,
     ),
     "vllm": Served(
         "https://docs.vllm.ai/en/v0.26.0/features/reasoning_outputs/",
@@ -180,6 +203,9 @@ PROVIDERS: dict[str, Served] = {
         (800, 200, 784, None, None),
         "stop",
         {"provider_id": "chatcmpl-8f1d"},
+        "Qwen/Qwen3-8B",
+        "http://localhost:8000/v1",
+        None,
     ),
     "ollama": Served(
         "https://docs.ollama.com/api/openai-compatibility; openai/openai.go of ollama/ollama",
@@ -194,6 +220,9 @@ PROVIDERS: dict[str, Served] = {
         (700, 150, None, None, None),
         "stop",
         {"fingerprint": "fp_ollama"},
+        "gpt-oss:20b",
+        "http://localhost:11434/v1",
+        None,
     ),
     "llama.cpp": Served(
         "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
@@ -214,6 +243,9 @@ PROVIDERS: dict[str, Served] = {
         (900, 120, 236, None, None),
         "stop",
         {"fingerprint": "b8681-Debian"},
+        "qwen3",
+        "http://localhost:8080/v1",
+        None,
     ),
 }
 
@@ -254,3 +286,6 @@ def test_all_that_a_provider_says_of_a_call_is_kept(name: str) -> None:
     assert details.finish_reason == served.finish
     assert {field: getattr(details, field) for field in served.kept} == served.kept
     assert json.loads(details.usage or "null") == served.body.get("usage")
+    settings = ModelSettings(model=served.model, base_url=served.url)
+    cost = usd({}, reply._replace(model=served.model), settings, DAY)
+    assert cost == (None if served.usd is None else pytest.approx(served.usd))
