@@ -218,7 +218,7 @@ def _with_parameters(model: str, said: str) -> ModelSettings:
 
 
 def deal(world: AnyWorld, mix: str, agents: Iterable[str], models: Models = NO_MODELS) -> dict[str, str]:
-    """Return each agent's player spec, from a mix such as `openai:gpt-5-mini*4,policy:random*6`.
+    """Return each agent's player spec, from a mix such as `openai:gpt-6-luna*4,policy:random*6`.
 
     Specs are dealt to the agents in order. One spec may come without `*N`; it takes all remaining agents.
     Raise ValueError if the numbers do not add up, or a spec is wrong.

@@ -41,7 +41,7 @@ VALUES: Mapping[str, str] = {
     "parallel": _WHOLE,
     "calls_per_minute": _WHOLE,
     "tokens_per_minute": _WHOLE,
-    "price": "a table of numbers of at least 0: input, output and, if they differ, cache_read and cache_write",
+    "price": "a table of numbers from 0 up: input, output and, if they differ, cache_read and cache_write",
 }
 """The fields of a table, each with the values that it may have, in words."""
 
