@@ -1,4 +1,4 @@
-"""A chat model as a player: any server with OpenAI's chat-completions protocol, through langchain-openai."""
+"""A chat model as a player: any server with OpenAI's chat completions or Responses, by langchain-openai."""
 
 import asyncio
 import os
@@ -43,6 +43,7 @@ from hobbes.nodes.models import ModelSettings, url_of
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
+from hobbes.nodes.responses import RESPONSES_NAMES, completion_of, responses_request
 from hobbes.nodes.secrecy import safe_line, storable
 
 ADDRESS_HEADER = "x-hobbes-address"
@@ -71,6 +72,7 @@ OPTIONAL = (
     "temperature",
     "top_p",
     "seed",
+    "reasoning_summary",
     "reasoning_effort",
     "max_completion_tokens",
     "max_tokens",
@@ -106,15 +108,18 @@ class ChatModel(ChatOpenAI):
             "model": self.model_name,
             "stream": False,
         }
+        body = {**request, **options["extra_body"]}
+        responses = self.use_responses_api
         response = await self.root_async_client.post(
-            "/chat/completions",
+            "/responses" if responses else "/chat/completions",
             cast_to=httpx2.Response,
-            body={**request, **options["extra_body"]},
+            body=responses_request(body) if responses else body,
             options={"headers": options["extra_headers"]},
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
-            message = message_of(response.json())
+            found = response.json()
+            message = message_of(completion_of(found) if responses else found)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
         return ChatResult(generations=[ChatGeneration(message=message)])
@@ -288,7 +293,7 @@ class ChatPlayer:
             api_key=SecretStr(key),
             max_retries=0,
             disable_streaming=True,
-            use_responses_api=False,
+            use_responses_api=settings.api == "responses",
             cache=False,
             openai_proxy="",  # the HTTP client has it
             timeout=self._http.timeout,  # None would switch it off for each request
@@ -420,7 +425,11 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     if failure.message.startswith(CONTEXT_OVERFLOW):  # its text may name max_tokens, which is not refused
         return None
     text = f"{error.param} {failure.message}"
-    named = (name for name in OPTIONAL if name in sent and re.search(rf"\b{name}\b", text))
+    named = (
+        name
+        for name in OPTIONAL
+        if name in sent and re.search(rf"\b({name}|{re.escape(RESPONSES_NAMES.get(name, name))})\b", text)
+    )
     return next(named, None)
 
 

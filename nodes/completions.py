@@ -27,18 +27,30 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 TAGS = {"think": ReasoningSource.TRACE, "thought": ReasoningSource.SUMMARY}
 """The tags around a reasoning within the text of an answer: a model's own, and Google's around a summary."""
 
+INTO, OUT = (("prompt_tokens",), ("input_tokens",)), (("completion_tokens",), ("output_tokens",))
+"""Where a usage says how many tokens the prompt and the answer have. The second names are Responses'."""
+
 CACHED = (
     ("prompt_tokens_details", "cached_tokens"),
+    ("input_tokens_details", "cached_tokens"),
     ("prompt_cache_hit_tokens",),  # DeepSeek
     ("cache_read_input_tokens",),  # Anthropic's, passed on by gateways
     ("cached_tokens",),  # Moonshot
 )
 """Where a usage says how many tokens of the prompt were read from a cache."""
 
-CACHE_WRITTEN = (("prompt_tokens_details", "cache_write_tokens"), ("cache_creation_input_tokens",))
+CACHE_WRITTEN = (
+    ("prompt_tokens_details", "cache_write_tokens"),
+    ("input_tokens_details", "cache_write_tokens"),
+    ("cache_creation_input_tokens",),
+)
 """Where a usage says how many tokens of the prompt were written to a cache."""
 
-REASONED = (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",))
+REASONED = (
+    ("completion_tokens_details", "reasoning_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+    ("reasoning_tokens",),
+)
 """Where a usage says how many tokens of the answer were reasoning."""
 
 Path = tuple[str, ...]
@@ -78,7 +90,8 @@ def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallD
     """
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    into, out, total = (_count(usage.get(f"{kind}_tokens")) for kind in ("prompt", "completion", "total"))
+    into, out = _first_count(usage, INTO), _first_count(usage, OUT)
+    total = _count(usage.get("total_tokens"))
     reasoned = _first_count(usage, REASONED)
     if into is not None and out is not None and total is not None and total > into + out:
         reasoned = total - into - out if reasoned is None else reasoned

@@ -36,7 +36,7 @@ VARIABLE = re.compile(r"(?!.*[A-Z0-9]{20})[A-Z_][A-Z0-9_]*")
 SENT = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort")
 """The settings that are sent as they are, under their own names."""
 
-RESERVED = {*SENT, "model", "messages", "response_format", "stream", "n"}
+RESERVED = {*SENT, "model", "messages", "input", "store", "response_format", "stream", "n"}
 """What `extra_body` may not hold: it has a setting of its own, or hobbes could not read the response."""
 
 Limit = Annotated[int, Field(ge=1)]
@@ -67,6 +67,8 @@ class ModelSettings(_Strict):
     """The server; None for that of OPENAI_BASE_URL, or else OpenAI's own."""
     key: str | None = None
     """The environment variable with the key; None for OPENAI_API_KEY without a base_url, else for no key."""
+    api: Literal["chat", "responses"] = "chat"
+    """Whether the server is asked for a chat completion, or for a response of OpenAI's Responses API."""
     temperature: float | None = Field(None, ge=0, le=HIGHEST_TEMPERATURE)
     top_p: float | None = Field(None, ge=0, le=1)
     seed: int | None = None
@@ -148,6 +150,8 @@ class ModelSettings(_Strict):
             },
         }
         own = {name: value for name in SENT if (value := getattr(self, name)) is not None}
+        if self.api == "responses":
+            own["reasoning_summary"] = "auto"
         return {**formats[self.response_format], **own, **self.extra_body}
 
     def to_json(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hobbes.lab.files import read_toml
 from hobbes.lab.store.prices import Prices, known_price
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
-from hobbes.nodes.players import NAME
+from hobbes.nodes.players import NAME, RESPONSES
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FILE = "models.toml"
 """The models file of a home."""
 
-RESERVED = tuple(kind.value for kind in PlayerKind)
-"""What no model may be called: the kinds of players."""
+RESERVED = (*(kind.value for kind in PlayerKind), RESPONSES)
+"""What no model may be called: what the spec of a player begins with."""
 
 _WHOLE = "a whole number of at least 1"
 
@@ -30,6 +30,7 @@ VALUES: Mapping[str, str] = {
     "model": "the provider's name for the model, in quotes",
     "base_url": "a URL in quotes",
     "key": "the name of an environment variable, in quotes",
+    "api": '"chat" or "responses"',
     "temperature": f"a number from 0 to {HIGHEST_TEMPERATURE}",
     "top_p": "a number from 0 to 1",
     "seed": "a whole number",

@@ -575,7 +575,7 @@ def test_doctor_asks_for_each_model(cli: Cli, home: Path) -> None:
 
 def test_doctor_tells_the_day_on_which_a_model_will_be_shut_down(cli: Cli, home: Path) -> None:
     """https://developers.openai.com/api/docs/deprecations names the field of OpenAI's list."""
-    listed = [
+    listed: list[dict[str, str | None]] = [
         {"id": "gpt-5", "object": "model", "shutdown_date": "2026-12-11"},
         {"id": "gpt-6-luna", "object": "model", "shutdown_date": None},
         {"id": "mistral-old", "object": "model", "deprecation": "2026-12-31T12:00:00Z"},
@@ -585,9 +585,8 @@ def test_doctor_tells_the_day_on_which_a_model_will_be_shut_down(cli: Cli, home:
         return JSONResponse({"object": "list", "data": listed})
 
     with in_thread(Starlette(routes=[Route("/v1/models", models)])) as base:
-        write(
-            home, **{name.replace("-", ""): table(base, model=name) for name in (one["id"] for one in listed)}
-        )
+        names = ("gpt-5", "gpt-6-luna", "mistral-old")
+        write(home, **{name.replace("-", ""): table(base, model=name) for name in names})
         found = json.loads(cli("doctor", "--json").stdout)["models"]
     assert [one["server"].partition("; it has 3 models")[2] for one in found.values()] == [
         "; gpt-5 will be shut down: 2026-12-11",

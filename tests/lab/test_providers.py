@@ -250,6 +250,51 @@ PROVIDERS: dict[str, Served] = {
 }
 
 
+PROVIDERS["openai by responses"] = Served(
+    "https://developers.openai.com/api/docs/api-reference/responses/object, /docs/guides/reasoning",
+    {
+        "id": "resp_67ccd2bed1ec8190b14f964abc054267",
+        "object": "response",
+        "status": "completed",
+        "error": None,
+        "incomplete_details": None,
+        "model": "m",
+        "output": [
+            {
+                "id": "rs_6876cf02e0bc8192b74af0fb64b715ff",
+                "type": "reasoning",
+                "summary": [{"type": "summary_text", "text": THOUGHT}],
+                "encrypted_content": "gAAAAABmUJ1secret",
+            },
+            {
+                "id": "msg_67ccd2bf17f0819081ff3bb2cf6508e6",
+                "type": "message",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": ANSWER, "annotations": []}],
+            },
+        ],
+        "service_tier": "flex",
+        "store": False,
+        "usage": {
+            "input_tokens": 3000,
+            "input_tokens_details": {"cached_tokens": 1024, "cache_write_tokens": 512},
+            "output_tokens": 700,
+            "output_tokens_details": {"reasoning_tokens": 640},
+            "total_tokens": 3700,
+        },
+    },
+    THOUGHT,
+    "summary",
+    (3000, 700, 1024, 512, 640),
+    "completed",
+    {"provider_id": "resp_67ccd2bed1ec8190b14f964abc054267", "service_tier": "flex"},
+    "gpt-6.1-terra",
+    None,
+    (1464 * 0.50 + 1024 * 0.025 + 512 * 0.625 + 700 * 2.50) / 1e6,
+)
+
+
 def answered(body: dict[str, Any], **settings: Any) -> tuple[Reply, dict[str, Any]]:
     """Ask a server that sends this; give the reply, and the body of the request."""
     requests: list[dict[str, Any]] = []
@@ -270,7 +315,8 @@ def answered(body: dict[str, Any], **settings: Any) -> tuple[Reply, dict[str, An
             await player.close()
 
     view = MINING.observe(MINING.setup(MINING.config(rounds=1), ("a", "b"), 1), "a")
-    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
+    paths = ("/v1/chat/completions", "/v1/responses")
+    app = Starlette(routes=[Route(path, completions, methods=["POST"]) for path in paths])
     with in_thread(app) as base, environment(OPENAI_API_KEY="none"):
         return asyncio.run(asking(base)), requests[-1]
 
@@ -278,7 +324,8 @@ def answered(body: dict[str, Any], **settings: Any) -> tuple[Reply, dict[str, An
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_all_that_a_provider_says_of_a_call_is_kept(name: str) -> None:
     served = PROVIDERS[name]
-    reply, _ = answered(served.body)
+    by_responses = "output" in served.body
+    reply, request = answered(served.body, api="responses" if by_responses else "chat")
     details = reply.details
     assert (reply.failure, reply.text.rpartition(">")[2].strip()) == (None, ANSWER)
     assert (reply.reasoning, reply.reasoning_source) == (served.reasoning, served.source)
@@ -287,5 +334,8 @@ def test_all_that_a_provider_says_of_a_call_is_kept(name: str) -> None:
     assert {field: getattr(details, field) for field in served.kept} == served.kept
     assert json.loads(details.usage or "null") == served.body.get("usage")
     settings = ModelSettings(model=served.model, base_url=served.url)
+    if by_responses:
+        assert (request["store"], request["reasoning"]) == (False, {"summary": "auto"})
+        assert "gAAAAABmUJ1secret" not in repr(reply)
     cost = usd({}, reply._replace(model=served.model), settings, DAY)
     assert cost == (None if served.usd is None else pytest.approx(served.usd))
