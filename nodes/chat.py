@@ -100,11 +100,16 @@ class ChatModel(ChatOpenAI):
     ) -> ChatResult:
         """Return the answer to messages. Raise openai.OpenAIError if there is none.
 
-        The options are `extra_body` and `extra_headers`, which mean what they mean to ChatOpenAI.
+        The options are `extra_body` and `extra_headers`, which mean what they mean to ChatOpenAI, and `mark`,
+        which marks the end of the first message for a cache.
         """
         del stop, run_manager  # nobody sets a stop word, and there is nothing to stream
+        texts: Any = convert_to_openai_messages(messages)  # a list, as `messages` is one
+        if mark := options["mark"]:
+            kind = "input_text" if self.use_responses_api else "text"
+            texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
         request = {
-            "messages": convert_to_openai_messages(messages),
+            "messages": texts,
             "model": self.model_name,
             "stream": False,
         }
@@ -285,6 +290,7 @@ class ChatPlayer:
         self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
+        self._mark = cache_mark(settings, base)
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = _http_client(settings, base, key)
         self._chat = ChatModel(
@@ -357,6 +363,7 @@ class ChatPlayer:
                     [[SystemMessage(prompt.system), HumanMessage(prompt.turn)]],
                     extra_body=sent,
                     extra_headers={ADDRESS_HEADER: str(address)},
+                    mark=self._mark,
                 )
             generation: Any = result.generations[0][0]  # LangChain's type allows any kind of model
             return generation.message, self._unsent(sent)
@@ -444,6 +451,20 @@ def server_address(settings: ModelSettings) -> httpx2.URL:
         return url_of(os.environ.get("OPENAI_BASE_URL", ""))
     except ValueError as error:
         raise ValueError(f"OPENAI_BASE_URL {error}") from None
+
+
+def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
+    """Return what marks the end of a text that a provider is to keep in its cache; empty without a mark.
+
+    OpenAI's own server has a mark of its own, any other server that of Anthropic.
+    https://developers.openai.com/api/docs/guides/prompt-caching,
+    https://openrouter.ai/docs/features/prompt-caching
+    """
+    if not settings.cache:
+        return {}
+    if settings.api == "responses" or base.host in {"", "api.openai.com"}:
+        return {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    return {"cache_control": {"type": "ephemeral"}}
 
 
 def ended(finish: Outcome | None, text: str) -> Outcome | None:

@@ -15,12 +15,16 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from hobbes.engine.mining.world import MINING
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.rendering import token_counts
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import usd
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompting import PromptSet, approximate_tokens
+from tests.lab.play import played
 
 DAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 THOUGHT = "Nobody has claimed the corner. I claim it."
@@ -295,6 +299,46 @@ PROVIDERS["openai by responses"] = Served(
 )
 
 
+@pytest.mark.parametrize("mark", ["cache_control", "prompt_cache_breakpoint"])
+def test_what_a_provider_keeps_is_read_from_its_cache_in_each_further_call(mark: str, opened: Store) -> None:
+    """A server that keeps marked texts, as Anthropic and OpenAI do: four calls write once and read thrice."""
+    kept: set[str] = set()
+    own = mark == "prompt_cache_breakpoint"
+
+    async def respond(request: Request) -> JSONResponse:
+        body = await request.json()
+        system, turn = body["input" if own else "messages"]
+        (part,) = system["content"]
+        assert mark in part
+        texts = [approximate_tokens(text) for text in (part["text"], turn["content"])]
+        read, written = (texts[0], 0) if part["text"] in kept else (0, texts[0])
+        kept.add(part["text"])
+        counts = {"cached_tokens": read, "cache_write_tokens": written}
+        if own:
+            body = PROVIDERS["openai by responses"].body
+            usage = {"input_tokens": sum(texts), "output_tokens": 5, "input_tokens_details": counts}
+            return JSONResponse({**body, "usage": usage})
+        usage = {"prompt_tokens": sum(texts), "completion_tokens": 5, "prompt_tokens_details": counts}
+        return JSONResponse(chat({"content": ANSWER}, usage))
+
+    app = Starlette(routes=[Route(f"/v1/{path}", respond, methods=["POST"]) for path in ENDPOINTS])
+    with in_thread(app) as base, environment(OPENAI_API_KEY="none"):
+        settings = f'model = "m"\nbase_url = "{base}"\ncache = true\napi = "{"responses" if own else "chat"}"'
+        (opened.home / "models.toml").write_text(f"[m]\n{settings}\n")
+        run = played(opened, RunOptions("mining", 2, models="m", values={"rounds": 2}))
+    (call,) = opened.calls.of_turn(run.id, 1, "miner-02")
+    system = approximate_tokens(call.prompt.system)
+    tokens = opened.figures.tokens(run)
+    assert (tokens["cached"], tokens["cache_written"]) == (3 * system, system)
+    shares = token_counts(call.prompt)
+    assert shares["cacheable"] == shares["shared"]
+    assert call.reply.tokens_in is not None
+    assert system / call.reply.tokens_in == pytest.approx(shares["cacheable"], abs=0.05)
+
+
+ENDPOINTS = ("chat/completions", "responses")
+
+
 def answered(body: dict[str, Any], **settings: Any) -> tuple[Reply, dict[str, Any]]:
     """Ask a server that sends this; give the reply, and the body of the request."""
     requests: list[dict[str, Any]] = []
@@ -315,8 +359,7 @@ def answered(body: dict[str, Any], **settings: Any) -> tuple[Reply, dict[str, An
             await player.close()
 
     view = MINING.observe(MINING.setup(MINING.config(rounds=1), ("a", "b"), 1), "a")
-    paths = ("/v1/chat/completions", "/v1/responses")
-    app = Starlette(routes=[Route(path, completions, methods=["POST"]) for path in paths])
+    app = Starlette(routes=[Route(f"/v1/{path}", completions, methods=["POST"]) for path in ENDPOINTS])
     with in_thread(app) as base, environment(OPENAI_API_KEY="none"):
         return asyncio.run(asking(base)), requests[-1]
 
