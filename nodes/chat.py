@@ -284,8 +284,9 @@ class ChatPlayer:
         self._prompts = prompts
         self._asked = settings.parameters(prompts.schema)
         self._parameters = dict(self._asked)
+        self._required = settings.required
         self._refused: set[str] = set()
-        name = name or f"openai:{settings.model}"
+        self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
         self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
         self._tokens_limited = settings.tokens_per_minute is not None
@@ -370,9 +371,16 @@ class ChatPlayer:
         except (openai.OpenAIError, TimeoutError) as error:
             failure = failure_of(error)
             if refused := _refused_parameter(error, failure, sent):
+                self._check_is_dispensable(refused)
                 self._do_without(refused)
                 raise TryFailedError(failure.message, tries=TRIES, pause=0, about="request") from error
             raise failure from error
+
+    def _check_is_dispensable(self, refused: str) -> None:
+        """Raise HaltedError, now and for each further call, if a refused parameter is required."""
+        if refused in self._required:
+            self._breaker.stop_reason = f"{self._name} refuses {refused}, which is required"
+        self._breaker.check()
 
     def _do_without(self, refused: str) -> None:
         """Leave a refused parameter out from now on, or use its other name if that was not refused."""

@@ -77,6 +77,8 @@ class ModelSettings(_Strict):
     extra_body: dict[str, JsonValue] = {}
     """Further parameters of each request."""
     response_format: Literal["json_object", "json_schema", "none"] = "json_object"
+    required: list[str] = []
+    """Parameters without which a run stops, if the server refuses one."""
     cache: bool = False
     """Whether the system text is marked, so that the provider keeps it in its cache."""
     timeout: float = Field(TIMEOUT, gt=0)

@@ -38,6 +38,7 @@ VALUES: Mapping[str, str] = {
     "reasoning_effort": "a word in quotes",
     "extra_body": "a table of values that JSON has, without dates, inf and nan",
     "response_format": '"json_object", "json_schema" or "none"',
+    "required": 'a list of the names of parameters in quotes, such as ["temperature"]',
     "cache": "true or false",
     "timeout": "a number of seconds above 0",
     "parallel": _WHOLE,

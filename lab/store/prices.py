@@ -60,7 +60,8 @@ def usd(
     models file, programs and people cost nothing.
     """
     model, details = reply.model, reply.details
-    if settings is None and (model.startswith(PROGRAM_MODELS) or model in WRITTEN_BY_PEOPLE):
+    free = model.startswith(PROGRAM_MODELS) or model in WRITTEN_BY_PEOPLE
+    if free and not (settings and settings.price):
         return 0.0
     own = _own(prices, model, settings)
     if own is None and details.provider_usd is not None:
