@@ -61,7 +61,7 @@ class FoundAs(StrEnum):
     JSON = "json"
     """The whole text is the object."""
     AFTER_THINK = "after-think"
-    """The object follows `</think>`."""
+    """The object follows `</think>` or `</thought>`."""
     EMBEDDED = "embedded"
     """A complete object inside fences or prose: of several, the one with the most fields of an answer."""
     REPAIRED = "repaired"

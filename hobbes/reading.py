@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hobbes.lab.errors import DamagedError, MissingError
-from hobbes.lab.show.tracing import agent_card, reasoning_of
+from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.command_line import usual_home
 from hobbes.lab.store.history import logged, state_before
 from hobbes.lab.store.home import read_store
@@ -244,7 +244,8 @@ class Turn:
             view=card["view"],
             prompt=Prompt(card["system"], card["prompt"]),
             answer=card["answer"],
-            reasoning=reasoning_of(card),
+            reasoning=card["reasoning"],
+            reasoning_source=card["reasoning_source"],
             outcome=card["outcome"],
             intent=card["rulings"] if "rulings" in card else card["intent"],
             drops=card["drops"],
@@ -280,6 +281,8 @@ class AgentTurn:
     """The raw answer."""
     reasoning: str
     """The reasoning that came with the answer, or else the one in it."""
+    reasoning_source: str
+    """Where it comes from: `trace`, `summary` or `answer`; empty if there is none (docs/data.md)."""
     outcome: str
     """How the call ended, such as `answered` or `timed-out`."""
     intent: Json

@@ -23,6 +23,7 @@ from hobbes.nodes.journal import (
     Journal,
     PlayerKind,
     Prompt,
+    ReasoningSource,
     Reply,
 )
 from hobbes.nodes.players import Player, Players
@@ -175,7 +176,9 @@ def made_call(address: Address, prompt: Prompt, question: int, reply: Reply, par
 def _with_its_reasoning(reply: Reply, parsed: ParsedAnswer) -> Reply:
     """Return the reply with the answer's own `reasoning` field, if the server sent no reasoning."""
     said = (parsed.said or {}).get("reasoning")
-    return reply._replace(reasoning=said) if isinstance(said, str) and not reply.reasoning else reply
+    if reply.reasoning or not said or not isinstance(said, str):
+        return reply
+    return reply._replace(reasoning=said, reasoning_source=ReasoningSource.ANSWER)
 
 
 def halt_on_failure(turn: int, answers: Mapping[str, Answer]) -> None:

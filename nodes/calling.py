@@ -104,6 +104,7 @@ FINISH_REASONS: Mapping[str, Outcome] = {
             "aborted",
             "cancelled",
             "error",
+            "failed",
             "insufficient_system_resource",
             "malformed_function_call",
             "network_error",
@@ -112,7 +113,7 @@ FINISH_REASONS: Mapping[str, Outcome] = {
         Outcome.PROVIDER_ERROR,
     ),
     **dict.fromkeys(
-        ("eos", "eos_token", "end_turn", "function_call", "stop", "stop_sequence", "tool_calls"),
+        ("completed", "eos", "eos_token", "end_turn", "function_call", "stop", "stop_sequence", "tool_calls"),
         Outcome.ANSWERED,
     ),
 }

@@ -1,4 +1,4 @@
-"""A chat model as a player: any server with OpenAI's chat-completions protocol, through langchain-openai."""
+"""A chat model as a player: any server with OpenAI's chat completions or Responses, by langchain-openai."""
 
 import asyncio
 import os
@@ -19,7 +19,6 @@ from langchain_core.messages import (
     SystemMessage,
     convert_to_openai_messages,
 )
-from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -36,6 +35,7 @@ from hobbes.nodes.calling import (
     finished,
     with_retries,
 )
+from hobbes.nodes.completions import message_of
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import POLICY_MODEL, PROGRAM_MODELS, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
@@ -43,6 +43,7 @@ from hobbes.nodes.models import ModelSettings, url_of
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
+from hobbes.nodes.responses import RESPONSES_NAMES, completion_of, responses_request
 from hobbes.nodes.secrecy import safe_line, storable
 
 ADDRESS_HEADER = "x-hobbes-address"
@@ -50,9 +51,6 @@ ADDRESS_HEADER = "x-hobbes-address"
 
 LONGEST_BODY = 10_000_000
 """The most bytes of a response, compressed or not: ten for each character that reading accepts."""
-
-TOO_MANY_TOKENS = 2**40
-"""Token counts from here on are not believed. Smaller ones add up to a number that SQLite can hold."""
 
 OWN_HEADERS = frozenset(
     {
@@ -69,14 +67,12 @@ OWN_HEADERS = frozenset(
 )
 """All headers that a server with a base URL of its own is sent."""
 
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
-
 OPTIONAL = (
     "response_format",
     "temperature",
     "top_p",
     "seed",
+    "reasoning_summary",
     "reasoning_effort",
     "max_completion_tokens",
     "max_tokens",
@@ -104,81 +100,34 @@ class ChatModel(ChatOpenAI):
     ) -> ChatResult:
         """Return the answer to messages. Raise openai.OpenAIError if there is none.
 
-        The options are `extra_body` and `extra_headers`, which mean what they mean to ChatOpenAI.
+        The options are `extra_body` and `extra_headers`, which mean what they mean to ChatOpenAI, and `mark`,
+        which marks the end of the first message for a cache.
         """
         del stop, run_manager  # nobody sets a stop word, and there is nothing to stream
+        texts: Any = convert_to_openai_messages(messages)  # a list, as `messages` is one
+        if mark := options["mark"]:
+            kind = "input_text" if self.use_responses_api else "text"
+            texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
         request = {
-            "messages": convert_to_openai_messages(messages),
+            "messages": texts,
             "model": self.model_name,
             "stream": False,
         }
+        body = {**request, **options["extra_body"]}
+        responses = self.use_responses_api
         response = await self.root_async_client.post(
-            "/chat/completions",
+            "/responses" if responses else "/chat/completions",
             cast_to=httpx2.Response,
-            body={**request, **options["extra_body"]},
+            body=responses_request(body) if responses else body,
             options={"headers": options["extra_headers"]},
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
-            message = message_of(response.json())
+            found = response.json()
+            message = message_of(completion_of(found) if responses else found)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def message_of(completion: dict[str, Any]) -> AIMessage:
-    """Return the message of a completion. Anything of another shape raises whatever Python raises."""
-    choice = completion["choices"][0]
-    message = choice["message"]
-    if completion.get("error") or choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
-        raise ValueError("a server behind this one broke off the answer")
-    if message["role"] != "assistant":
-        raise ValueError("the message is not an assistant's")
-    return AIMessage(
-        message.get("content") or "",
-        additional_kwargs={
-            "reasoning": _thought(message),
-            "refusal": _refusal(message),
-            "tool_calls": list(message.get("tool_calls") or ()),
-        },
-        response_metadata={
-            "model_name": completion.get("model"),
-            "finish_reason": choice.get("finish_reason"),
-        },
-        usage_metadata=_usage(completion),
-    )
-
-
-def _usage(completion: Mapping[str, Any]) -> UsageMetadata | None:
-    """Return the token counts of a completion; None if it has none."""
-    usage = completion.get("usage")
-    if not usage:
-        return None
-    return UsageMetadata(
-        input_tokens=usage.get("prompt_tokens") or 0,
-        output_tokens=usage.get("completion_tokens") or 0,
-        total_tokens=usage.get("total_tokens") or 0,
-    )
-
-
-def _thought(message: Mapping[str, Any]) -> str:
-    """Return the reasoning of a message, from a field, a content part or think tags; empty without any."""
-    named = [message.get(field) for field in REASONING_FIELDS]
-    parts = [part.get("thinking") for part in _parts(message) if part.get("type") == "thinking"]
-    tagged, closed, _ = str(message.get("content")).rpartition("</think>")
-    texts = [*named, *parts, tagged.partition("<think>")[2] or tagged if closed else None]
-    return next((text for text in texts if isinstance(text, str) and text), "")
-
-
-def _refusal(message: Mapping[str, Any]) -> object:
-    """Return the refusal of a message, from its own field or a content part; None if there is none."""
-    return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
-
-
-def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the content parts of a message; empty if its content is plain text."""
-    content = message.get("content")
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 class ResponseTooLongError(openai.OpenAIError):
@@ -335,12 +284,14 @@ class ChatPlayer:
         self._prompts = prompts
         self._asked = settings.parameters(prompts.schema)
         self._parameters = dict(self._asked)
+        self._required = settings.required
         self._refused: set[str] = set()
-        name = name or f"openai:{settings.model}"
+        self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
         self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
+        self._mark = cache_mark(settings, base)
         langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = _http_client(settings, base, key)
         self._chat = ChatModel(
@@ -349,7 +300,7 @@ class ChatPlayer:
             api_key=SecretStr(key),
             max_retries=0,
             disable_streaming=True,
-            use_responses_api=False,
+            use_responses_api=settings.api == "responses",
             cache=False,
             openai_proxy="",  # the HTTP client has it
             timeout=self._http.timeout,  # None would switch it off for each request
@@ -383,8 +334,8 @@ class ChatPlayer:
                 self._breaker.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
-                told = _tokens(message)
-                sent.tokens = tokens if None in told else sum(filter(None, told))
+                told = message.additional_kwargs["tokens"]
+                sent.tokens = tokens if None in told else sum(told)
                 return message, without
 
         try:
@@ -413,15 +364,23 @@ class ChatPlayer:
                     [[SystemMessage(prompt.system), HumanMessage(prompt.turn)]],
                     extra_body=sent,
                     extra_headers={ADDRESS_HEADER: str(address)},
+                    mark=self._mark,
                 )
             generation: Any = result.generations[0][0]  # LangChain's type allows any kind of model
             return generation.message, self._unsent(sent)
         except (openai.OpenAIError, TimeoutError) as error:
             failure = failure_of(error)
             if refused := _refused_parameter(error, failure, sent):
+                self._check_is_dispensable(refused)
                 self._do_without(refused)
                 raise TryFailedError(failure.message, tries=TRIES, pause=0, about="request") from error
             raise failure from error
+
+    def _check_is_dispensable(self, refused: str) -> None:
+        """Raise HaltedError, now and for each further call, if a refused parameter is required."""
+        if refused in self._required:
+            self._breaker.stop_reason = f"{self._name} refuses {refused}, which is required"
+        self._breaker.check()
 
     def _do_without(self, refused: str) -> None:
         """Leave a refused parameter out from now on, or use its other name if that was not refused."""
@@ -442,7 +401,7 @@ class ChatPlayer:
     def _answered(self, message: AIMessage, without: str) -> Reply:
         """Return the reply for an answer. `error` notes what was unusual about it."""
         metadata, kept = message.response_metadata, message.additional_kwargs
-        tokens_in, tokens_out = _tokens(message)
+        tokens_in, tokens_out = kept["tokens"]
         tools = (
             f"tool calls and no content: {kept['tool_calls']}"
             if kept["tool_calls"] and not message.text
@@ -457,6 +416,8 @@ class ChatPlayer:
             safe_line("; ".join(note for note in odd if note)),
             tokens_in=tokens_in,
             tokens_out=tokens_out,
+            reasoning_source=kept["reasoning_source"],
+            details=kept["details"],
         )
 
     def _named(self, name: str) -> str:
@@ -479,7 +440,11 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     if failure.message.startswith(CONTEXT_OVERFLOW):  # its text may name max_tokens, which is not refused
         return None
     text = f"{error.param} {failure.message}"
-    named = (name for name in OPTIONAL if name in sent and re.search(rf"\b{name}\b", text))
+    named = (
+        name
+        for name in OPTIONAL
+        if name in sent and re.search(rf"\b({name}|{re.escape(RESPONSES_NAMES.get(name, name))})\b", text)
+    )
     return next(named, None)
 
 
@@ -496,6 +461,20 @@ def server_address(settings: ModelSettings) -> httpx2.URL:
         raise ValueError(f"OPENAI_BASE_URL {error}") from None
 
 
+def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
+    """Return what marks the end of a text that a provider is to keep in its cache; empty without a mark.
+
+    OpenAI's own server has a mark of its own, any other server that of Anthropic.
+    https://developers.openai.com/api/docs/guides/prompt-caching,
+    https://openrouter.ai/docs/features/prompt-caching
+    """
+    if not settings.cache:
+        return {}
+    if settings.api == "responses" or base.host in {"", "api.openai.com"}:
+        return {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    return {"cache_control": {"type": "ephemeral"}}
+
+
 def ended(finish: Outcome | None, text: str) -> Outcome | None:
     """Return the outcome of a message that is not a complete answer; None if it is one.
 
@@ -505,14 +484,3 @@ def ended(finish: Outcome | None, text: str) -> Outcome | None:
         parsed = read("", Reply(text, ""), ())
         return Outcome.TRUNCATED if parsed.found_as is FoundAs.REPAIRED else None
     return None if finish is Outcome.ANSWERED else finish
-
-
-def _tokens(message: AIMessage) -> tuple[int | None, int | None]:
-    """Return the token counts of prompt and answer, None for a count that the server did not give."""
-    usage: Mapping[str, Any] = message.usage_metadata or {}
-    return _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
-
-
-def _count(tokens: object) -> int | None:
-    """Return the token count, or None if the server gave no usable number."""
-    return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None

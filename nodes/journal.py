@@ -93,6 +93,45 @@ class Prompt(NamedTuple):
         return sha256(self.system + "\x00" + self.turn)
 
 
+class ReasoningSource(StrEnum):
+    """Where the reasoning of a call comes from: what it shows of the model differs much."""
+
+    NONE = ""
+    """There is no reasoning."""
+    TRACE = "trace"
+    """The model's own reasoning, as it wrote it before its answer."""
+    SUMMARY = "summary"
+    """A summary of the reasoning, which the provider made."""
+    ANSWER = "answer"
+    """The field `reasoning` of the answer: what the agent says of itself."""
+
+
+class CallDetails(NamedTuple):
+    """What a provider says about a call besides its answer; None or empty for what it does not say.
+
+    The fields are columns of the table `calls`, which docs/data.md describes.
+    """
+
+    tokens_cached: int | None = None
+    """How many tokens of the prompt were read from a cache."""
+    tokens_cache_written: int | None = None
+    """How many tokens of the prompt were written to a cache."""
+    tokens_reasoning: int | None = None
+    """How many tokens of the answer were reasoning."""
+    finish_reason: str = ""
+    service_tier: str = ""
+    fingerprint: str = ""
+    provider_id: str = ""
+    """The provider's id of the call."""
+    provider_usd: float | None = None
+    """What the call cost by the provider's own account, in US dollars."""
+    usage: str | None = None
+    """The usage as the provider sent it, as JSON."""
+
+
+NO_DETAILS = CallDetails()
+
+
 class Reply(NamedTuple):
     """What came back from a player. `failure` is the outcome if the call failed, otherwise None."""
 
@@ -108,6 +147,8 @@ class Reply(NamedTuple):
     """How often the request was sent. Every try but the last ended in a transient error."""
     player: str = ""
     """The spec of the player that replied; empty for a call of an earlier version of hobbes."""
+    reasoning_source: ReasoningSource = ReasoningSource.NONE
+    details: CallDetails = NO_DETAILS
 
 
 class Call(NamedTuple):

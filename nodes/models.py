@@ -36,7 +36,7 @@ VARIABLE = re.compile(r"(?!.*[A-Z0-9]{20})[A-Z_][A-Z0-9_]*")
 SENT = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort")
 """The settings that are sent as they are, under their own names."""
 
-RESERVED = {*SENT, "model", "messages", "response_format", "stream", "n"}
+RESERVED = {*SENT, "model", "messages", "input", "store", "response_format", "stream", "n"}
 """What `extra_body` may not hold: it has a setting of its own, or hobbes could not read the response."""
 
 Limit = Annotated[int, Field(ge=1)]
@@ -50,10 +50,12 @@ class _Strict(BaseModel):
 
 
 class Price(_Strict):
-    """US dollars per million tokens."""
+    """US dollars per million tokens. Without a price of their own, cached tokens cost what others do."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+    cache_read: float | None = Field(None, ge=0)
+    cache_write: float | None = Field(None, ge=0)
 
 
 class ModelSettings(_Strict):
@@ -65,6 +67,8 @@ class ModelSettings(_Strict):
     """The server; None for that of OPENAI_BASE_URL, or else OpenAI's own."""
     key: str | None = None
     """The environment variable with the key; None for OPENAI_API_KEY without a base_url, else for no key."""
+    api: Literal["chat", "responses"] = "chat"
+    """Whether the server is asked for a chat completion, or for a response of OpenAI's Responses API."""
     temperature: float | None = Field(None, ge=0, le=HIGHEST_TEMPERATURE)
     top_p: float | None = Field(None, ge=0, le=1)
     seed: int | None = None
@@ -73,6 +77,10 @@ class ModelSettings(_Strict):
     extra_body: dict[str, JsonValue] = {}
     """Further parameters of each request."""
     response_format: Literal["json_object", "json_schema", "none"] = "json_object"
+    required: list[str] = []
+    """Parameters without which a run stops, if the server refuses one."""
+    cache: bool = False
+    """Whether the system text is marked, so that the provider keeps it in its cache."""
     timeout: float = Field(TIMEOUT, gt=0)
     """How many seconds one try may take."""
     parallel: Limit = AT_ONCE
@@ -146,6 +154,8 @@ class ModelSettings(_Strict):
             },
         }
         own = {name: value for name in SENT if (value := getattr(self, name)) is not None}
+        if self.api == "responses":
+            own["reasoning_summary"] = "auto"
         return {**formats[self.response_format], **own, **self.extra_body}
 
     def to_json(self) -> dict[str, Any]:

@@ -40,8 +40,11 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 """The name that a models file gives to a model."""
 
+RESPONSES = f"{PlayerKind.CHAT}-responses"
+"""How the spec of a chat model begins that is asked by the Responses API."""
+
 SPEC = re.compile(
-    r"openai:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
+    r"openai(?P<responses>-responses)?:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
     r"|(?P<person>human)"
     r"|policy:(?P<policy>[^?&\s]+)(?P<given>([?&]\w+=[\w.-]+)*)"
     r"|python:(?P<python>[^?&]+:\w+)(?P<asked>([?&](timeout|rng)=[\w.-]+)*)"
@@ -89,8 +92,9 @@ class Players(Protocol):
 class Spec:
     """A parsed player spec.
 
-    It is `openai:NAME?temperature=0.5&max_tokens=800`, `policy:NAME?noise=0.1&tremble=0.2&rng=NAME` with
-    the policy's own parameters, `python:FILE.py:NAME?timeout=60&rng=NAME` (nodes/python_player.py), `human`,
+    It is `openai:NAME?temperature=0.5&max_tokens=800`, the same beginning with `openai-responses:`,
+    `policy:NAME?noise=0.1&tremble=0.2&rng=NAME` with the policy's own parameters,
+    `python:FILE.py:NAME?timeout=60&rng=NAME` (nodes/python_player.py), `human`,
     or a name of a models file.
     """
 
@@ -134,7 +138,8 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
             f"or human{known}"
         )
     if found["model"]:
-        settings = _with_parameters(found["model"], found["parameters"])
+        api = "responses" if found["responses"] else "chat"
+        settings = _with_parameters(found["model"], api, found["parameters"])
         return Spec(PlayerKind.CHAT, found["model"], settings=settings)
     if found["person"]:
         return Spec(PlayerKind.HUMAN, PlayerKind.HUMAN)
@@ -196,20 +201,23 @@ def with_rng(spec: str, name: str) -> str:
 
     The stand-in server's models are policies as well. Any other model is returned as it is: it samples anew.
     """
-    if not (is_program(spec) or spec.startswith(f"{PlayerKind.CHAT}:{POLICY_MODEL}")):
+    if not (
+        is_program(spec)
+        or spec.startswith((f"{PlayerKind.CHAT}:{POLICY_MODEL}", f"{RESPONSES}:{POLICY_MODEL}"))
+    ):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
     policy = without_rng(policy)
     return f"{policy}{'&' if '?' in policy else '?'}rng={name}{''.join(parameters)}"
 
 
-def _with_parameters(model: str, said: str) -> ModelSettings:
+def _with_parameters(model: str, api: str, said: str) -> ModelSettings:
     """Return the settings that a spec says. Raise ValueError if a parameter is malformed or out of range."""
     given: dict[str, float] = {}
     try:
         for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
             given[name] = float(value) if name == "temperature" else int(value)
-        return ModelSettings.model_validate({"model": model, **given})
+        return ModelSettings.model_validate({"model": model, "api": api, **given})
     except ValueError as error:
         raise ValueError(
             f"{said[1:]}: temperature must be a number from 0 to {HIGHEST_TEMPERATURE}, "
@@ -218,7 +226,7 @@ def _with_parameters(model: str, said: str) -> ModelSettings:
 
 
 def deal(world: AnyWorld, mix: str, agents: Iterable[str], models: Models = NO_MODELS) -> dict[str, str]:
-    """Return each agent's player spec, from a mix such as `openai:gpt-5-mini*4,policy:random*6`.
+    """Return each agent's player spec, from a mix such as `openai:gpt-6-luna*4,policy:random*6`.
 
     Specs are dealt to the agents in order. One spec may come without `*N`; it takes all remaining agents.
     Raise ValueError if the numbers do not add up, or a spec is wrong.

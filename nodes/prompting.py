@@ -307,6 +307,18 @@ def approximate_tokens(text: str) -> int:
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
 
 
+FEWEST_CACHED = 1024
+"""The fewest tokens at the beginning of a prompt that OpenAI and most other providers keep in a cache.
+
+https://developers.openai.com/api/docs/guides/prompt-caching
+"""
+
+
+def cacheable(tokens: int) -> int:
+    """Return how many tokens of a text that begins every prompt a provider can read from its cache."""
+    return tokens if tokens >= FEWEST_CACHED else 0
+
+
 def sections(system: str, turn: str) -> Iterator[tuple[str, str, str]]:
     """Yield the sections of a prompt: `system` or `turn`, title, text.
 

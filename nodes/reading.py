@@ -1,8 +1,8 @@
 """Reading: find the JSON object in the text of an answer, without ever guessing from prose.
 
 The steps are tried in this order, and the one that worked is recorded: the whole text (`json`); what follows
-`</think>` (`after-think`); a complete object inside fences or prose (`embedded`), and of several, the one
-with the most fields of an answer; json-repair, applied from the first brace (`repaired`).
+`</think>` or `</thought>` (`after-think`); a complete object inside fences or prose (`embedded`), and of
+several, the one with the most fields of an answer; json-repair, applied from the first brace (`repaired`).
 """
 
 import json
@@ -30,6 +30,8 @@ MAX_NUMBER = 10**18
 
 _MAY_BE_LARGE = re.compile(r"[0-9](?:[0-9]{18}|[eE])")
 """Matches in every text that has a number beyond MAX_NUMBER: 19 digits in a row, or an exponent."""
+REASONING_ENDS = re.compile("</th(?:ink|ought)>")
+"""Matches the tags at the end of a reasoning."""
 
 
 def deciding(calls: Iterable[Call]) -> Call | None:
@@ -43,6 +45,11 @@ def deciding(calls: Iterable[Call]) -> Call | None:
         if call.question == TURN_QUESTION or call.outcome in DECISIONS:
             decisive = call
     return decisive
+
+
+def end_of_reasoning(text: str) -> int:
+    """Return where the reasoning in a text ends: after its last closing tag; 0 without one."""
+    return max((match.end() for match in REASONING_ENDS.finditer(text)), default=0)
 
 
 class UnreadableError(ValueError):
@@ -73,7 +80,7 @@ def _find_object(
     if len(text) > MAX_LENGTH:
         return FoundAs.NONE, None
     # An object inside the reasoning is a draft; only what follows it can be the answer.
-    answer = text.rpartition("</think>")[2]
+    answer = text[end_of_reasoning(text) :]
     try:
         return (FoundAs.JSON if answer == text else FoundAs.AFTER_THINK), _object(findings, answer)
     except UnreadableError:

@@ -151,7 +151,7 @@ def test_a_database_of_another_schema_is_refused_in_one_line_that_names_its_vers
     opened.db.execute("update runs set hobbes = '7.1'")
     opened.db.execute("pragma user_version = 9")
     opened.db.conn.commit()
-    refused = rf"{home}/runs.db has schema 9, which hobbes 7.1 wrote and can open; this hobbes opens schema 1"
+    refused = rf"{home}/runs.db has schema 9, which hobbes 7.1 wrote and can open; this hobbes opens schema 2"
     with pytest.raises(hobbes.LabError, match=refused):
         hobbes.open(home)
     assert refused in str(cli("runs").exception)

@@ -114,10 +114,11 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 def _cost(cost: "Estimate") -> list[tuple[str, str]]:
     """Return what an experiment will cost, as rows of two cells."""
     out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
+    kept = f" ({cost.tokens_cached:,} from a cache)" if cost.tokens_cached else ""
     return [
         ("runs to play", f"{cost.runs:,}"),
         ("calls to models", f"about {cost.calls:,}" if cost.calls else "none"),
-        ("tokens", f"about {cost.tokens_in:,} in, {out} out" if cost.calls else "none"),
+        ("tokens", f"about {cost.tokens_in:,} in{kept}, {out} out" if cost.calls else "none"),
         ("dollars", "unknown" if cost.usd is None else f"{cost.usd:,.2f}"),
     ]
 
@@ -150,7 +151,7 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
                 "runs": cost.runs,
                 "played": len(made.cells) - cost.runs,
                 "calls": cost.calls,
-                "tokens": {"in": cost.tokens_in, "out": cost.tokens_out},
+                "tokens": {"in": cost.tokens_in, "cached": cost.tokens_cached, "out": cost.tokens_out},
                 "usd": cost.usd,
                 "detectable_effect": effect,
                 "detectable": sizes,

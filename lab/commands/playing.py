@@ -63,7 +63,7 @@ MaxTokens = Annotated[
 MaxUsd = Annotated[
     float | None,
     typer.Option(
-        min=0, callback=_finite, help="stop once this many dollars are spent (lab/store/prices.toml)"
+        min=0, callback=_finite, help="stop once this many dollars are spent (docs/models.md#prices)"
     ),
 ]
 MaxSeconds = Annotated[

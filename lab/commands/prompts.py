@@ -165,7 +165,9 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
         print(text)  # noqa: T201  rich would wrap it
     ERR.print(table("", ("text", "section", "tokens"), [list(one.values()) for one in tokens["sections"]]))
-    ERR.print(Text(f"about {percent(tokens['shared'])} of the prompt is the same for all agents and turns"))
+    kept = percent(tokens["cacheable"]) if tokens["cacheable"] else "nothing of it, since it is too short"
+    shared = f"about {percent(tokens['shared'])} of the prompt is the same for all agents and turns"
+    ERR.print(Text(f"{shared}; a provider can keep in its cache: {kept}"))
 
 
 def question_asked(  # noqa: PLR0913, PLR0917  what decides a question

@@ -167,8 +167,9 @@ def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = 
     """
     from hobbes.lab.play.modelsfile import FILE, described, read_models
     from hobbes.lab.show.terminal import OUT, plain, print_json, table
+    from hobbes.lab.store.prices import prices_of
 
-    found = described(read_models(home, models))
+    found = described(read_models(home, models), prices_of(home))
     if as_json:
         print_json(found)
     elif found:
@@ -205,7 +206,7 @@ def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
             if name in model
         ),
     )
-    price = model.get("price")
+    rates = ", ".join(f"${rate:g} {kind.replace('_', ' ')}" for kind, rate in (model["price"] or {}).items())
     parameters = [
         f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for name in (*SENT, "extra_body", "response_format")
@@ -217,5 +218,5 @@ def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
         ("key", f"{model['key']} ({'set' if model['key_set'] else 'not set'})" if model["key"] else "none"),
         ("parameters", ", ".join(parameters)),
         ("limits", ", ".join(limits)),
-        ("price", f"${price['input']:g} in, ${price['output']:g} out per million tokens" if price else "-"),
+        ("price", f"{rates} per million tokens, by {model['price_source']}" if rates else "unknown"),
     ]

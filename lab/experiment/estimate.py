@@ -12,9 +12,9 @@ from hobbes.lab.play.playing import Beginning, observer_asked
 from hobbes.lab.store.experiments import tokens_per_call
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
-from hobbes.nodes.journal import PlayerKind
+from hobbes.nodes.journal import CallDetails, PlayerKind, Reply
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompting import approximate_tokens, system_text, turn_text
+from hobbes.nodes.prompting import approximate_tokens, cacheable, system_text, turn_text
 
 T = TypeVar("T", int, float)
 
@@ -26,6 +26,8 @@ class Estimate:
     runs: int
     calls: int
     tokens_in: int
+    tokens_cached: int
+    """How many of the tokens in a provider can read from its cache."""
     tokens_out: int | None
     usd: float | None
 
@@ -66,12 +68,12 @@ def _cost(store: Store, asked: Sequence[tuple[Beginning, Mapping[str, int]]]) ->
     """Return what runs will cost, each with the number of calls to each player.
 
     Calls have the mean tokens of the recorded calls to the same model in the same world. Without any, the
-    tokens in are those of the prompt of the first turn, and the tokens out are unknown. Scripted policies
-    take no tokens.
+    tokens in are those of the prompt of the first turn, its system text can be cached, and the tokens out
+    are unknown. Scripted policies take no tokens.
     """
     prices = prices_of(store.home)
     recorded = tokens_per_call(store, asked[0][0].world.name) if asked else {}
-    calls, tokens_in = 0, 0
+    calls, tokens_in, tokens_cached = 0, 0, 0
     tokens_out: list[int | None] = []
     dollars: list[float | None] = []
     for new, players in asked:
@@ -79,13 +81,21 @@ def _cost(store: Store, asked: Sequence[tuple[Beginning, Mapping[str, int]]]) ->
             settings = parse_spec(new.world.policies, spec, new.model_settings).settings
             if settings is None:
                 continue
-            each_in, each_out = recorded.get(spec) or (_tokens_of_first_prompt(new), None)
-            into, out = round(turns * each_in), None if each_out is None else round(turns * each_out)
+            each_in, each_out, each_cached = recorded.get(spec) or _tokens_of_first_prompt(new)
             calls += turns
-            tokens_in += into
-            tokens_out.append(out)
-            dollars.append(usd(prices, settings.model, into, out, settings.price))
-    return Estimate(len(asked), calls, tokens_in, _sum(tokens_out, 0), _sum(dollars, 0.0))
+            tokens_in += round(turns * each_in)
+            tokens_cached += round(turns * each_cached)
+            tokens_out.append(None if each_out is None else round(turns * each_out))
+            one = Reply(
+                "",
+                settings.model,
+                tokens_in=round(each_in),
+                tokens_out=None if each_out is None else round(each_out),
+                details=CallDetails(tokens_cached=round(each_cached)),
+            )
+            cost = usd(prices, one, settings)
+            dollars.append(None if cost is None else turns * cost)
+    return Estimate(len(asked), calls, tokens_in, tokens_cached, _sum(tokens_out, 0), _sum(dollars, 0.0))
 
 
 def _sum(parts: Sequence[T | None], zero: T) -> T | None:
@@ -94,9 +104,16 @@ def _sum(parts: Sequence[T | None], zero: T) -> T | None:
     return sum(known, zero) if len(known) == len(parts) else None
 
 
-def _tokens_of_first_prompt(new: Beginning) -> int:
-    """Return the approximate tokens that the first agent is sent in the first turn."""
+def _tokens_of_first_prompt(new: Beginning) -> tuple[int, None, int]:
+    """Return the approximate tokens that the first agent is sent in the first turn.
+
+    Then an unknown number for the answer, and how many of them a provider can read from its cache: the system
+    text is the same in each call.
+    """
     state = new.world.setup(new.setting.config, new.setting.agents, new.setting.seed)
     view = view_of(new.world, state, {}, new.world.actors(state)[0])
-    texts = (system_text(new.prompts, new.setting), turn_text(new.prompts, view))
-    return sum(approximate_tokens(text) for text in texts)
+    system, turn = (
+        approximate_tokens(text)
+        for text in (system_text(new.prompts, new.setting), turn_text(new.prompts, view))
+    )
+    return system + turn, None, cacheable(system)

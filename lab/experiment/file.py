@@ -21,6 +21,7 @@ from pydantic import (
 from hobbes.engine.world import LARGEST_SEED, LONGEST_NAME
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
+from hobbes.nodes.models import HIGHEST_TEMPERATURE
 
 NULL = "null"
 """The name of the null arm: the baseline, played a second time with answers of its own."""
@@ -30,6 +31,9 @@ MOST_SEEDS = 100_000
 
 MOST_ARMS = 1_000
 """More arms than this, made of factors, are a slip of the keyboard, too."""
+
+MODEL_SETTINGS = ("temperature", "top_p", "reasoning_effort", "response_format")
+"""Settings of chat models that an arm may have; they hold for each chat model of the arm."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -92,14 +96,22 @@ class Options(_Table):
     prompts: Text | None = None
     lang: Text | None = None
     agents: int | None = Field(None, ge=1)
+    temperature: float | None = Field(None, ge=0, le=HIGHEST_TEMPERATURE)
+    top_p: float | None = Field(None, ge=0, le=1)
+    reasoning_effort: Text | None = None
+    response_format: Literal["json_object", "json_schema", "none"] | None = None
     settings: dict[str, JsonValue] = Field(default={}, alias="set")
+
+    def of_models(self) -> dict[str, Any]:
+        """Return the settings of chat models that are set, by name."""
+        return {name: value for name in MODEL_SETTINGS if (value := getattr(self, name)) is not None}
 
 
 class Factors(BaseModel):
     """Factors, each with its levels: a list of values, or a table of values by their names.
 
-    A factor is a setting, `model`, `prompts`, `lang`, `agents`, a field of a setting such as
-    `constants.c_trade_factor`, or a name that `model` mentions in braces.
+    A factor is a setting, `model`, `prompts`, `lang`, `agents`, one of MODEL_SETTINGS, a field of a setting
+    such as `constants.c_trade_factor`, or a name that `model` mentions in braces.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
@@ -204,6 +216,7 @@ class ExperimentFile(Options):
             prompts=own.prompts or self.prompts,
             lang=own.lang or self.lang,
             agents=own.agents or self.agents,
+            **{**self.of_models(), **own.of_models()},
             set={**rounds, **self.settings, **own.settings},
         )
 

@@ -105,6 +105,9 @@ class _Asked:
             there = _option(row, name) if name in PARTS else config.get(name)
             if name in self._named and there is not None and there != value:
                 yield name
+        for name, value in self._options[arm].of_models().items():
+            if any(getattr(one, name) != value for one in (value_of(row, "model_settings") or {}).values()):
+                yield name
         if "model" in self._named and value_of(row, "models") != self._models(arm, seed, row):
             yield "model"
 

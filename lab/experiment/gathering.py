@@ -24,6 +24,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import LONGEST_NAME, AnyWorld, won
 from hobbes.lab.errors import DamagedError
+from hobbes.lab.play.playing import chats_of
 from hobbes.lab.store.experiments import PlayedCell, experiment_of, played_cells
 from hobbes.lab.store.history import StoredHistory, state_before
 from hobbes.lab.store.home import UNWRITABLE, Store
@@ -35,7 +36,7 @@ from hobbes.lab.store.traces import with_traces
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.files import FileError, content_of, text_of
 
-FORMAT = 2
+FORMAT = 3
 """Grows when the tables change. Files of another format, or of another version of hobbes, are made again."""
 
 FOLDER = "gathered"
@@ -61,6 +62,7 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
         "prompts_hash": str,
         "lang": str,
         "models": str,
+        "model_settings": str,
         "calls": int,
         "failed": int,
         "tokens_in": int,
@@ -231,6 +233,7 @@ def _rows(store: Store, world: AnyWorld, cell: PlayedCell, damage: list[str]) ->
                 "name": cell.run,
                 "tainted": cell.tainted,
                 "models": json.dumps(_told(store, cell.id), ensure_ascii=False),
+                "model_settings": canonical(_settings_of_chats(run)) if run else "{}",
                 "calls": spent.calls,
                 "failed": sum(n for outcome, n in outcomes.items() if outcome not in DECISIONS),
                 "tokens_in": counted.get("in"),
@@ -273,6 +276,19 @@ _STORED = {
     "lang",
 }
 """The columns of the table that are columns of the run database, too."""
+
+
+def _settings_of_chats(run: Run) -> dict[str, Any]:
+    """Return the parameters with which each chat model of a run was asked, by its spec."""
+    return {
+        spec: {
+            "model": one.model,
+            "api": one.api,
+            **one.parameters(""),
+            "response_format": one.response_format,
+        }
+        for spec, one in chats_of(run).items()
+    }
 
 
 def _told(store: Store, run: str) -> list[str]:

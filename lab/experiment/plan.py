@@ -15,7 +15,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
-from hobbes.nodes.players import with_rng
+from hobbes.nodes.players import parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet, check_prompts
 
 
@@ -61,7 +61,8 @@ def plan(
 
 def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> Plan:
     """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
-    arms = {name: _arm(store, file, name, models_file, caps) for name in file.arms}
+    plain = {name: _arm(store, file, name, models_file, caps) for name in file.arms}
+    arms = {name: _with_model_settings(file, name, new) for name, new in plain.items()}
     baseline = arms[file.baseline]
     _check_prompts(file, arms)
     _check_measures(file, list(arms.values()))
@@ -70,7 +71,7 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
     _check_invasions(file, list(arms.values()))
     if file.compare.null:
         models = {agent: with_rng(spec, NULL) for agent, spec in baseline.models.items()}
-        arms[NULL] = replace(baseline, models=models)
+        arms[NULL] = _with_model_settings(file, NULL, replace(plain[file.baseline], models=models))
     cells = tuple(
         Cell(file.name, name, seed, _seated(new, seed, place))
         for place, seed in enumerate(file.seeds)
@@ -94,6 +95,23 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
             f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
         )
     return new
+
+
+def _with_model_settings(file: ExperimentFile, name: str, new: Beginning) -> Beginning:
+    """Return what the runs of an arm start with, with the settings of chat models that the arm has.
+
+    A server that refuses one of them stops the run. Raise ValueError if the arm has no chat model.
+    """
+    asked = file.options(name).of_models()
+    if not asked:
+        return new
+    specs = {spec: parse_spec(new.world.policies, spec, new.model_settings) for spec in new.models.values()}
+    chats = {spec: one.settings for spec, one in specs.items() if one.settings}
+    if not chats:
+        raise ValueError(f"{file.place(name)} {next(iter(asked))}: no chat model plays in this arm")
+    changed = {**asked, "required": [*asked]}
+    settings = {spec: one.model_copy(update=changed) for spec, one in sorted(chats.items())}
+    return replace(new, model_settings=settings)
 
 
 def _options(file: ExperimentFile, name: str) -> RunOptions:

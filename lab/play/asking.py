@@ -49,7 +49,7 @@ class Asker:
         self._meter = Meter(
             caps,
             Spent(),
-            lambda reply: usd(prices, reply.model, reply.tokens_in, reply.tokens_out, model.price),
+            lambda reply: usd(prices, reply, model),
         )
 
     async def ask(self, prompts: PromptSet) -> JudgedCall:

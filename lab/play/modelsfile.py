@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from hobbes.engine.world import LONGEST_NAME
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
+from hobbes.lab.store.prices import Prices, known_price
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
-from hobbes.nodes.players import NAME
+from hobbes.nodes.players import NAME, RESPONSES
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 FILE = "models.toml"
 """The models file of a home."""
 
-RESERVED = tuple(kind.value for kind in PlayerKind)
-"""What no model may be called: the kinds of players."""
+RESERVED = (*(kind.value for kind in PlayerKind), RESPONSES)
+"""What no model may be called: what the spec of a player begins with."""
 
 _WHOLE = "a whole number of at least 1"
 
@@ -29,6 +30,7 @@ VALUES: Mapping[str, str] = {
     "model": "the provider's name for the model, in quotes",
     "base_url": "a URL in quotes",
     "key": "the name of an environment variable, in quotes",
+    "api": '"chat" or "responses"',
     "temperature": f"a number from 0 to {HIGHEST_TEMPERATURE}",
     "top_p": "a number from 0 to 1",
     "seed": "a whole number",
@@ -36,11 +38,13 @@ VALUES: Mapping[str, str] = {
     "reasoning_effort": "a word in quotes",
     "extra_body": "a table of values that JSON has, without dates, inf and nan",
     "response_format": '"json_object", "json_schema" or "none"',
+    "required": 'a list of the names of parameters in quotes, such as ["temperature"]',
+    "cache": "true or false",
     "timeout": "a number of seconds above 0",
     "parallel": _WHOLE,
     "calls_per_minute": _WHOLE,
     "tokens_per_minute": _WHOLE,
-    "price": "a table of two numbers of at least 0: { input = 0.25, output = 2.00 }",
+    "price": "a table of numbers from 0 up: input, output and, if they differ, cache_read and cache_write",
 }
 """The fields of a table, each with the values that it may have, in words."""
 
@@ -101,11 +105,17 @@ def _in_words(error: "ErrorDetails") -> str:
     return f"{field}: must be {VALUES[field]}"
 
 
-def described(models: Models) -> dict[str, dict[str, Any]]:
-    """Return the models as JSON, each with whether its key is set; both are null if no key is sent."""
+def described(models: Models, prices: Prices) -> dict[str, dict[str, Any]]:
+    """Return the models as JSON, each with its price, and whether its key is set.
+
+    `key` and `key_set` are null if no key is sent, `price` and `price_source` if the price is unknown.
+    """
+    known = {name: known_price(prices, settings) for name, settings in models.items()}
     return {
         name: {
             **settings.to_json(),
+            "price": price.price.model_dump(exclude_none=True) if (price := known[name]) else None,
+            "price_source": price.source if price else None,
             "key": settings.key_variable,
             "key_set": key_is_set(settings) if settings.key_variable else None,
         }

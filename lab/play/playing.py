@@ -25,7 +25,7 @@ from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.store.history import logged, past_turns, state_before
 from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
-from hobbes.lab.store.prices import prices_of, usd
+from hobbes.lab.store.prices import FILE, is_priced, prices_of, usd
 from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.nodes.agent_reason import made_call
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
@@ -194,10 +194,9 @@ def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
         return
     prices = prices_of(store.home)
     for spec, settings in chats.items():
-        if usd(prices, settings.model, 0, 0, settings.price) is None:
-            where = f"{store.home}/prices.toml"
+        if not is_priced(prices, settings):
             raise UsageError(
-                f"--max-usd needs the price of {spec}; write it into {where} (see lab/store/prices.toml)"
+                f"--max-usd needs the price of {spec}; write it into {store.home / FILE} (see docs/models.md)"
             )
 
 
@@ -405,7 +404,7 @@ def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
     prices = prices_of(store.home)
 
     def usd_of(reply: Reply) -> float | None:
-        return usd(prices, reply.model, reply.tokens_in, reply.tokens_out, run.price(reply.player))
+        return usd(prices, reply, run.model_settings.get(reply.player))
 
     return Meter(run.caps, store.figures.spent(run, prices), usd_of, budget)
 

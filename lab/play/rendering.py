@@ -22,6 +22,7 @@ from hobbes.nodes.prompting import (
     PromptError,
     PromptSet,
     approximate_tokens,
+    cacheable,
     load_prompts,
     one_line_json,
     sections,
@@ -118,7 +119,8 @@ def question_of_new(options: RunOptions, turn: int, agent: str, named: Models = 
 def token_counts(prompt: Prompt) -> dict[str, Any]:
     """Return the approximate tokens of a prompt: of both texts, and of each section.
 
-    `shared` is the share of the prompt, from 0 to 1, that is the same for all agents and turns.
+    `shared` is the share of the prompt, from 0 to 1, that is the same for all agents and turns, `cacheable`
+    the share that a provider can keep in its cache: as much, unless it is too short for a cache.
     """
     empty = approximate_tokens("")  # what a message takes beside its text
     counts = [
@@ -126,11 +128,14 @@ def token_counts(prompt: Prompt) -> dict[str, Any]:
         for text, title, section in sections(prompt.system, prompt.turn)
     ]
     *_, view = counts
+    whole = sum(count for *_, count in counts)
+    same = whole - view[-1]
     return {
         "system": approximate_tokens(prompt.system),
         "turn": approximate_tokens(prompt.turn),
         "sections": [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in counts],
-        "shared": 1 - view[-1] / sum(count for *_, count in counts),
+        "shared": same / whole,
+        "cacheable": cacheable(same) / whole,
     }
 
 

@@ -16,7 +16,15 @@ from hobbes.engine.record import Event
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
-from hobbes.lab.show.tracing import TurnSoFar, all_calls, changed_in_memory, deeds, reasoning_of
+from hobbes.lab.show.tracing import (
+    TurnSoFar,
+    all_calls,
+    changed_in_memory,
+    deeds,
+    reasoning_title,
+    short_reasoning,
+    usage_line,
+)
 
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
@@ -96,7 +104,8 @@ def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | 
             )
         else:
             text = plain(" ".join(match["text"].split()))
-            line = Text.assemble((match["found_in"], "bold"), " ", named(match["agent"], looks), "  ", text)
+            where = f"{match['found_in']} ({match['source']})" if match["source"] else match["found_in"]
+            line = Text.assemble((where, "bold"), " ", named(match["agent"], looks), "  ", text)
         if pattern is not None:
             for part in pattern.finditer(line.plain):
                 line.stylize("reverse", *part.span())
@@ -117,7 +126,7 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
         OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
         OUT.print(_calls("", all_calls(turn), looks))
         return
-    columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning")
+    columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning", "source")
     OUT.print(table(title, columns, [_agent_row(agent) for agent in turn["agents"]], looks))
     events = [[event["type"], event["agent"], details_text(event, looks)] for event in turn["events"]]
     OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
@@ -136,9 +145,8 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
 
 def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
     """Return an agent's row in the table of a turn."""
-    counts = [len(agent["drops"]), len(agent["mends"])]
-    reasoning = agent["intent"]["reflection"]["reasoning"] or agent["reasoning"]
-    return [agent["agent"], agent["outcome"], agent["model"], *counts, reasoning]
+    found = [len(agent["drops"]), len(agent["mends"])]
+    return [agent["agent"], agent["outcome"], agent["model"], *found, *short_reasoning(agent)]
 
 
 def details(event: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -168,7 +176,7 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),
-        ("reasoning", plain(reasoning_of(data) or "none")),
+        (reasoning_title(data), plain(data["reasoning"] or "none")),
         ("rejections and corrections", _rejections_and_corrections(data)),
     ]
     if "rulings" in data:
@@ -198,7 +206,7 @@ def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]
     return [
         ("outcome", outcome),
         ("answer", plain(data["answer"] or "none")),
-        ("reasoning", plain(reasoning_of(data) or "none")),
+        (reasoning_title(data), plain(data["reasoning"] or "none")),
         ("rejections and corrections", _rejections_and_corrections(data)),
         (default if failed else decided, json_text(data[decided])),
     ]
@@ -207,7 +215,7 @@ def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]
 def _outcome(data: Mapping[str, Any]) -> str:
     """Return outcome, model, time and tokens of a call, and its error if it has one."""
     outcome = f"{data['outcome']}, found as {data['found_as']}, attempt {data['attempt']}, {data['model']}"
-    cost = f"{data['milliseconds']} ms, {data['tokens']['in']} tokens in, {data['tokens']['out']} tokens out"
+    cost = f"{data['milliseconds']} ms, {usage_line(data)}"
     return f"{outcome}; {cost}\n{data['error']}".strip()
 
 

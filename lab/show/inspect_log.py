@@ -43,7 +43,7 @@ from hobbes.lab.show.terminal import ERR
 from hobbes.lab.show.tracing import Card, FullTurn, agent_card, full_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.nodes.journal import Call
+from hobbes.nodes.journal import Call, ReasoningSource, Reply
 from hobbes.nodes.reading import deciding
 
 STATUSES: Mapping[str, EvalStatus] = {"finished": "success", "halted": "error"}
@@ -175,15 +175,15 @@ def _output(call: Call) -> ModelOutput:
     reply = call.reply
     answer = ChatMessageAssistant(
         id=f"{call.address}/answer",
-        content=[ContentReasoning(reasoning=reply.reasoning), ContentText(text=reply.text)]
-        if reply.reasoning
-        else reply.text,
+        content=[_reasoning(reply), ContentText(text=reply.text)] if reply.reasoning else reply.text,
         source="generate",
         model=reply.model,
         metadata={
             "attempt": call.address.attempt,
             "outcome": call.outcome.value,
             "found_as": call.found_as.value,
+            "reasoning_source": reply.reasoning_source.value,
+            **reply.details._asdict(),
         },
     )
     choice = ChatCompletionChoice(message=answer, stop_reason=STOP_REASONS.get(call.outcome, "stop"))
@@ -197,13 +197,29 @@ def _output(call: Call) -> ModelOutput:
     )
 
 
+def _reasoning(reply: Reply) -> ContentReasoning:
+    """Return the reasoning of a reply; inspect has a field of its own for a provider's summary."""
+    if reply.reasoning_source is ReasoningSource.SUMMARY:
+        return ContentReasoning(reasoning="", summary=reply.reasoning)
+    return ContentReasoning(reasoning=reply.reasoning)
+
+
 def _usage(call: Call) -> ModelUsage | None:
     """Return the tokens of a call, None if the server did not count them."""
     counts = call.reply.tokens_in, call.reply.tokens_out
     if counts == (None, None):
         return None
     into, out = (count or 0 for count in counts)
-    return ModelUsage(input_tokens=into, output_tokens=out, total_tokens=into + out)
+    details = call.reply.details
+    return ModelUsage(
+        input_tokens=max(0, into - (details.tokens_cached or 0) - (details.tokens_cache_written or 0)),
+        output_tokens=out,
+        total_tokens=into + out,
+        input_tokens_cache_read=details.tokens_cached,
+        input_tokens_cache_write=details.tokens_cache_written,
+        reasoning_tokens=details.tokens_reasoning,
+        total_cost=details.provider_usd,
+    )
 
 
 def _total(used: Iterable[tuple[str, ModelUsage]]) -> dict[str, ModelUsage]:

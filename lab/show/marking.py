@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.record import Findings, Json, canonical, excerpt
 from hobbes.engine.said import cut_to_words, visible
-from hobbes.nodes.reading import MAX_DEPTH, MAX_NUMBER
+from hobbes.nodes.reading import MAX_DEPTH, MAX_NUMBER, end_of_reasoning
 
 LONGEST = 50_000
 """In an answer with more characters than this nothing is looked for."""
@@ -263,7 +263,7 @@ def _scanned(text: str) -> list[_Node]:
     around: list[_Node] = []
     key: tuple[str, int] | None = None
     leaf: re.Match[str] | None = None
-    position = text.find("{", text.rfind("</think>") + 1)
+    position = text.find("{", end_of_reasoning(text))
     while position != -1 and (token := _TOKEN.search(text, position)):
         word, position = token[0], token.end()
         if word == ":":

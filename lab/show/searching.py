@@ -11,6 +11,7 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.show.tracing import names_in, turns_so_far
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
+from hobbes.nodes.journal import ReasoningSource
 
 AROUND = 60
 """How many characters are shown before and after what was found in a text."""
@@ -62,14 +63,19 @@ def found(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
     for number, record, *_ in turns_so_far(store, run, search.agents):
         if search.pattern is not None and not search.events:
             intents = record.intents if record else {}
-            for agent, answer, reasoning in store.calls.answers(run.id, number):
+            for agent, answer, reasoning, source in store.calls.answers(run.id, number):
                 if search.agents and agent not in search.agents:
                     continue
                 reflection: Any = intents.get(agent, {}).get("reflection", {})
-                reasons = "\n".join(dict.fromkeys(filter(None, (reasoning, reflection.get("reasoning")))))
-                for where, text in (("reasoning", reasons), ("answer", answer)):
+                texts = (
+                    ("reasoning", source, reasoning),
+                    ("reasoning", ReasoningSource.ANSWER, reflection.get("reasoning", "")),
+                    ("answer", None, answer),
+                )
+                for where, of, text in texts:
                     if match := search.pattern.search(text):
-                        yield {"turn": number, "agent": agent, "found_in": where, "text": _around(match)}
+                        found_at = {"turn": number, "agent": agent, "found_in": where, "source": of}
+                        yield {**found_at, "text": _around(match)}
                         break  # the reasoning is often a part of the answer
         for event in record.events if record else ():
             if search.events and event.type not in search.events:

@@ -24,6 +24,7 @@ from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.palette import PALETTE
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from hobbes.lab.show.terminal import json_lines, percent, ratees_of, spelled_out, tokens_text
+from hobbes.lab.show.tracing import reasoning_title, short_reasoning, usage_line
 
 MOST_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -150,6 +151,9 @@ def environment() -> Environment:
         "hint_of": hint_of,
         "title_of": title_of,
         "failed_calls_hint": FAILED_CALLS_HINT,
+        "reasoning_title": reasoning_title,
+        "short_reasoning": short_reasoning,
+        "usage_line": usage_line,
     }
     return made
 

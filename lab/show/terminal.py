@@ -296,7 +296,10 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
 
 def tokens_text(tokens: Mapping[str, int | None]) -> str:
     """Return the tokens of a run in one line, with the number of answers without a token count."""
-    known = f"in {_or_unknown(tokens['in'])}, out {_or_unknown(tokens['out'])}"
+    cached, thought = tokens["cached"], tokens["reasoning"]
+    into = f"in {_or_unknown(tokens['in'])}" + (f" ({cached} cached)" if cached else "")
+    out = f"out {_or_unknown(tokens['out'])}" + (f" ({thought} reasoning)" if thought else "")
+    known = f"{into}, {out}"
     return f"{known}; {tokens['untold']} answers without a token count" if tokens["untold"] else known
 
 

@@ -21,7 +21,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.turns import LoggedTurn
-from hobbes.nodes.journal import Call
+from hobbes.nodes.journal import Call, ReasoningSource
 from hobbes.nodes.reading import deciding
 
 if TYPE_CHECKING:
@@ -354,10 +354,46 @@ def _found(turn: LoggedTurn, agent: str) -> Card:
     }
 
 
-def reasoning_of(card: Mapping[str, Any]) -> str:
-    """Return the reasoning that came with a call, or else the reasoning in its answer."""
-    reasoning: str = card["reasoning"] or card.get("intent", {}).get("reflection", {}).get("reasoning", "")
-    return reasoning
+REASONING_SOURCES: Mapping[str, str] = {
+    ReasoningSource.NONE: "",
+    ReasoningSource.TRACE: "the model's own reasoning",
+    ReasoningSource.SUMMARY: "the provider's summary of the model's reasoning",
+    ReasoningSource.ANSWER: "the answer's own field, no reasoning came with it",
+}
+"""What people are told of where a reasoning comes from."""
+
+
+def short_reasoning(card: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long."""
+    own = card.get("intent", {}).get("reflection", {}).get("reasoning")
+    return (own, ReasoningSource.ANSWER.value) if own else (card["reasoning"], card["reasoning_source"])
+
+
+def reasoning_title(card: Mapping[str, Any]) -> str:
+    """Return the title of the reasoning of a call, which says where it comes from."""
+    source = REASONING_SOURCES[card["reasoning_source"]]
+    return f"reasoning ({source})" if source else "reasoning"
+
+
+def usage_line(card: Mapping[str, Any]) -> str:
+    """Return the tokens of a call and what else its provider says about it, in one line."""
+    tokens, provider = card["tokens"], card["provider"]
+    kinds = {
+        "in": f"({tokens['cached']} cached, {tokens['cache_written']} written to the cache)",
+        "out": f"({tokens['reasoning']} reasoning)",
+    }
+    known = {"in": {*map(tokens.get, ("cached", "cache_written"))}, "out": {tokens["reasoning"]}}
+    counts = [
+        f"{tokens[kind]} tokens {kind}{f' {parts}' if known[kind] != {None} else ''}"
+        for kind, parts in kinds.items()
+    ]
+    said = [
+        f"{name.replace('_', ' ')} {provider[name]}"
+        for name in ("finish_reason", "service_tier", "fingerprint", "id")
+        if provider[name]
+    ]
+    cost = [] if provider["usd"] is None else [f"${provider['usd']:.6g} by its provider's account"]
+    return ", ".join(counts + said + cost)
 
 
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
@@ -435,7 +471,7 @@ def all_calls(card: Card) -> list[Card]:
 
 def _told(call: Call) -> Card:
     """Return what is known of a call."""
-    reply = call.reply
+    reply, details = call.reply, call.reply.details
     return {
         "attempt": call.address.attempt,
         "outcome": call.outcome,
@@ -445,8 +481,23 @@ def _told(call: Call) -> Card:
         "prompt": call.prompt.turn,
         "answer": reply.text,
         "reasoning": reply.reasoning,
+        "reasoning_source": reply.reasoning_source,
         "error": reply.error,
-        "tokens": {"in": reply.tokens_in, "out": reply.tokens_out},
+        "tokens": {
+            "in": reply.tokens_in,
+            "out": reply.tokens_out,
+            "cached": details.tokens_cached,
+            "cache_written": details.tokens_cache_written,
+            "reasoning": details.tokens_reasoning,
+        },
+        "provider": {
+            "finish_reason": details.finish_reason,
+            "service_tier": details.service_tier,
+            "fingerprint": details.fingerprint,
+            "id": details.provider_id,
+            "usd": details.provider_usd,
+            "usage": None if details.usage is None else json.loads(details.usage),
+        },
         "milliseconds": reply.milliseconds,
     }
 

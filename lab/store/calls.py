@@ -14,7 +14,17 @@ from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.turns import Turns
-from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, Prompt, Reply, is_program
+from hobbes.nodes.journal import (
+    FOLLOW_UP_QUESTION,
+    TURN_QUESTION,
+    Address,
+    Call,
+    CallDetails,
+    Prompt,
+    ReasoningSource,
+    Reply,
+    is_program,
+)
 from hobbes.nodes.reading import deciding
 
 Row = dict[str, Any]
@@ -122,8 +132,10 @@ class Calls:
             )
         try:
             outcome, found_as = Outcome(row["outcome"]), FoundAs(row["found_as"])
+            source = ReasoningSource(row["reasoning_source"])
         except ValueError as error:
-            raise _damaged(row, f"the column calls.outcome or calls.found_as is damaged: {error}") from error
+            columns = "calls.outcome, calls.found_as or calls.reasoning_source"
+            raise _damaged(row, f"the column {columns} is damaged: {error}") from error
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
         return Call(
             Address(row["turn"], row["agent"], row["attempt"]),
@@ -139,6 +151,8 @@ class Calls:
                 row["milliseconds"],
                 row["tries"],
                 row["player"] or "",
+                source,
+                CallDetails(*(row[column] for column in CallDetails._fields)),
             ),
             outcome,
             found_as,
@@ -159,9 +173,10 @@ class Calls:
             )
         return text
 
-    def answers(self, run: str, turn: int) -> list[tuple[str, str, str]]:
-        """Return agent, raw answer and reasoning of all calls of a turn, sorted by agent and attempt."""
-        return [(row["agent"], row["answer"], row["reasoning"]) for row in self.rows(run, turn)]
+    def answers(self, run: str, turn: int) -> list[tuple[str, str, str, str]]:
+        """Return agent, raw answer, reasoning and its source of all calls of a turn, by agent and attempt."""
+        columns = ("agent", "answer", "reasoning", "reasoning_source")
+        return [tuple(row[column] for column in columns) for row in self.rows(run, turn)]
 
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""

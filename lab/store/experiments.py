@@ -142,11 +142,12 @@ def played_cells(store: Store, experiment: str, only: str | None = None) -> Iter
         yield PlayedCell(arm, seed, run, name or run, digest, bool(tainted))
 
 
-def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float]]:
-    """Return the mean tokens in and out of a call of each player that has answered in a world."""
+def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float, float]]:
+    """Return the mean tokens in, out and cached of a call of each player that has answered in a world."""
     sql = (
-        "select player, avg(tokens_in), avg(tokens_out) from calls join runs on runs.id = calls.run"
+        "select player, avg(tokens_in), avg(tokens_out), avg(ifnull(tokens_cached, 0))"
+        " from calls join runs on runs.id = calls.run"
         " where runs.world = ? and tokens_in is not null and tokens_out is not null and player is not null"
         " group by player"
     )
-    return {player: (a, b) for player, a, b in store.db.conn.execute(sql, [world])}
+    return {player: tuple(means) for player, *means in store.db.conn.execute(sql, [world])}

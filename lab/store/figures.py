@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,16 @@ from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_r
 from hobbes.lab.store.schema import TEMPLATES
 from hobbes.lab.store.turns import Turns
 from hobbes.nodes.caps import Spent
-from hobbes.nodes.journal import WRITTEN_BY_PEOPLE
+from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
 
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
 """SQL for the calls that were answered without a token count."""
+
+MAY_COST = (
+    f"not ifnull(player glob '{PlayerKind.POLICY}:*' or player glob '{PlayerKind.PYTHON}:*', false)"
+    f" and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
+)
+"""SQL for the calls that may cost something: programs cost nothing, nor does a call without an answer."""
 
 NOT_LISTED = (*TEMPLATES, "observer_text", "earlier", "column_hashes")
 """Columns of a run that a list of runs does not have."""
@@ -96,27 +103,31 @@ class Figures:
     def tokens(self, run: Run) -> dict[str, int | None]:
         """Return the sums of the tokens of a run's own calls, None if no call has a count.
 
+        `cached` and `cache_written` are parts of `in`, `reasoning` is a part of `out`.
         `untold` is the number of answers without a token count. A fork did not pay for its parent's calls.
         """
-        sql = f"select sum(tokens_in), sum(tokens_out), sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
-        row = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
-        return {"in": row[0], "out": row[1], "untold": row[2] or 0}
+        kinds = ("in", "out", "cached", "cache_written", "reasoning")
+        sums = ", ".join(f"sum(tokens_{kind})" for kind in kinds)
+        sql = f"select {sums}, sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
+        *counts, untold = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
+        return {**dict(zip(kinds, counts, strict=True)), "untold": untold or 0}
 
     def spent(self, run: Run, prices: Prices) -> Spent:
         """Return what a run has cost so far; unknown counts stay unknown.
 
         Answers that people wrote do not count, nor do the turns that a fork has from its parent.
         """
-        sums = f"count(*), sum(tokens_in), sum(tokens_out), sum({SILENT})"
-        paid = "run = ? and turn >= ? and model not in (?, ?)"
-        sql = f"select player, model, {sums} from calls where {paid} group by 1, 2"  # noqa: S608  our own
-        spent = Spent(seconds=run.seconds)
-        for player, model, calls, tokens_in, tokens_out, silent in self._db.conn.execute(
-            sql, [run.id, run.forked_at, *WRITTEN_BY_PEOPLE]
-        ):
-            spent.calls += calls
-            into, out = (None, None) if silent else (tokens_in or 0, tokens_out or 0)
-            cost = usd(prices, model, into, out, run.price(player))
+        paid, values = (
+            "run = ? and turn >= ? and model not in (?, ?)",
+            [run.id, run.forked_at, *WRITTEN_BY_PEOPLE],
+        )
+        ((calls,),) = self._db.conn.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
+        spent = Spent(calls, seconds=run.seconds)
+        columns = ", ".join(("player", "arrived", "model", "tokens_in", "tokens_out", *CallDetails._fields))
+        sql = f"select {columns} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
+        for player, arrived, model, into, out, *details in self._db.conn.execute(sql, values):
+            reply = Reply("", model, tokens_in=into, tokens_out=out, details=CallDetails(*details))
+            cost = usd(prices, reply, run.model_settings.get(player or ""), datetime.fromisoformat(arrived))
             spent.add(None if into is None or out is None else into + out, cost)
         return spent
 

@@ -125,9 +125,11 @@ class RunJournal:
             "prompt": sha256(call.prompt.turn),
             "answer": reply.text,
             "reasoning": reply.reasoning,
+            "reasoning_source": reply.reasoning_source,
             "error": reply.error,
             "tokens_in": reply.tokens_in,
             "tokens_out": reply.tokens_out,
+            **reply.details._asdict(),
             "milliseconds": reply.milliseconds,
             "arrived": arrived,
         }

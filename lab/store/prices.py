@@ -1,65 +1,182 @@
-"""What models cost: the price list of hobbes, and a `prices.toml` in the home folder that overrides it."""
+"""What models cost: the prices of a models file, those of `prices.toml` in the home, and genai-prices.
+
+The list of genai-prices comes with the package of this name, and is imported when a price is first asked
+for. It is never fetched: a newer list comes with a newer version of the package.
+"""
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from datetime import UTC, date, datetime
+from importlib.metadata import version
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from pydantic import ValidationError
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
-from hobbes.nodes.journal import PROGRAM_MODELS, WRITTEN_BY_PEOPLE
-from hobbes.nodes.models import Price
+from hobbes.nodes.journal import PROGRAM_MODELS, WRITTEN_BY_PEOPLE, CallDetails, Reply
+from hobbes.nodes.models import ModelSettings, Price
 
-SHIPPED = Path(__file__).with_name("prices.toml")
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, Provider
 
-Prices: TypeAlias = Mapping[str, tuple[float, float]]
-"""For each model, US dollars per million input tokens and per million output tokens."""
+FILE = "prices.toml"
+"""The own prices of a home."""
+
+Prices: TypeAlias = Mapping[str, Price]
+"""The own prices of a home, by the names of the models."""
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
+class KnownPrice(NamedTuple):
+    """The price of a model, and where it stands."""
+
+    price: Price
+    source: str
+
+
 def prices_of(home: Path) -> Prices:
-    """Return all prices; those of the home folder override those of hobbes."""
-    own = home / "prices.toml"
-    return _shipped() | _read(own) if own.exists() else _shipped()
-
-
-@cache
-def _shipped() -> dict[str, tuple[float, float]]:
-    """Return the price list of hobbes."""
-    return _read(SHIPPED)
-
-
-def _read(path: Path) -> dict[str, tuple[float, float]]:
-    """Return the prices of one file; raise UsageError if the file is wrong."""
-    listed = read_toml(path)
+    """Return the own prices of a home; raise UsageError if their file is wrong."""
+    path = home / FILE
+    if not path.exists():
+        return {}
     try:
-        return {model: (_price(price["input"]), _price(price["output"])) for model, price in listed.items()}
-    except (KeyError, TypeError, ValueError) as error:
+        return {model: Price.model_validate(price) for model, price in read_toml(path).items()}
+    except ValidationError as error:
         raise UsageError(
             f'{path}: write "MODEL" = {{ input = 0.25, output = 2.00 }}, dollars per million'
         ) from error
 
 
-def _price(value: object) -> float:
-    """Return a price as a float; raise ValueError for anything that is not a finite number from 0 up."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise ValueError(value)
-    return float(value)
-
-
 def usd(
-    prices: Prices, model: str, tokens_in: int | None, tokens_out: int | None, own: Price | None = None
+    prices: Prices, reply: Reply, settings: ModelSettings | None = None, at: datetime | None = None
 ) -> float | None:
-    """Return what tokens cost in dollars, or None if that is unknown.
+    """Return what the tokens of a call cost in dollars, or None if that is unknown.
 
-    `own` is the price that a models file gives. Without it, programs and people cost nothing, and a date at
-    the end of a model's name is ignored.
+    `settings` are those of a model of a models file, and `at` is the time of the call, by default now. An own
+    price comes first, then what the provider says that it charged, then the list. Without a price in the
+    models file, programs and people cost nothing.
     """
-    if own is None and (model.startswith(PROGRAM_MODELS) or model in WRITTEN_BY_PEOPLE):
+    model, details = reply.model, reply.details
+    free = model.startswith(PROGRAM_MODELS) or model in WRITTEN_BY_PEOPLE
+    if free and not (settings and settings.price):
         return 0.0
-    price = (own.input, own.output) if own else prices.get(model) or prices.get(_DATED.sub("", model))
-    if price is None or tokens_in is None or tokens_out is None:
+    own = _own(prices, model, settings)
+    if own is None and details.provider_usd is not None:
+        return details.provider_usd
+    into, out = reply.tokens_in, reply.tokens_out
+    if into is None or out is None:
         return None
-    return (tokens_in * price[0] + tokens_out * price[1]) / 1_000_000
+    # Each part is a part of the whole, whatever a server says.
+    read = min(details.tokens_cached or 0, into)
+    written = min(details.tokens_cache_written or 0, into - read)
+    if own is None:
+        return _listed_usd(model, settings, (into, read, written, out), details.service_tier, at)
+    of_read = own.input if own.cache_read is None else own.cache_read
+    of_written = own.input if own.cache_write is None else own.cache_write
+    full = into - read - written
+    return (full * own.input + read * of_read + written * of_written + out * own.output) / 1_000_000
+
+
+def is_priced(prices: Prices, settings: ModelSettings) -> bool:
+    """Return whether the price of a model is known before it is asked."""
+    asked = Reply("", settings.model, tokens_in=0, tokens_out=0, details=CallDetails())
+    return usd(prices, asked, settings) is not None
+
+
+def _own(prices: Prices, model: str, settings: ModelSettings | None) -> Price | None:
+    """Return a price of one's own; a date at the end of a model's name is ignored."""
+    if settings and settings.price:
+        return settings.price
+    return prices.get(model) or prices.get(_DATED.sub("", model))
+
+
+def _listed_usd(
+    model: str,
+    settings: ModelSettings | None,
+    tokens: tuple[int, int, int, int],
+    tier: str,
+    at: datetime | None,
+) -> float | None:
+    """Return what tokens cost by the list: of the prompt, read from a cache, written to it, of the answer."""
+    found = _listed(model, settings)
+    if found is None:
+        return None
+    from genai_prices import Usage  # noqa: PLC0415  as below
+
+    provider, info = found
+    into, read, written, out = tokens
+    usage = Usage(input_tokens=into, cache_read_tokens=read, cache_write_tokens=written, output_tokens=out)
+    cost = info.calc_price(
+        usage,
+        provider,
+        genai_request_timestamp=at,
+        price_context={"service_tier": tier} if tier else None,
+    )
+    return float(cost.total_price)
+
+
+def _listed(model: str, settings: ModelSettings | None) -> "tuple[Provider, ModelInfo] | None":
+    """Return a model of the list, with its provider, which its server tells; None if it is not listed.
+
+    Without a server of its own, a model is known by its name alone.
+    """
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  slow to import; most runs need no price
+
+    try:
+        return get_snapshot().find_provider_model(model, None, None, settings.base_url if settings else None)
+    except LookupError:
+        return None
+
+
+def known_price(prices: Prices, settings: ModelSettings) -> KnownPrice | None:
+    """Return the price of a model of a models file, and where it stands; None if it is unknown.
+
+    A price of the list is the one of today for a short prompt: some prices rise with the length.
+    """
+    if settings.price:
+        return KnownPrice(settings.price, "the models file")
+    if own := _own(prices, settings.model, None):
+        return KnownPrice(own, FILE)
+    found = _listed(settings.model, settings)
+    if found is None:
+        return None
+    price = found[1].get_prices(datetime.now(UTC))
+    rates = {
+        field: float(getattr(rate, "base", rate))
+        for field, name in _RATES.items()
+        if (rate := getattr(price, name, None)) is not None
+    }
+    if not {"input", "output"} <= rates.keys():
+        return None
+    return KnownPrice(
+        Price.model_validate(rates), f"genai-prices {version('genai-prices')} of {_list_date()}"
+    )
+
+
+_RATES = {
+    "input": "input_mtok",
+    "output": "output_mtok",
+    "cache_read": "cache_read_mtok",
+    "cache_write": "cache_write_mtok",
+}
+"""The fields of a price, with the names that they have in the list."""
+
+
+def _list_date() -> date:
+    """Return the day of the newest price of the list: the list itself does not say from when it is."""
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
+    from genai_prices.types import StartDateConstraint  # noqa: PLC0415  as above
+
+    today = datetime.now(UTC).date()
+    return max(
+        conditional.constraint.start_date
+        for provider in get_snapshot().providers
+        for model in provider.models
+        if isinstance(model.prices, list)
+        for conditional in model.prices
+        if isinstance(conditional.constraint, StartDateConstraint)
+        and conditional.constraint.start_date <= today
+    )

@@ -5,6 +5,7 @@ from typing import Any
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.lab.store.schema import TEMPLATES
+from hobbes.nodes.journal import CallDetails
 
 CALL_COLUMNS = (
     "run",
@@ -21,9 +22,11 @@ CALL_COLUMNS = (
     "prompt",
     "answer",
     "reasoning",
+    "reasoning_source",
     "error",
     "tokens_in",
     "tokens_out",
+    *CallDetails._fields,
     "milliseconds",
     "arrived",
 )

@@ -12,7 +12,7 @@ from hobbes.engine.turn import RECORD_VERSION, first_digest, settings_link
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import LabError
 from hobbes.nodes.caps import Caps
-from hobbes.nodes.models import ModelSettings, Price
+from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
 
 HOBBES = version("hobbes")
@@ -125,11 +125,6 @@ class Run:
             then = replace(self.world, rules_version=self.versions.rules)
             return first_digest(then, self.at(0).setting)
         return settings_link(last, self.at(turn - 1).setting, self.at(turn).setting)
-
-    def price(self, spec: str | None) -> Price | None:
-        """Return the price that the models file gave for a player; None if it gave none."""
-        settings = self.model_settings.get(spec or "")
-        return settings.price if settings else None
 
     def check_versions(self, *, rules: bool = True) -> None:
         """Raise LabError if this hobbes can show the run, but not play, replay or verify it.

@@ -18,7 +18,7 @@ RECORD = "iif(json_valid(record), record, '{}')"
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of the tables, which the file keeps as `pragma user_version`."""
 
 ADDRESS = {"run": str, "turn": int}
@@ -108,9 +108,19 @@ def _create_tables(db: Database) -> None:
             "prompt": str,
             "answer": str,
             "reasoning": str,
+            "reasoning_source": str,
             "error": str,
             "tokens_in": int,
             "tokens_out": int,
+            "tokens_cached": int,
+            "tokens_cache_written": int,
+            "tokens_reasoning": int,
+            "finish_reason": str,
+            "service_tier": str,
+            "fingerprint": str,
+            "provider_id": str,
+            "provider_usd": float,
+            "usage": str,
             "milliseconds": int,
             "arrived": str,
             "row_hash": str,

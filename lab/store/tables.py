@@ -42,7 +42,7 @@ TABLES = (*QUERIES, "failures", "scores")
 ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
 """The first columns of the tables that are added."""
 
-JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers")} | {
+JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers"), ("calls", "usage")} | {
     (table.name, column)
     for table in TurnRecord.tables()
     for column, kind in columns_of(table).items()

@@ -91,6 +91,8 @@ class Hit:
     """The name of the run."""
     turn: int
     agent: str
+    source: str
+    """Where a reasoning comes from (`ReasoningSource`); empty for any other text."""
     others: int
     """In how many other places it stands."""
     pieces: tuple[tuple[str, bool], ...]
@@ -272,13 +274,16 @@ class TextIndex:
         )
         given = {"query": query, "begin": begin, "end": end, "tokens": TOKENS, "most": most, "first": first}
         for text, shown in self.connection.execute(sql, given | values).fetchall():
-            kind, run, name, turn, agent, others = self._first_place(text, where, values)
-            yield Hit(kind, run, name, turn, agent, others, tuple(_pieces(shown, begin, end)))
+            kind, run, name, turn, agent, source, others = self._first_place(text, where, values)
+            yield Hit(kind, run, name, turn, agent, source, others, tuple(_pieces(shown, begin, end)))
 
     def _first_place(self, text: int, where: str, values: Mapping[str, str]) -> tuple[Any, ...]:
-        """Return the first place of a text, and in how many others it stands."""
+        """Return the first place of a text, the source of a reasoning, and in how many others it stands."""
         sql = (
             "select kind, run, (select name from runs.runs where id = places.run), turn, agent,"
+            " iif(kind = 'reasoning', (select reasoning_source from runs.calls where calls.run = places.run"
+            " and calls.turn = places.turn and calls.agent = places.agent"
+            " and calls.attempt = places.attempt), ''),"
             f" count(*) over () - 1 from places where text = :text and {where}"
             " order by run desc, turn, agent limit 1"
         )

@@ -25,9 +25,10 @@ from hobbes.nodes import calling
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.secrecy import without_secrets
 
-ENDPOINT = "/chat/completions"
+ENDPOINTS = ("/chat/completions", "/responses")
 NEUTRAL_BASE_URL = "https://model.invalid/v1"
-NEUTRAL_URI = f"{NEUTRAL_BASE_URL}{ENDPOINT}"
+TEXTS = ("messages", "input")
+"""Where a request has the texts for the model: a chat completion, and a response."""
 KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
 """The only headers of requests and responses that are stored; a list of secret headers would have holes."""
 LONGEST_DIFF = 8_000
@@ -133,15 +134,21 @@ async def _no_wait(_seconds: float) -> None:
 
 def neutral_request(request: Request) -> Request | None:
     """Return a chat request without host, query and secrets, or None for vcrpy to ignore another request."""
-    if not is_chat(request):
+    endpoint = _endpoint(request)
+    if not endpoint:
         return None
-    return Request(request.method, NEUTRAL_URI, request.body, _kept(request.headers))
+    return Request(request.method, NEUTRAL_BASE_URL + endpoint, request.body, _kept(request.headers))
 
 
 def is_chat(request: Request) -> bool:
-    """Return whether a request is one for a chat completion."""
+    """Return whether a request is one for the answer of a chat model."""
+    return bool(_endpoint(request))
+
+
+def _endpoint(request: Request) -> str:
+    """Return the endpoint that a request asks for the answer of a chat model; empty if it is another one."""
     path: str = urlsplit(request.uri).path
-    return path.endswith(ENDPOINT)
+    return next((endpoint for endpoint in ENDPOINTS if path.endswith(endpoint)), "")
 
 
 def neutral_response(response: dict[str, Any]) -> dict[str, Any]:
@@ -185,7 +192,7 @@ def readable(body: bytes) -> list[str]:
         request = None
     if not isinstance(request, dict):
         return body.decode(errors="replace").splitlines()
-    lines = [f"{k}: {json.dumps(v, sort_keys=True)}" for k, v in sorted(request.items()) if k != "messages"]
-    for message in request.get("messages", ()):
+    lines = [f"{k}: {json.dumps(v, sort_keys=True)}" for k, v in sorted(request.items()) if k not in TEXTS]
+    for message in (text for name in TEXTS for text in request.get(name, ())):
         lines += [f"[{message.get('role')}]", *str(message.get("content")).splitlines()]
     return lines

@@ -22,6 +22,10 @@ PACKAGES = (
 )
 
 
+SHUTDOWN = ("shutdown_date", "deprecation", "expiration_date")
+"""Where a list of models has the day on which one will be shut down: at OpenAI, Mistral and OpenRouter."""
+
+
 def examine(home: Path, models: Models) -> dict[str, Any]:
     """Return what matters for a run with a chat model; it contains no key, not even one within a URL.
 
@@ -83,8 +87,14 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
     if answer.status_code != httpx2.codes.OK:
         return f"answers with status {answer.status_code}"
     try:
-        names = [listed["id"] for listed in answer.json()["data"]]
+        models = {listed["id"]: listed for listed in answer.json()["data"]}
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
-    answered = f"answers; it has {len(names)} models"
-    return answered if model is None or model in names else f"{answered}, and {model} is not one of them"
+    told = f"answers; it has {len(models)} models"
+    if model is None:
+        return told
+    if model not in models:
+        return f"{told}, and {model} is not one of them"
+    days = (models[model].get(field) for field in SHUTDOWN)
+    day = next((day for day in days if isinstance(day, str) and day), None)
+    return f"{told}; {model} will be shut down: {safe_line(day)}" if day else told

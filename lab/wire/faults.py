@@ -186,7 +186,17 @@ FAULTS: Mapping[str, Fault] = {
     "parts": says(lambda text: [{"type": "text", "text": text}]),
     "reasoning-content": thinks(reasoning_content="First, I look around."),
     "reasoning": thinks(reasoning="First, I look around."),
+    "reasoning-details": thinks(
+        reasoning_details=[{"type": "reasoning.summary", "summary": "First, I look around."}]
+    ),
+    "thinking-parts": says(
+        lambda text: [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "First, I look around."}]},
+            {"type": "text", "text": text},
+        ]
+    ),
     "think-tags": says(lambda text: f"<think>First, I look around.</think>{text}"),
+    "thought-tags": says(lambda text: f"<thought>First, I look around.</thought>{text}"),
     # messages without a decision
     "empty-length": says("", "length"),
     "cut-by-length": says(lambda text: text[: len(text) // 2], "length"),

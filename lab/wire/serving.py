@@ -1,4 +1,4 @@
-"""The stand-in server: OpenAI's chat completions over HTTP, answered by scripted policies.
+"""The stand-in server: OpenAI's chat completions and Responses over HTTP, answered by scripted policies.
 
 It exists to record cassettes and to test the wire. It reads only the prompt that a model would read; the last
 line of the last message is the view. Its models are `policy/NAME`, optionally with `?noise=0.1&tremble=0.2`.
@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import uvicorn
@@ -28,6 +28,7 @@ from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.wire.faults import CuttableProtocol, Faults
 from hobbes.lab.wire.listening import listener, url
 from hobbes.lab.wire.receiving import body_of, configured, disconnected
+from hobbes.lab.wire.responding import chat_request, in_responses_words
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from hobbes.nodes.players import parse_spec
@@ -57,9 +58,9 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
     faulty = Faults(faults or {})
 
     async def completions(request: Request) -> Response:
-        began = time.monotonic()
+        began, by_responses = time.monotonic(), request.url.path.endswith("/responses")
         try:
-            body = await _body(request)
+            body = await _body(request, chat_request if by_responses else dict)
             address = request.headers.get(ADDRESS_HEADER, "")
             completion = _completion(body, _answer(address, body))
         except BadRequestError as error:
@@ -68,6 +69,8 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
             return _refusal("the body is nested too deep", 400)
         asked[address] += 1
         response = faulty.meet(address, request, body, completion)
+        if by_responses:
+            response = in_responses_words(response)
         await asyncio.sleep(began + delay - time.monotonic())
         return response
 
@@ -87,6 +90,7 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
     return Starlette(
         routes=[
             Route("/v1/chat/completions", completions, methods=["POST"]),
+            Route("/v1/responses", completions, methods=["POST"]),
             Route("/v1/models", models),
             Route("/stats", stats),
         ],
@@ -94,13 +98,14 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
     )
 
 
-async def _body(request: Request) -> dict[str, Any]:
-    """Return the body of a request; raise BadRequestError if it is not a chat-completions request."""
+async def _body(request: Request, in_chat_words: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return the body of a request in words of the chat protocol; raise BadRequestError if it is wrong."""
     try:
-        body: dict[str, Any] = json.loads(await body_of(request, MOST_BYTES))
+        said = json.loads(await body_of(request, MOST_BYTES))
     except ValueError as error:
         raise BadRequestError("the body is not JSON") from error
-    messages = body.get("messages") if isinstance(body, dict) else None
+    body = in_chat_words(said) if isinstance(said, dict) else {}
+    messages = body.get("messages")
     if not (isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages)):
         raise BadRequestError("messages must be a list of at least one message, each an object")
     if body.get("stream"):

@@ -19,6 +19,7 @@ from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes.caps import Caps
+from hobbes.nodes.journal import CallDetails, Reply
 from tests.lab.play import played
 
 MINING = RunOptions("mining", agents=5, values={"rounds": 6, "rows": 4, "cols": 4})
@@ -124,11 +125,22 @@ def test_a_cap_that_cannot_be_kept_stops_the_run(opened: Store) -> None:
 def test_policies_cost_nothing(opened: Store) -> None:
     run = played(opened, MINING)
     told = opened.figures.result(run)
-    assert (told["usd"], told["tokens"]) == (0.0, {"in": 0, "out": 0, "untold": 0})
+    assert (told["usd"], told["tokens"]) == (
+        0.0,
+        {"in": 0, "out": 0, "cached": None, "cache_written": None, "reasoning": None, "untold": 0},
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["m = 3", "[m]\ninput = 1", "[m]\ninput = -1\noutput = 1", "[m", '[m]\ninput = "1"']
+    "text",
+    [
+        "m = 3",
+        "[m]\ninput = 1\noutput = 1\ncached = 1",
+        "[m]\ninput = 1",
+        "[m]\ninput = -1\noutput = 1",
+        "[m",
+        '[m]\ninput = "1"',
+    ],
 )
 def test_a_wrong_price_list_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "prices.toml").write_text(text)
@@ -137,8 +149,11 @@ def test_a_wrong_price_list_is_reported(tmp_path: Path, text: str) -> None:
 
 
 def test_a_date_in_a_models_name_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "prices.toml").write_text('"mine" = { input = 0.25, output = 2, cache_read = 0.025 }')
     prices = prices_of(tmp_path)
-    assert (
-        usd(prices, "gpt-5-mini-2025-08-07", 4_000_000, 0) == usd(prices, "gpt-5-mini", 4_000_000, 0) == 1.0
-    )
-    assert usd(prices, "gpt-5-mini-turbo", 1, 1) is None
+    for model in ("mine", "mine-2025-08-07", "gpt-5-mini", "gpt-5-mini-2025-08-07"):
+        assert usd(prices, Reply("", model, tokens_in=4_000_000, tokens_out=0)) == 1.0
+    cached = CallDetails(tokens_cached=3_000_000, tokens_cache_written=1_000_000)
+    assert usd(prices, Reply("", "mine", tokens_in=4_000_000, tokens_out=0, details=cached)) == 0.325
+    for unknown in ("mine-turbo", "gpt-5-mini-turbo"):
+        assert usd(prices, Reply("", unknown, tokens_in=1, tokens_out=1)) is None

@@ -17,8 +17,8 @@ from vcr.request import Request
 from hobbes.lab.errors import UsageError
 from hobbes.lab.wire import cassettes, faults
 from hobbes.lab.wire.cassettes import (
-    ENDPOINT,
-    NEUTRAL_URI,
+    ENDPOINTS,
+    NEUTRAL_BASE_URL,
     CassetteMissError,
     playing,
     recording,
@@ -61,7 +61,7 @@ def gossip(heard: list[Headers]) -> Starlette:
         wrong = f"Incorrect API key provided: {request.headers['authorization']}"
         return JSONResponse({"error": {"message": wrong}}, 401, headers=told)
 
-    return Starlette(routes=[Route(f"/v1{ENDPOINT}", completions, methods=["POST"])])
+    return Starlette(routes=[Route(f"/v1{ENDPOINTS[0]}", completions, methods=["POST"])])
 
 
 def test_no_secret_is_written_whatever_the_server_says(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_cassette_is_played_without_waiting(
 def call(address: str, said: str, answered: str) -> tuple[Request, dict[str, Any]]:
     """One call, as it is recorded."""
     body = json.dumps({"messages": [{"role": "user", "content": said}]}).encode()
-    request = Request("POST", NEUTRAL_URI, body, {ADDRESS_HEADER: address})
+    request = Request("POST", f"{NEUTRAL_BASE_URL}{ENDPOINTS[0]}", body, {ADDRESS_HEADER: address})
     response = {
         "status": {"code": 200, "message": "OK"},
         "headers": {},
@@ -175,7 +175,7 @@ def test_a_recorded_response_is_used_once(tmp_path: Path) -> None:
 
 
 CALL: dict[str, Any] = {
-    "request": {"method": "POST", "uri": NEUTRAL_URI, "headers": {}, "body": "{}"},
+    "request": {"method": "POST", "uri": f"{NEUTRAL_BASE_URL}{ENDPOINTS[0]}", "headers": {}, "body": "{}"},
     "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": ""}},
 }
 

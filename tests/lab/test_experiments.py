@@ -11,15 +11,17 @@ import pytest
 
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.file import parse, read_experiment_file
+from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.plan import Cell, Plan, plan
 from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.store.experiments import played_cells, runs_of_cells
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
-from hobbes.lab.wire.recording import in_thread
+from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.players import with_rng
 from tests.conftest import Cli
@@ -148,7 +150,7 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
         small.calls.answers(small.runs.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")
     ]
     assert answers[0] != answers[1]
-    spoken = [[answer for _, answer, _ in of_arm] for of_arm in answers]
+    spoken = [[answer for _, answer, *_ in of_arm] for of_arm in answers]
     assert spoken[0] == spoken[2]
 
 
@@ -558,12 +560,13 @@ def test_recorded_tokens_and_the_price_list_say_what_it_will_cost(
     run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
     with opened.db.conn as connection:
         connection.execute(
-            "update calls set player = 'openai:gpt-5-mini', tokens_in = 1000, tokens_out = 100 where run = ?",
+            "update calls set player = 'openai:gpt-5-mini', tokens_in = 1000, tokens_cached = 400,"
+            " tokens_out = 100 where run = ?",
             [run.id],
         )
     told = json.loads(cli("experiment", str(priced(tmp_path)), "--dry-run", "--json").stdout)
-    assert told["tokens"] == {"in": 108_000, "out": 10_800}
-    assert told["usd"] == pytest.approx((108_000 * 0.25 + 10_800 * 2.0) / 1_000_000)
+    assert told["tokens"] == {"in": 108_000, "cached": 43_200, "out": 10_800}
+    assert told["usd"] == pytest.approx((64_800 * 0.25 + 43_200 * 0.025 + 10_800 * 2.0) / 1_000_000)
 
 
 @pytest.mark.usefixtures("key")
@@ -688,3 +691,52 @@ def test_tainted_runs_are_told_at_the_end_with_exit_code_1(cli: Cli, tmp_path: P
     assert tainted == sum(arm["tainted"] for arm in arms) > 0
     assert played_all.exit_code == 1
     assert f"{tainted} of the runs are tainted" in played_all.stdout
+
+
+FACTORS = """
+name = "heat"
+world = "mining"
+rounds = 1
+agents = 2
+seeds = 1
+model = "openai:policy/guided"
+
+[factors]
+temperature = [0.2, 1.0]
+reasoning_effort = ["low"]
+"""
+
+
+def test_settings_of_a_model_are_factors(cli: Cli, opened: Store, tmp_path: Path) -> None:
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        cli("experiment", str(written(tmp_path, FACTORS)), "--yes", "--jobs", "1")
+    report = json.loads(cli("report", "heat", "--json").stdout)
+    told = {
+        (spec, asked["temperature"], asked["reasoning_effort"]): one["runs"]
+        for one in report["manifest"]["model_settings"]
+        for spec, asked in one["model_settings"].items()
+    }
+    plain, null = "openai:policy/guided", "openai:policy/guided?rng=null"
+    assert told == {(plain, 0.2, "low"): 1, (plain, 1.0, "low"): 1, (null, 0.2, "low"): 1}
+    arms = {arm for arm, _ in runs_of_cells(opened, "heat")}
+    assert arms == {"temperature=0.2,reasoning_effort=low", "temperature=1.0,reasoning_effort=low", "null"}
+    assert list(played_cells(opened, "heat")) == list(
+        fitting(opened, read_experiment_file(tmp_path / "small.toml")[0], played_cells(opened, "heat"), [])
+    )
+
+
+def test_a_factor_that_the_server_refuses_stops_the_experiment_in_its_first_game(
+    cli: Cli, opened: Store, tmp_path: Path
+) -> None:
+    refusing = stand_in(faults={"no-temperature": 1.0})
+    with in_thread(refusing) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        error = cli("experiment", str(written(tmp_path, FACTORS)), "--yes", "--jobs", "1").exception
+    assert "openai:policy/guided refuses temperature, which is required" in str(error)
+    assert len(opened.runs.rows()) == 1
+
+
+def test_settings_of_models_need_a_model(cli: Cli, tmp_path: Path) -> None:
+    error = cli(
+        "experiment", str(written(tmp_path, FACTORS.replace("openai", "policy").replace("policy/", "")))
+    ).exception
+    assert "temperature: no chat model plays in this arm" in str(error)

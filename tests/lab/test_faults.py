@@ -45,7 +45,10 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "parts": ("answered", 1, ""),
     "reasoning-content": ("answered", 1, ""),
     "reasoning": ("answered", 1, ""),
+    "reasoning-details": ("answered", 1, ""),
+    "thinking-parts": ("answered", 1, ""),
     "think-tags": ("answered", 1, ""),
+    "thought-tags": ("answered", 1, ""),
     "empty-length": ("truncated", 1, ""),
     "cut-by-length": ("truncated", 1, ""),
     "finish-max-tokens": ("truncated", 1, ""),
@@ -161,7 +164,19 @@ def test_the_table_in_the_documentation_agrees() -> None:
     assert wrong == {}
 
 
-def test_each_fault_ends_its_call_as_what_it_was(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+BY_RESPONSES = {
+    "finish-error": ("provider-error", 5, "HTTP 200, but not a completion: "),
+    "no-response-format": ("answered", 2, "sent without response_format: the server refuses it"),
+}
+"""What is told otherwise of a fault of the Responses API."""
+
+
+@pytest.mark.parametrize("player", ["openai", "openai-responses"])
+def test_each_fault_ends_its_call_as_what_it_was(
+    player: str, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_responses = player == "openai-responses"
+    expected = {**OUTCOMES, **(BY_RESPONSES if by_responses else {})}
     names = [name for name in OUTCOMES if name not in ALONE]
 
     def by_agent(_shares: object, address: str, _time: int) -> str:
@@ -171,17 +186,21 @@ def test_each_fault_ends_its_call_as_what_it_was(opened: Store, monkeypatch: pyt
     monkeypatch.setattr(calling, "GONE_AFTER", len(names))
     monkeypatch.setattr(calling, "REFUSED_AFTER", len(names))
     with served({}) as base:
-        request = RunOptions("mining", len(names), models="openai:policy/guided", values={"rounds": 1})
+        request = RunOptions("mining", len(names), models=f"{player}:policy/guided", values={"rounds": 1})
         run = played(opened, request)
         done = Counter(entry["address"] for entry in log_of(base))
     calls = dict(zip(names, opened.calls.of_turn(run.id, 0), strict=True))
     found = {name: (call.outcome, call.reply.tries) for name, call in calls.items()}
-    assert found == {name: OUTCOMES[name][:2] for name in names}
-    untold = [n for n, call in calls.items() if not re.match(OUTCOMES[n][2] or "$", call.reply.error)]
+    assert found == {name: expected[name][:2] for name in names}
+    untold = [n for n, call in calls.items() if not re.match(expected[n][2] or "$", call.reply.error)]
     assert untold == []
     assert {str(call.address): call.reply.tries for call in calls.values()} == done
-    thought = {name for name, call in calls.items() if call.reply.reasoning == "First, I look around."}
-    assert thought == {"reasoning-content", "reasoning", "think-tags"}
+    thought = {n: call.reply for n, call in calls.items() if call.reply.reasoning == "First, I look around."}
+    assert {name: reply.reasoning_source.value for name, reply in thought.items()} == {
+        **dict.fromkeys(("reasoning-content", "reasoning"), "summary" if by_responses else "trace"),
+        **dict.fromkeys(("thinking-parts", "think-tags"), "trace"),
+        **dict.fromkeys(("reasoning-details", "thought-tags"), "summary"),
+    }
     assert KEY not in "\n".join(opened.db.conn.iterdump())
 
 

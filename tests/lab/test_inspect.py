@@ -112,6 +112,7 @@ def test_reasoning_and_tokens_of_a_model_are_in_the_log(opened: Store, tmp_path:
     thought = sample.output.message.content[0]
     assert isinstance(thought, ContentReasoning)
     assert thought.reasoning == call.reply.reasoning
+    assert (sample.output.message.metadata or {})["reasoning_source"] == "answer"
     assert sample.output.usage is not None
     assert sample.output.usage.input_tokens == call.reply.tokens_in
     used = log.stats.model_usage["policy/guided"]

@@ -15,7 +15,10 @@ def test_dollars_are_added_as_people_add_them() -> None:
     counts = dict.fromkeys(
         ("record_version", "rules_version", "seed", "calls", "failed", "tokens_in", "tokens_out"), 1
     )
-    runs = [{**words, **counts, "models": "[]", "usd": usd} for usd in (0.1, 0.2, 0.000_000_1)]
+    runs = [
+        {**words, **counts, "models": "[]", "model_settings": "{}", "usd": usd}
+        for usd in (0.1, 0.2, 0.000_000_1)
+    ]
     asked, _ = read_experiment_file(FILE)
     found = manifest(asked, {"arm": {"runs": pa.Table.from_pylist(runs)}})
     assert (repr(found["usd"]), found["calls"]) == ("0.3000001", 3)

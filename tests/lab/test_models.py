@@ -452,7 +452,7 @@ WRONG = [
     ('[alice]\nmodel = "m"\ntemperature = 3', "alice: temperature: must be a number from 0 to 2"),
     ('[alice]\nmodel = "m"\nparallel = 0', "alice: parallel: must be a whole number of at least 1"),
     ('[alice]\nmodel = "m"\ntimeout = inf', "alice: timeout: must be a number of seconds above 0"),
-    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price: must be a table of two numbers"),
+    ('[alice]\nmodel = "m"\nprice = { input = 1 }', "alice: price: must be a table of numbers"),
     ('[alice]\nmodel = "m"\nresponse_format = "xml"', 'alice: response_format: must be "json_object", '),
     ('[alice]\nmodel = "m"\nbase_url = "canary"', "alice: base_url: is not a valid URL"),
     ('[alice]\nmodel = "m"\nbase_url = "http://canary@h/v1"', "alice: base_url: contains a user name"),
@@ -518,6 +518,7 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
         alice=table("http://127.0.0.1:9/v1", "ALICE_KEY", more),
         bob='model = "b"',
         carol=table("http://127.0.0.1:9", more=PARAMETERS),
+        dora='model = "gpt-6-luna"\nkey = "BOB_KEY"',
     )
     told = cli("models", env=KEYS).stdout
     for words in (
@@ -531,14 +532,21 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
     ):
         assert words in " ".join(told.split())
     assert "30 calls a minute, 9000 tokens a minute" in told
-    assert "$0.25 in, $2 out" in told
+    assert "$0.25 input, $2 output per million tokens, by the models file" in " ".join(told.split())
+    listed = (
+        "$0.1 input, $0.5 output, $0.01 cache read, $0.125 cache write per million tokens, by genai-prices"
+    )
+    assert listed in " ".join(told.split())
     assert "OPENAI_API_KEY (not set)" in told
     found = json.loads(cli("models", "--json", env=KEYS).stdout)
     assert [(found[name]["key"], found[name]["key_set"]) for name in found] == [
         ("ALICE_KEY", True),
         ("OPENAI_API_KEY", False),
         (None, None),
+        ("BOB_KEY", True),
     ]
+    assert [found[name]["price"] for name in ("alice", "bob")] == [{"input": 0.25, "output": 2.0}, None]
+    assert re.fullmatch(r"genai-prices [\d.]+ of 20\d\d-\d\d-\d\d", found["dora"]["price_source"])
     assert "canary" not in told + json.dumps(found)
 
 
@@ -563,6 +571,28 @@ def test_doctor_asks_for_each_model(cli: Cli, home: Path) -> None:
     assert shown[0] == f"model alice: {found['alice']['server']}; base_url: {base}; key: ALICE_KEY is set"
     assert told.exit_code == 1
     assert "canary" not in told.output
+
+
+def test_doctor_tells_the_day_on_which_a_model_will_be_shut_down(cli: Cli, home: Path) -> None:
+    """https://developers.openai.com/api/docs/deprecations names the field of OpenAI's list."""
+    listed: list[dict[str, str | None]] = [
+        {"id": "gpt-5", "object": "model", "shutdown_date": "2026-12-11"},
+        {"id": "gpt-6-luna", "object": "model", "shutdown_date": None},
+        {"id": "mistral-old", "object": "model", "deprecation": "2026-12-31T12:00:00Z"},
+    ]
+
+    async def models(_: Any) -> JSONResponse:
+        return JSONResponse({"object": "list", "data": listed})
+
+    with in_thread(Starlette(routes=[Route("/v1/models", models)])) as base:
+        names = ("gpt-5", "gpt-6-luna", "mistral-old")
+        write(home, **{name.replace("-", ""): table(base, model=name) for name in names})
+        found = json.loads(cli("doctor", "--json").stdout)["models"]
+    assert [one["server"].partition("; it has 3 models")[2] for one in found.values()] == [
+        "; gpt-5 will be shut down: 2026-12-11",
+        "",
+        "; mistral-old will be shut down: 2026-12-31T12:00:00Z",
+    ]
 
 
 def test_a_prompt_is_rendered_for_a_model_of_the_file(cli: Cli, home: Path) -> None:

@@ -18,7 +18,7 @@ from hobbes.lab.store import textindex
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.textindex import Filters, open_index
-from hobbes.nodes.journal import Reply
+from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
 from tests.lab.play import go, mining, played
 from tests.lab.test_view import PAYLOADS, structure
@@ -49,7 +49,8 @@ def talk(
             "history_summary": text["memory"],
             "messages": {"AgentB": text["message"]},
         }
-        return Reply(json.dumps(answer), "model", reasoning=text["reasoning"])
+        source = ReasoningSource.SUMMARY
+        return Reply(json.dumps(answer), "model", reasoning=text["reasoning"], reasoning_source=source)
 
     with monkeypatch.context() as patched:
         patched.setattr(PolicyPlayer, "reply", reply)
@@ -72,6 +73,7 @@ def test_each_kind_of_text_is_found_and_leads_to_its_card(
         assert hits(page) == [(kind, card)]
         assert f"<mark>{word}</mark>" in page
         assert f"#:~:text={word}" in page
+        assert ("(summary)" in page) == (kind == "reasoning")
         assert pages.get(card).status_code == 200
     in_prompts = hits(pages.get("/search", params={"q": "seals", "kind": "prompt"}).text)
     assert ("prompt", f"/{run.id}/1/AgentB") in in_prompts

@@ -161,6 +161,7 @@ def test_a_pattern_is_looked_for_in_answers_reasoning_messages_and_events(
 ) -> None:
     found = trace(cli, "--grep", pattern)
     assert [(one["found_in"], one["turn"], one["agent"]) for one in found] == where
+    assert {one["source"] for one in found if one["found_in"] == "reasoning"} <= {"answer"}
     lines = cli("trace", "last", "--grep", pattern).stdout.splitlines()
     assert len([line for line in lines if re.match(r" +\d", line)]) == len(where)
 

@@ -474,8 +474,8 @@ FOUND = (
         "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
     ),
     Tampering(
-        "the columns `model`, `player`, `tokens_in`, `tokens_out`, `reasoning`, `error`, `milliseconds`,"
-        " `tries`, `arrived` of `calls`",
+        "the columns `model`, `player`, `tokens_in`, `tokens_out`, `usage`, `reasoning`, `error`,"
+        " `milliseconds`, `tries`, `arrived` of `calls`",
         DAMAGED_CALL,
         *(
             f"update calls set {change} where {CALL}"
@@ -485,6 +485,7 @@ FOUND = (
                 "player = null",
                 "tokens_in = 1",
                 "tokens_out = 1",
+                "usage = '{}'",
                 "reasoning = 'I like them.'",
                 "error = 'it was late'",
                 "milliseconds = milliseconds + 1",
@@ -679,11 +680,17 @@ FOUND = (
 
 NOT_FOUND = (
     Tampering(
-        "the columns `model`, `tokens_in`, `tokens_out`, `reasoning` of `calls`, rehashed",
+        "the columns `model`, `tokens_in`, `tokens_out`, `usage`, `reasoning` of `calls`, rehashed",
         "Only the provider knows them. Anybody can compute a hash.",
         *(
             rehashed(f"update calls set {change} where {CALL}")
-            for change in ("model = 'gpt-5'", "tokens_in = 1", "tokens_out = 1", "reasoning = 'I like them.'")
+            for change in (
+                "model = 'gpt-5'",
+                "tokens_in = 1",
+                "tokens_out = 1",
+                "usage = '{}'",
+                "reasoning = 'I like them.'",
+            )
         ),
     ),
     Tampering(

@@ -30,6 +30,7 @@ def reading(text: str) -> ParsedAnswer:
         (TEXT, "answered", "json"),
         (f"  {TEXT}\n", "answered", "json"),
         (f"<think>Shall I raid {{them}}? No.</think>{TEXT}", "answered", "after-think"),
+        (f"<thought>**Plan**: {{}}</thought>\n{TEXT}", "answered", "after-think"),
         (f"```json\n{TEXT}\n```", "answered", "embedded"),
         (f"I will do this: {TEXT} Good rng!", "answered", "embedded"),
         (f"{TEXT} and that is all", "answered", "embedded"),

@@ -1,0 +1,209 @@
+"""What servers send back: completions of the chat protocol, read into LangChain's messages.
+
+Servers put the same facts into different fields; tests/lab/test_providers.py has a response of each kind of
+server, with the page that describes it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from hobbes.engine.answer import Outcome
+from hobbes.nodes.calling import finished
+from hobbes.nodes.journal import CallDetails, ReasoningSource
+from hobbes.nodes.secrecy import safe_line, storable
+
+TOO_MANY_TOKENS = 2**40
+"""Token counts from here on are not believed. Smaller ones add up to a number that SQLite can hold."""
+
+LONGEST_USAGE = 10_000
+"""A usage of more characters is not kept: a part of it would be no JSON."""
+
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+"""The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
+
+TAGS = {"think": ReasoningSource.TRACE, "thought": ReasoningSource.SUMMARY}
+"""The tags around a reasoning within the text of an answer: a model's own, and Google's around a summary."""
+
+INTO, OUT = (("prompt_tokens",), ("input_tokens",)), (("completion_tokens",), ("output_tokens",))
+"""Where a usage says how many tokens the prompt and the answer have. The second names are Responses'."""
+
+CACHED = (
+    ("prompt_tokens_details", "cached_tokens"),
+    ("input_tokens_details", "cached_tokens"),
+    ("prompt_cache_hit_tokens",),  # DeepSeek
+    ("cache_read_input_tokens",),  # Anthropic's, passed on by gateways
+    ("cached_tokens",),  # Moonshot
+)
+"""Where a usage says how many tokens of the prompt were read from a cache."""
+
+CACHE_WRITTEN = (
+    ("prompt_tokens_details", "cache_write_tokens"),
+    ("input_tokens_details", "cache_write_tokens"),
+    ("cache_creation_input_tokens",),
+)
+"""Where a usage says how many tokens of the prompt were written to a cache."""
+
+REASONED = (
+    ("completion_tokens_details", "reasoning_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+    ("reasoning_tokens",),
+)
+"""Where a usage says how many tokens of the answer were reasoning."""
+
+Path = tuple[str, ...]
+
+
+def message_of(completion: dict[str, Any]) -> AIMessage:
+    """Return the message of a completion. Anything of another shape raises whatever Python raises."""
+    choice = completion["choices"][0]
+    message = choice["message"]
+    if completion.get("error") or choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
+        raise ValueError("a server behind this one broke off the answer")
+    if message["role"] != "assistant":
+        raise ValueError("the message is not an assistant's")
+    tokens_in, tokens_out, details = _usage(completion)
+    reasoning, source = _thought(message)
+    return AIMessage(
+        message.get("content") or "",
+        additional_kwargs={
+            "reasoning": reasoning,
+            "reasoning_source": source,
+            "refusal": _refusal(message),
+            "tool_calls": list(message.get("tool_calls") or ()),
+            "tokens": (tokens_in, tokens_out),
+            "details": details._replace(finish_reason=_line(choice.get("finish_reason"))),
+        },
+        response_metadata={
+            "model_name": completion.get("model"),
+            "finish_reason": choice.get("finish_reason"),
+        },
+    )
+
+
+def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallDetails]:
+    """Return the tokens of the prompt and of the answer, None where unknown, and all else that is told.
+
+    Some servers (Google, xAI) leave the reasoning out of the tokens of the answer, and have it in the total.
+    """
+    usage = completion.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    into, out = _first_count(usage, INTO), _first_count(usage, OUT)
+    total = _count(usage.get("total_tokens"))
+    reasoned = _first_count(usage, REASONED)
+    if into is not None and out is not None and total is not None and total > into + out:
+        reasoned = total - into - out if reasoned is None else reasoned
+        out = total - into
+    return (
+        into,
+        out,
+        CallDetails(
+            tokens_cached=_first_count(usage, CACHED),
+            tokens_cache_written=_first_count(usage, CACHE_WRITTEN),
+            tokens_reasoning=reasoned,
+            service_tier=_line(completion.get("service_tier")),
+            fingerprint=_line(completion.get("system_fingerprint")),
+            provider_id=_line(completion.get("id")),
+            provider_usd=_cost(usage),
+            usage=_kept(usage),
+        ),
+    )
+
+
+def _kept(usage: Mapping[str, Any]) -> str | None:
+    """Return the JSON of a usage as it is kept; None if it is empty, too long, no JSON, or holds a secret."""
+    try:
+        text = json.dumps(usage, allow_nan=False)
+    except ValueError:
+        return None
+    return text if usage and len(text) <= LONGEST_USAGE and storable(text) == text else None
+
+
+def _first_count(usage: Mapping[str, Any], paths: tuple[Path, ...]) -> int | None:
+    """Return the first token count at one of these places of a usage; None if there is none."""
+    found = (_count(_at(usage, path)) for path in paths)
+    return next((count for count in found if count is not None), None)
+
+
+def _at(value: object, path: Path) -> object:
+    """Return what stands at a place within JSON objects; None if there is nothing."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _count(tokens: object) -> int | None:
+    """Return the token count, or None if the server gave no usable number."""
+    return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """Return what a call cost by the provider's own account, in dollars; None if it does not say.
+
+    OpenRouter charges for a key of one's own only its fee; what the provider behind it takes comes on top.
+    """
+    cost = _dollars(usage.get("cost"))
+    behind = _dollars(_at(usage, ("cost_details", "upstream_inference_cost")))
+    return cost + behind if usage.get("is_byok") and cost is not None and behind is not None else cost
+
+
+def _dollars(amount: object) -> float | None:
+    """Return an amount of dollars; None if it is no usable number."""
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        return None
+    return float(amount) if 0 <= amount < TOO_MANY_TOKENS else None
+
+
+def _line(value: object) -> str:
+    """Return a word of a server as one line; empty if it is no text."""
+    return safe_line(value) if isinstance(value, str) else ""
+
+
+def _thought(message: Mapping[str, Any]) -> tuple[str, ReasoningSource]:
+    """Return the reasoning of a message and its source; empty without any."""
+    texts = (
+        *_detailed(message.get("reasoning_details")),
+        *((message.get(field), ReasoningSource.TRACE) for field in REASONING_FIELDS),
+        ("".join(_thinking(part) for part in _parts(message)), ReasoningSource.TRACE),
+        *_tagged(message.get("content")),
+    )
+    found = ((text, source) for text, source in texts if isinstance(text, str) and text)
+    return next(found, ("", ReasoningSource.NONE))
+
+
+def _detailed(details: object) -> Iterator[tuple[str, ReasoningSource]]:
+    """Yield the reasoning in OpenRouter's list: the model's own, then a summary; both may be empty."""
+    listed = [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+    for kind, source in (("text", ReasoningSource.TRACE), ("summary", ReasoningSource.SUMMARY)):
+        texts = (one.get(kind) for one in listed if one.get("type") == f"reasoning.{kind}")
+        yield "\n".join(text for text in texts if isinstance(text, str)), source
+
+
+def _thinking(part: Mapping[str, Any]) -> str:
+    """Return the text of a content part that is reasoning, which may be a list of texts (Mistral)."""
+    thinking = part.get("thinking") if part.get("type") == "thinking" else None
+    if not isinstance(thinking, list):
+        return thinking if isinstance(thinking, str) else ""
+    texts = (one.get("text") for one in thinking if isinstance(one, dict))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _tagged(content: object) -> Iterator[tuple[str, ReasoningSource]]:
+    """Yield the reasoning before the last closing tag of a text, whose first tag may be missing."""
+    for tag, source in TAGS.items():
+        before, closed, _ = str(content).rpartition(f"</{tag}>")
+        if closed:
+            yield before.partition(f"<{tag}>")[2] or before, source
+
+
+def _refusal(message: Mapping[str, Any]) -> object:
+    """Return the refusal of a message, from its own field or a content part; None if there is none."""
+    return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
+
+
+def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the content parts of a message; empty if its content is plain text."""
+    content = message.get("content")
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
