@@ -318,7 +318,7 @@ class ChatPlayer:
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
         """Return the follow-up question, in the language of the run's prompts."""
-        return follow_up_prompt(self._prompts.lang, prompt, answer, drops)
+        return follow_up_prompt(self._prompts, prompt, answer, drops)
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return the model's reply. A failed call, whatever the reason, is a reply with its `failure` set.

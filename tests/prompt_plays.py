@@ -62,6 +62,7 @@ from hobbes.nodes.prompting import (
     load_prompts,
     system_text,
     turn_text,
+    worded,
 )
 
 Numbers: TypeAlias = set[float]
@@ -111,7 +112,7 @@ def feedback_is_told(
     seen: list[Any] = [turn.view_of(world, played.resolved.state, played.memories, who) for who in said]
     rejected, nothing = (view["memory"]["feedback"] for view in seen)
     assert nothing == []
-    assert [set(one) for one in rejected] == [{"rejected", "why"}]
+    assert [set(one) for one in rejected] == [{"rejected", "code", "why"}]
     assert "nonsense" in str(rejected[0]["rejected"])
     assert len(str(rejected[0]["rejected"])) < 150
 
@@ -445,7 +446,9 @@ class PromptTests:
         state = world.setup(setting.config, setting.agents, setting.seed)
         view = view_of(world, state, setting.agents[0])
         *words, last = turn_text(variant.prompts, view).splitlines()
-        assert json.loads(last) == view, f"{variant} does not end with the view: {last}"
+        assert json.loads(last) == worded(variant.prompts, view), (
+            f"{variant} does not end with the view: {last}"
+        )
         if variant.shipped:
             said = self.prompts.view_is_data[variant.lang]
             assert len(words) == 1, f"the words of {variant} are more than a line: {words}"

@@ -29,6 +29,9 @@ def warn(tmp_path: Path) -> Warn:
         default = WORLDS[world].prompts(prompting.default_setting(WORLDS[world]).config)
         folder = tmp_path / "mine"
         shutil.copytree(prompting.ROOT / world / default, folder, dirs_exist_ok=True)
+        for other in folder.glob("*.md"):
+            if lang not in other.name.split("."):
+                other.unlink()
         (folder / f"system.{lang}.md").write_text(text, encoding="utf-8")
         load_prompts(WORLDS[world], str(folder), lang)
         found = list(prompt_warnings(WORLDS[world], str(folder), lang))

@@ -107,12 +107,11 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
     kind = _kind(answer.get("action"))
     if kind is None:
         possible = [one for one in KINDS if one != "send" or state.config.alliances]
-        detail = "an action is one of " + ", ".join(possible)
-        findings.drop("schema", "trust/no-action", _said(answer), detail)
+        findings.drop("schema", "trust/no-action", _said(answer), ", ".join(possible))
         return None
     for name in FIELDS:
         if name not in NEEDS[kind] and name in answer and answer[name] not in NOT_GIVEN:
-            findings.drop("rule", "trust/not-needed", {name: answer[name]}, f"{kind} has no {name}")
+            findings.drop("rule", "trust/not-needed", {name: answer[name]})
     order = _order(state, findings, kind, answer)
     if order is None:
         return None
@@ -205,7 +204,7 @@ def _at_threshold(state: State, agent: str, _: Order) -> str | None:
 
 
 CODES: Mapping[str, str] = {
-    "trust/no-action": "the answer names no known action",
+    "trust/no-action": "the answer names none of the actions that there are",
     "trust/bad-target": "the target of the action is not text",
     "trust/no-target": "the action names no target, and there is not exactly one opponent",
     "trust/unknown-target": "no unit has the name of the target",

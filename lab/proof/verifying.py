@@ -31,7 +31,7 @@ from hobbes.lab.store.runs import JSON, changed_columns
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
-from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text
+from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 
 EXPECTED: Mapping[Layer, str] = {
@@ -206,7 +206,7 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     yield from _differing(turn, played.record, at.digest)
     if turn.ledgers_text != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
-    yield from _odd_prompts(run.at(turn.turn), attempts)
+    yield from _odd_prompts(run.at(turn.turn), at, attempts)
     yield from odd_views
 
 
@@ -220,7 +220,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     actors = run.world.actors(at.state)
     asked_too = {*actors, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
-    yield from _odd_prompts(run, attempts)
+    yield from _odd_prompts(run, at, attempts)
     yield from odd_views
     if run.status != "waiting":
         return
@@ -285,10 +285,11 @@ def _decided(attempts: Mapping[str, list[Call]]) -> set[str]:
     return {agent for agent, calls in attempts.items() if calls[-1].outcome in DECISIONS}
 
 
-def _odd_prompts(way: Run, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
+def _odd_prompts(way: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
     """Name the prompts of models that the templates of the run do not give, whatever the view in them is.
 
-    The view is believed: another version of hobbes may show an agent more or less. `replay` compares it.
+    A whole view is believed: another version of hobbes may show an agent more or less. `replay` compares it.
+    Where a prompt shows parts of a view only, they are those of the view in this turn.
     """
     if not any(call.prompt.system for calls in attempts.values() for call in calls):
         return  # policies and people get the view alone
@@ -302,16 +303,17 @@ def _odd_prompts(way: Run, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
         for call in calls:
             first = agent != OBSERVER and call.question == TURN_QUESTION
             if call.prompt.system and (
-                call.prompt.system != of_agent or (first and not _is_worded(way, call.prompt.turn))
+                call.prompt.system != of_agent or (first and not _is_worded(way, at, agent, call.prompt.turn))
             ):
                 attempt = f"attempt {call.address.attempt}"
                 yield f"the prompt of {agent}, {attempt}, is not what the templates of the run give"
 
 
-def _is_worded(way: Run, text: str) -> bool:
-    """Return whether a turn text is what the template of a run makes of a view, which is its last line."""
+def _is_worded(way: Run, at: _Position, agent: str, text: str) -> bool:
+    """Return whether a turn text is what the template of a run makes of a view."""
     try:
-        return turn_text(way.prompts, json.loads(text.rpartition("\n")[2])) == text
+        view = view_in(text) or turns.view_of(way.world, at.state, at.memories, agent)
+        return turn_text(way.prompts, view) == text
     except ValueError:
         return False
 

@@ -25,7 +25,7 @@ from hobbes.lab.store.run import HOBBES, PersonQuestion, Run, Stretch, Versions
 from hobbes.lab.store.schema import TEMPLATES
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompting import PromptSet, bound
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -198,7 +198,7 @@ class Runs:
             setting,
             value_of(row, "models"),
             value_of(row, "model_settings") or {},
-            self._prompts(world, row, row),
+            self._prompts(world, row, row, setting),
             row["status"],
             row["turns"],
             row["digest"],
@@ -214,12 +214,13 @@ class Runs:
     def _stretch(self, world: AnyWorld, row: Row, way: Row) -> Stretch:
         """Return how some turns of a run were played."""
         try:
+            setting = self._setting(world, row, way["config"])
             return Stretch(
                 way["until"],
-                self._setting(world, row, way["config"]),
+                setting,
                 way["models"],
                 JSON["model_settings"].validate_python(way["model_settings"] or {}),
-                self._prompts(world, row, way),
+                self._prompts(world, row, way, setting),
             )
         except (ValueError, LookupError) as error:
             raise damaged(row["id"], "", f"the column runs.earlier is damaged: {error!r}") from error
@@ -228,7 +229,7 @@ class Runs:
         """Return the setting of a run with a config. Raise ValueError if there is no such setting."""
         return make_setting(world, value_of(row, "agents"), row["seed"], config)
 
-    def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any]) -> PromptSet:
+    def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:
         """Return the prompts of a run, or those of its earlier turns."""
         templates = [self.text(way[column]) for column in TEMPLATES]
         for column, text in zip(TEMPLATES, templates, strict=True):
@@ -237,7 +238,8 @@ class Runs:
                 raise damaged(row["id"], "", problem)
         system, turn, schema = (text or "" for text in templates)
         observer, content = way["observer_text"] or "", way["prompts_hash"] or ""
-        return PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
+        prompts = PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
+        return bound(world, prompts, setting)
 
     def row(self, run: str) -> Row:
         """Return the row of a run; raise DamagedError if it is damaged."""

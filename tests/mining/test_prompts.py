@@ -744,7 +744,7 @@ def stamina_over_the_cap_is_cut(land: Land) -> Numbers:
 def notes_are_kept_and_read_by_their_author_alone(land: Land) -> Numbers:
     said = {name: f"noted {name}" for name in ("notes", "summary_last_turn", "history_summary")}
     land.round(ann=said)
-    memory = Memory().after(land.intent("ann").reflection).shown(said, feedback=False)
+    memory = Memory().after(land.intent("ann").reflection).shown(said, None)
     assert memory == {
         "notes": said["notes"],
         "previous_turn_summary": said["summary_last_turn"],
@@ -757,7 +757,7 @@ def notes_are_kept_and_read_by_their_author_alone(land: Land) -> Numbers:
     return {length}
 
 
-@plays("feedback", feedback=True)
+@plays("feedback", sentences=True)
 def what_was_lost_of_an_answer_is_told(land: Land) -> None:
     feedback_is_told(MINING, land.config.model_dump(mode="json", exclude_defaults=True))
 
