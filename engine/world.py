@@ -300,6 +300,18 @@ class RunQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentTurns:
+    """A plain table with one row for each agent and turn, which the run database shows as a view.
+
+    `columns` are those after `run`, `turn` and `agent`: of each, its type and what it holds. `sql` selects
+    all of these from `played`, which has the rows of the table `turns` that are turns of this world.
+    """
+
+    columns: Mapping[str, tuple[Literal["text", "integer"], str]]
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
 class World(Generic[C, S, I]):
     """One world.
 
@@ -355,6 +367,7 @@ class World(Generic[C, S, I]):
                                      observer's, give no other. Those of reading are in `nodes.reading`
     landmarks                        the events that a reader of a run looks for, the most important one first
     queries                          questions about a run for `hobbes datasette`
+    agent_turns                      the plain table of what each agent did and has, turn by turn
     viewer_key                       the key under which a view names its agent
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
@@ -397,6 +410,7 @@ class World(Generic[C, S, I]):
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     queries: tuple[RunQuery, ...] = ()
+    agent_turns: AgentTurns | None = None
     causes: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.metrics import BY_NAME, measures, ownership
 from hobbes.engine.mining.policies import POLICIES
-from hobbes.engine.mining.queries import QUERIES
+from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
 from hobbes.engine.mining.state import MiningConfig, State
 from hobbes.engine.mining.validation import Intent, validate
@@ -50,6 +50,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     events=EVENTS,
     codes={**validation.CODES, **reflection.CODES},
     queries=QUERIES,
+    agent_turns=AGENT_TURNS,
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),
     spells=ownership,

@@ -22,7 +22,7 @@ from hobbes.lab.store.command_line import command
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
 from hobbes.lab.store.run import HOBBES, PersonQuestion, Run, Stretch, Versions
-from hobbes.lab.store.schema import TEMPLATES
+from hobbes.lab.store.schema import TEMPLATES, keep_agent_turns
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, bound
@@ -76,6 +76,7 @@ class Runs:
             texts = [self.add_text(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
             self.check_name(name)
+            keep_agent_turns(self._db, world)
             way = {
                 "config": setting.config.model_dump_json(),
                 "models": json.dumps(models),

@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from hobbes.engine.turn import EACH, Column, Kind, Table, TurnRecord
+from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import LabError
 
 RECORD = "iif(json_valid(record), record, '{}')"
@@ -181,6 +182,25 @@ def view_of(table: Table) -> str:
     return f"CREATE VIEW {table.name} AS\n" + "\nunion all\n".join(
         _rows_at(table, part, place) for place in table.places
     )
+
+
+def agent_turns_of(world: AnyWorld) -> str:
+    """Return the name of the view for the plain table of a world: a row for each agent and turn."""
+    return f"agent_turns_{world.name}"
+
+
+def keep_agent_turns(db: Database, world: AnyWorld) -> None:
+    """Create the view for the plain table of a world, unless it is there as this hobbes has it."""
+    if world.agent_turns is None:
+        return
+    name, columns = agent_turns_of(world), ", ".join(world.agent_turns.columns)
+    played = f"select turns.* from turns join runs on runs.id = turns.run where runs.world = '{world.name}'"  # noqa: S608  our own
+    rows = f"with played as ({played})\n{world.agent_turns.sql}"
+    view = f"CREATE VIEW {name} AS\nselect run, turn, agent, {columns} from (\n{rows}\n)"
+    there = db.conn.execute("select sql from sqlite_master where name = ?", [name]).fetchone()
+    if there != (view,):
+        db.conn.execute(f"drop view if exists {name}")
+        db.conn.execute(view)
 
 
 def _rows_at(table: Table, name: str, place: tuple[str, ...]) -> str:
