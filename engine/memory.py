@@ -103,14 +103,16 @@ EMPTY_MEMORY = Memory()
 def feedback_by_agent(drops: Iterable[Drop], mends: Iterable[Mend]) -> dict[str, tuple[JsonObject, ...]]:
     """Return what each agent is told about its answer: every rejection and correction, with its code.
 
-    Beyond MOST_FEEDBACK only the number of the rest is told. It is data, with its keys sorted as in the
-    stored memory; `reason` says it in words.
+    Notes are not told. Beyond MOST_FEEDBACK only the number of the rest is told. It is data, with its keys
+    sorted as in the stored memory; `reason` says it in words.
     """
     told: dict[str, list[JsonObject]] = {}
     for drop in drops:
         detail = {"detail": drop.detail} if drop.detail else {}
         told.setdefault(drop.agent, []).append({"code": drop.code, **detail, "rejected": _short(drop.said)})
     for mend in mends:
+        if mend.said == mend.kept:  # a note
+            continue
         one = {"code": mend.code, "corrected": _short(mend.said), "kept": _short(mend.kept)}
         told.setdefault(mend.agent, []).append(one)
     return {agent: _bounded(entries) for agent, entries in told.items()}

@@ -105,7 +105,7 @@ def feedback_is_told(
     fine = dict(accepted_answer or {})
     agents = world.names(3)
     setting = make_setting(world, agents, 1, values)
-    said = {agents[0]: {**fine, "nonsense": "x" * 999}, agents[1]: fine}
+    said = {agents[0]: {**fine, "notes": ["nonsense", "x" * 999]}, agents[1]: fine}
     answers = {who: ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, one) for who, one in said.items()}
     state = world.setup(setting.config, setting.agents, setting.seed)
     played = turn.play_turn(world, state, {}, answers)

@@ -2,7 +2,7 @@
 
 from hobbes.engine import reflection
 from hobbes.engine.mining import state, validation
-from hobbes.engine.mining.actions import KINDS, action_model
+from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.metrics import BY_NAME, measures, ownership
@@ -18,7 +18,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
     rules_version=3,
     config=MiningConfig,
-    action=lambda setting: action_model(communication=setting.config.communication),
+    action=lambda setting: validation.model_for(setting.config),
     setup=state.setup,
     actors=lambda state: state.setting.agents,
     owner=lambda _, agent: agent,
@@ -31,7 +31,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     score="gold",
     measures=measures,
     formulas=BY_NAME,
-    headline=("efficiency", "raid_rate", "turnover", "gold_gini"),
+    headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,
