@@ -221,7 +221,6 @@ def _fixed(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
     }
 
 
-@cache
 def _sentences_in(world: str, lang: str) -> Mapping[str, str]:
     """Return the sentences of words.<lang>.toml, by code; none if the world has no such file.
 

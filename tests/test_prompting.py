@@ -406,7 +406,7 @@ def test_the_number_of_agents_and_the_schema_are_placeholders(write: Write) -> N
     text = system_text(load_prompts(MINING, "plain", "en"), make_setting(MINING, ["ann", "bob"], 1, {}))
     agents, _, schema = text.partition(" ")
     assert agents == "2"
-    assert schema == schema_of(action_model(communication=False))
+    assert schema == schema_of(action_model(communication=False, private=False))
     assert "\n" not in schema
 
 

@@ -16,7 +16,7 @@ from hobbes.engine.world import Landmark, World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
-    rules_version=3,
+    rules_version=4,
     config=MiningConfig,
     action=lambda setting: validation.model_for(setting.config),
     setup=state.setup,

@@ -284,5 +284,5 @@ def test_nesting_without_end_is_refused_and_not_fatal() -> None:
     state = MINING.setup(setting.config, setting.agents, setting.seed)
     for answer in ({"claim": [deep]}, {"plan": [deep]}, {"dig": deep}, {"mine": [{"cell": deep, "s": 1}]}):
         found = validate(state, "A", answer)
-        (one,) = [*found.drops] or [*found.mends]
+        one = (found.drops or found.mends)[0]
         assert len(canonical(one.to_json())) < 1500
