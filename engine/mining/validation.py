@@ -120,7 +120,10 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
 
 
 def model_for(config: MiningConfig) -> type[BaseModel]:
-    """Return the model of an answer under these settings."""
+    """Return the model of an answer under these settings.
+
+    Source: docs/rules/mining.md#answer-fields.
+    """
     return action_model(communication=config.communication, private=config.private_messages)
 
 
