@@ -386,7 +386,7 @@ def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) ->
         for key, value in answer.items()
     }
     if rng.happens(noise, "noise/beside"):
-        beside = (*SAID_BESIDE, TO_NOBODY) if "messages" in view else SAID_BESIDE
+        beside = (*SAID_BESIDE, _whisper(sight)) if "messages" in view else SAID_BESIDE
         spoiled |= rng.pick(beside, "noise/beside-kind")
     return spoiled
 
@@ -405,11 +405,13 @@ Source: docs/rules/mining.md#noise.
 """
 
 
-TO_NOBODY: JsonObject = {"message": {"nobody": "Shall the two of us share?"}}
-"""A private message to somebody who does not play, where agents can talk.
+def _whisper(sight: Sight) -> JsonObject:
+    """Return private messages to another agent, if there is one, and to somebody who does not play.
 
-Source: docs/rules/mining.md#noise.
-"""
+    Source: docs/rules/mining.md#noise.
+    """
+    others = [agent for agent in sight.view["plots_held"] if agent != sight.view["you"]]
+    return {"message": dict.fromkeys([*others[:1], "nobody"], "Shall the two of us share?")}
 
 
 def _spoiled_elements(sight: Sight, key: str, elements: Any, rng: RngStream, noise: float) -> Iterator[Any]:  # noqa: ANN401

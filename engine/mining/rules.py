@@ -412,7 +412,7 @@ EVENTS = {
     "defend": "plot, points: an agent defended its plot",
     "raid": "plot, owner, result: captured, outdrawn, blocked, or fizzled (nothing there to take)",
     "mine": "plot, gold: what an agent mined on its plot; 0 if the plot was lost in this round",
-    "message": "text, to: sent to all or, privately, to one, who read it next round",
+    "message": "to, text: sent to one or, without `to`, to all, who read it next round",
     "tax": "plot, gold, to: what a raid cost",
     "punish": "stamina: what a raider loses in the next round",
     "return": "plot, from: a captured plot went back to `agent`",

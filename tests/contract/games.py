@@ -39,6 +39,7 @@ EXTRA: Mapping[str, Sequence[Values]] = {
             "immunity": 0,
         },
         {"rows": 2, "cols": 3, "stamina": [9, 3, 0, 5], "authority": "punishment", "communication": True},
+        {"rows": 2, "cols": 2, "communication": True, "private_messages": True, "own_history": True},
         {"rows": 2, "cols": 2, "authority": "adjudication", "immunity": 0, "fault_policy": "rationalize"},
     ),
     "nations": (
