@@ -11,6 +11,7 @@ from sqlite_utils import Database
 
 from hobbes.engine.turn import EACH, Column, Kind, Table, TurnRecord
 from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 
 RECORD = "iif(json_valid(record), record, '{}')"
@@ -189,6 +190,14 @@ def agent_turns_of(world: AnyWorld) -> str:
     return f"agent_turns_{world.name}"
 
 
+def kinds_of_agent_turns(world: AnyWorld) -> dict[str, type]:
+    """Return the columns of the plain table of a world, each with the type of its values."""
+    if world.agent_turns is None:
+        return {}
+    further = {name: SQL_KINDS[kind.upper()] for name, (kind, _) in world.agent_turns.columns.items()}
+    return {**ADDRESS, "agent": str, **further}
+
+
 def keep_agent_turns(db: Database, world: AnyWorld) -> None:
     """Create the view for the plain table of a world, unless it is there as this hobbes has it."""
     if world.agent_turns is None:
@@ -247,6 +256,8 @@ def kinds_of(db: Database, name: str) -> dict[str, type]:
     for table in TurnRecord.tables():
         if table.name == name:
             return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}
+    if (world := name.removeprefix("agent_turns_")) in WORLDS:
+        return kinds_of_agent_turns(WORLDS[world])
     return {
         column: SQL_KINDS[kind.upper()]
         for column, kind in db.execute("select name, type from pragma_table_xinfo(?)", [name])

@@ -18,7 +18,7 @@ from hobbes.lab.store.history import scores
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.schema import SQL_KINDS, agent_turns_of, columns_of, kinds_of
+from hobbes.lab.store.schema import agent_turns_of, columns_of, kinds_of, kinds_of_agent_turns
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
@@ -136,8 +136,7 @@ def _may_count(question: int, outcome: str) -> bool:
 def _agent_turns(store: Store, run: Run) -> RunTable:
     """Return what each agent did and has, turn by turn."""
     store.turns.check(run)
-    declared = run.world.agent_turns.columns if run.world.agent_turns else {}
-    columns = {**ADDRESS, **{name: SQL_KINDS[kind.upper()] for name, (kind, _) in declared.items()}}
+    columns = kinds_of_agent_turns(run.world)
     sql = f"select {', '.join(columns)} from {agent_turns_of(run.world)} where run = ? order by turn, agent"  # noqa: S608  our own
     rows = store.db.execute(sql, [run.id])
     return RunTable(AGENT_TURNS, columns, (dict(zip(columns, row, strict=True)) for row in rows))
