@@ -38,14 +38,8 @@ from hobbes.nodes.secrecy import safe_line
 OBJECTS = 128 * 2**20
 """Bytes of memory for the runs that come back, on a cluster of this machine; Ray writes more to the disk."""
 
-OF_OPENAI = "OPENAI_"
-"""How the environment variables begin that OpenAI's client reads: server, key, headers, proxy."""
-
 RUNS, PRICES = "runs.db", "prices.toml"
 """What of a home is needed to play its runs, and to know what that costs."""
-
-MORE_TRIES = 2
-"""How often a batch is played again, from where its runs stood at first, if its process or node dies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +170,13 @@ def _batch(store: Store, runs: Sequence[Run], ways: Ways, tasks: int) -> Batch:
     if (prices := store.home / PRICES).exists():
         files[PRICES] = prices.read_bytes()
     keys = {settings.key_variable for run in runs for settings in chats_of(run).values()}
-    names = [name for name in os.environ if keys and (name in keys or name.startswith(OF_OPENAI))]
+    # OpenAI's client reads its server, its key, its headers and its proxy from variables.
+    names = [name for name in os.environ if keys and (name in keys or name.startswith("OPENAI_"))]
     variables = {name: os.environ[name] for name in names}
     return Batch(tuple(run.id for run in runs), files, variables, ways, tasks)
 
 
-@ray.remote(max_retries=MORE_TRIES)
+@ray.remote(max_retries=2)  # from where the runs stood at first, if a process or a node dies
 def _play(hobbes: str, batch: Batch) -> Played:
     """Play a batch on a node."""
     return play_batch(hobbes, f"node {socket.gethostname()}", batch)

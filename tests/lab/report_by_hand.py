@@ -672,6 +672,10 @@ def manifest(files: Files) -> Row:
         "recorded_by": counted(runs, "hobbes", "record_version", "rules_version"),
         "prompts": counted(runs, "prompts", "lang", "prompts_hash"),
         "models": sorted({model for row in runs for model in row["told"]}),
+        "model_settings": [
+            {**one, "model_settings": json.loads(one["model_settings"])}
+            for one in counted(runs, "model_settings")
+        ],
         "seeds": sorted({row["seed"] for row in runs}),
         "digests": hashlib.sha256(told.encode()).hexdigest(),
         **sums,
