@@ -163,6 +163,21 @@ class Call(NamedTuple):
     """TURN_QUESTION or FOLLOW_UP_QUESTION."""
 
 
+def made_call(address: Address, prompt: Prompt, question: int, reply: Reply, parsed: ParsedAnswer) -> Call:
+    """Return a call as it is kept: with its outcome, and with the answer's own reasoning."""
+    return Call(
+        address, prompt, _with_its_reasoning(reply, parsed), parsed.outcome, parsed.found_as, question
+    )
+
+
+def _with_its_reasoning(reply: Reply, parsed: ParsedAnswer) -> Reply:
+    """Return the reply with the answer's own `reasoning` field, if the server sent no reasoning."""
+    said = (parsed.said or {}).get("reasoning")
+    if reply.reasoning or not said or not isinstance(said, str):
+        return reply
+    return reply._replace(reasoning=said, reasoning_source=ReasoningSource.ANSWER)
+
+
 class Logged(NamedTuple):
     """A turn as it is written down.
 

@@ -10,7 +10,7 @@ from hobbes.nodes.limits import Limits, RateLimiter
 from hobbes.nodes.models import ModelSettings
 
 LOOK_AGAIN = 0.02
-"""How many seconds a request waits before it looks whether one of another process has ended."""
+"""How many seconds a request waits before it looks whether one of another run has ended."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Pace:
         """Wait until a request of about so many tokens may begin. Set the true number in what is yielded."""
         async with self._slots:
             async with self._next:  # only the first one in the queue looks
-                # What ends a request may be another process, so there is no event to wait for.
+                # Another run may end its request, so there is no event to wait for.
                 while (place := self._limiter.begin(self._model, self._limits, tokens)) is None:  # noqa: ASYNC110
                     await asyncio.sleep(LOOK_AGAIN)
             request = Request(tokens)

@@ -21,7 +21,7 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from hobbes.lab.cli import app
-from hobbes.lab.experiment import forks
+from hobbes.lab.experiment import processes
 from hobbes.lab.show.terminal import ERR, OUT
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store import home as home_module
@@ -200,7 +200,7 @@ def pages(home: Path) -> Iterator[TestClient]:
 def _forks_have_imported_the_command() -> Iterator[None]:
     """The process whose forks play experiments is also that whose forks are commands."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(forks, "WORKERS", forking.__name__)
+        patched.setattr(processes, "PLAYING", forking.__name__)
         yield
 
 

@@ -20,13 +20,12 @@ from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld, Measure
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.fitting import misfits
-from hobbes.lab.play.ending import ending
 from hobbes.lab.proof.differing import first_differing_part
 from hobbes.lab.store.calls import is_changed
 from hobbes.lab.store.history import StoredHistory, first_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
-from hobbes.lab.store.run import STATUSES, Run
+from hobbes.lab.store.run import STATUSES, Run, ending
 from hobbes.lab.store.runs import JSON, changed_columns
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
@@ -95,7 +94,6 @@ def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None
     at = _Position(first_of(run), {}, run.digest_before(0, ""))
     try:
         yield from (Fault(None, fault) for fault in _changed_columns(store, run))
-        store.turns.check_kept(run.id)
         for turn in store.turns.unchecked(run):
             if turn.turn != at.turn or at.turn == run.turns:
                 break
@@ -397,7 +395,7 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
         return
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
-    due = ending(store, run, at.state)
+    due = ending(run, store.calls.counts(run.id), at.state)
     expected: dict[str, Any] = {
         "outcomes": json.dumps(due.outcomes),
         "scores": json.dumps(due.scores),

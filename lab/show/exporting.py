@@ -41,9 +41,8 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
 
     The size is the number of rows, pages or samples. The folder or the file appears only when it is complete.
     What an export that was killed has left there is removed. Raise UsageError if it exists, LabError if it
-    cannot be written, MissingError if the run's turns were not kept.
+    cannot be written.
     """
-    store.turns.check_kept(run.id)
     what = "file" if form == "inspect" else "folder"
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another {what} with --to")

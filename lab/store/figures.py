@@ -145,22 +145,19 @@ class Figures:
 
     def end_run(self, run: str, ending: Ending, measures: Iterable[Measure]) -> None:
         """Store the results of a run that has finished, and its measures."""
-        values: dict[str, str | float | None] = {
-            "status": "finished",
-            "ended": now(),
-            "outcomes": json.dumps(ending.outcomes),
-            "scores": json.dumps(ending.scores),
-            "tainted": int(ending.tainted),
-        }
-        counts = self.counts_of_scopes(run)
-        # Other processes can write while the measures are worked out.
-        in_order = sorted(measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
-        rows = [
-            (run, one.name, one.scope, one.value, *counts.get(one.scope, (None, None))) for one in in_order
-        ]
+        worked_out = list(measures)  # meanwhile, other processes can write
         with self._db.conn as connection:
-            connection.executemany("insert or replace into measures values (?, ?, ?, ?, ?, ?)", rows)
-            update_run(connection, run, values)
+            self.keep_measures(run, worked_out)
+            update_run(connection, run, columns_of(ending))
+
+    def keep_measures(self, run: str, measures: Iterable[Measure]) -> None:
+        """Store the measures of a run, whose calls are stored, in the transaction of the caller."""
+        counts = self.counts_of_scopes(run)
+        in_order = sorted(measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
+        self._db.conn.executemany(
+            "insert or replace into measures values (?, ?, ?, ?, ?, ?)",
+            ((run, one.name, one.scope, one.value, *counts.get(one.scope, (None, None))) for one in in_order),
+        )
 
     def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
@@ -172,3 +169,14 @@ class Figures:
             scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
             for scope, within in scopes
         }
+
+
+def columns_of(ending: Ending) -> dict[str, str | float | None]:
+    """Return the columns of a run that has finished."""
+    return {
+        "status": "finished",
+        "ended": now(),
+        "outcomes": json.dumps(ending.outcomes),
+        "scores": json.dumps(ending.scores),
+        "tainted": int(ending.tainted),
+    }

@@ -3,7 +3,7 @@
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,9 +52,10 @@ JSON: Mapping[str, TypeAdapter[Any]] = {
 class Runs:
     """The runs of a home."""
 
-    def __init__(self, home: Path, db: Database) -> None:
+    def __init__(self, home: Path, db: Database, play_again: Callable[[Run], None]) -> None:
         self._home = home
         self._db = db
+        self._play_again = play_again
 
     def new(  # noqa: PLR0913, PLR0917  everything that a run starts with
         self,
@@ -152,8 +153,15 @@ class Runs:
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
 
-        Raise MissingError if there is none, UsageError if there are several, DamagedError if it is damaged.
+        One of an experiment that kept no turns is played again, so that it has them. Raise MissingError if
+        there is none, UsageError if there are several, DamagedError if it is damaged.
         """
+        run = self.stored(reference)
+        self._play_again(run)
+        return run
+
+    def stored(self, reference: str) -> Run:
+        """Return a run, as `find` does, with those of its turns that are stored."""
         row = self._found(reference)
         check_row(row)
         return self._as_run(row)
@@ -163,7 +171,9 @@ class Runs:
 
         Raise DamagedError if the row cannot be read at all.
         """
-        return self._as_run(self._found(reference))
+        run = self._as_run(self._found(reference))
+        self._play_again(run)
+        return run
 
     def _found(self, reference: str) -> Row:
         """Return the row of the run that is meant."""

@@ -137,6 +137,25 @@ def _create_tables(db: Database) -> None:
         strict=True,
         foreign_keys=RUN,
     )
+    db.table("reported").create(
+        {
+            "run": str,
+            "told": str,
+            "model_settings": str,
+            "calls": int,
+            "tokens_in": int,
+            "tokens_out": int,
+            "usd": float,
+            "winner": str,
+            "measures": str,
+            "over_time": str,
+            "spells": str,
+            "ratings": str,
+        },
+        pk="run",
+        strict=True,
+        foreign_keys=RUN,
+    )
     db.table("experiments").create(
         {"name": str, "world": str, "file": str, "started": str}, pk="name", strict=True
     )

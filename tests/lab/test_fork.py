@@ -397,10 +397,10 @@ def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli,
     run = mining(opened)
     stopped = cli("fork", run.id, "--turn", "2", "--times", "2", "--max-calls", "1", "--json")
     assert isinstance(stopped.exception, HaltedRunError)
-    (halted,) = json.loads(stopped.stdout)
-    assert halted["halted"] == "turn 2: --max-calls 1 is reached"
+    told = json.loads(stopped.stdout)
+    assert [one["halted"] for one in told] == ["turn 2: --max-calls 1 is reached"] * 2
     forks = [one for one in opened.figures.of_all_runs() if one["parent"] == run.id]
-    assert [one["status"] for one in forks] == ["unfinished", "halted"], "both can be resumed"
+    assert [one["status"] for one in forks] == ["halted", "halted"], "both can be resumed"
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [

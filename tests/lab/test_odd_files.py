@@ -272,17 +272,3 @@ def test_a_folder_in_the_place_of_a_lock_is_told_in_one_line(
     told = refused(cli, "experiment", str(written(tmp_path)), kind=LabError)
     assert told.startswith(f"cannot store runs in {home}: ")
     assert f"Is a directory: '{home / lock}'" in told
-
-
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("thing", [Path.mkdir, os.mkfifo])
-def test_a_report_needs_no_file_where_a_folder_or_a_pipe_is_in_the_way(
-    thing: Damage, cli: Cli, home: Path
-) -> None:
-    before = cli("report", "small").stdout
-    parts = list((home / "gathered").rglob("part.parquet"))
-    for part in parts:
-        part.unlink()
-        thing(part)
-    assert parts
-    assert cli("report", "small").stdout == before
