@@ -362,12 +362,12 @@ class Turn(NamedTuple, Generic[S, I]):
 
 
 def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[str, JsonObject]:  # noqa: ANN401
-    """Return the view of each agent that acts this turn, with its own memory under `memory`."""
+    """Return the view of each agent that acts this turn, with its own memory."""
     return _views_of(world, state, memories, world.actors(state))
 
 
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
-    """Return the view of one agent, with its own memory under `memory`."""
+    """Return the view of one agent, with its own memory."""
     return _views_of(world, state, memories, (agent,))[agent]
 
 
@@ -377,14 +377,14 @@ def _views_of(
     memories: Mapping[str, Memory],
     agents: Iterable[str],
 ) -> dict[str, JsonObject]:
-    """Return the views of some agents, each with its own memory under `memory`."""
+    """Return the views of some agents, each with its own memory."""
     fields = fields_of(world.action(state.setting))
     sentences = meanings(world) if state.config.feedback else None
     return {
-        agent: {
-            **world.observe(state, agent),
-            "memory": memories.get(agent, EMPTY_MEMORY).shown(fields, sentences),
-        }
+        agent: world.remembering(
+            world.observe(state, agent),
+            memories.get(agent, EMPTY_MEMORY).shown(fields, sentences),
+        )
         for agent in agents
     }
 

@@ -325,6 +325,7 @@ class World(Generic[C, S, I]):
                                      one that no longer acts
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
                                      `world`, `turn`, and the agent's name under `viewer_key`
+    remembering(view, memory)        the view with what it shows of the agent's own memory
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)
     validate(state, agent, answer)   intent, drops and mends; never raises because of an answer (None if there
                                      is no answer)
@@ -404,6 +405,10 @@ class World(Generic[C, S, I]):
     events: Mapping[str, str]
     codes: Mapping[str, str]
     viewer_key: str = "you"
+    remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
+        **view,
+        "memory": memory,
+    }
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     board: Callable[[PlayedTurn[S, I]], Board] | None = None
     seat: Callable[[JsonObject, tuple[str, ...]], Board] | None = None

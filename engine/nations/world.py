@@ -13,7 +13,7 @@ from hobbes.engine.nations.queries import QUERIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.validation import Intent, validate
-from hobbes.engine.nations.view import observe, picture, private
+from hobbes.engine.nations.view import observe, picture, private, remembering
 from hobbes.engine.world import Landmark, World, in_letters
 
 
@@ -52,6 +52,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     actors=lambda state: state.setting.agents,
     owner=lambda _, agent: agent,
     observe=observe,
+    remembering=remembering,
     private=private,
     validate=validate,
     resolve=resolve,
