@@ -208,7 +208,7 @@ def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptS
         prompts,
         fixed=_fixed(prompts, setting),
         viewer_key=world.viewer_key,
-        sentences={**meanings(world), **_sentences_in(prompts.world, prompts.lang)},
+        sentences={**meanings(world), **_sentences_in(ROOT / prompts.world / f"words.{prompts.lang}.toml")},
     )
 
 
@@ -221,12 +221,11 @@ def _fixed(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
     }
 
 
-def _sentences_in(world: str, lang: str) -> Mapping[str, str]:
-    """Return the sentences of words.<lang>.toml, by code; none if the world has no such file.
+def _sentences_in(file: Path) -> Mapping[str, str]:
+    """Return the sentences of a file words.<lang>.toml, by code; none if the world has no such file.
 
     Raise PromptError if it cannot be read or is not a table of texts.
     """
-    file = ROOT / world / f"words.{lang}.toml"
     if not _exists(file):
         return {}
     try:
@@ -316,15 +315,19 @@ def _turn_text(prompts: PromptSet, view: "ViewPart", you: Json) -> str:
 
 
 def worded(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
-    """Return a view with its feedback in the words of the prompts, in place of codes and their details."""
-    memory = view.get("memory", {})
+    """Return a view with its feedback in the words of the prompts, in place of codes and their details.
+
+    Feedback stands in the memory, or in the view itself (`World.remembering`).
+    """
+    memory = view.get("memory", view)
     if not memory.get("feedback"):
         return view
     told = [
         {name: value for name, value in in_words(prompts.sentences, entry).items() if name not in _DATA}
         for entry in memory["feedback"]
     ]
-    return {**view, "memory": {**memory, "feedback": told}}
+    remembered = {**memory, "feedback": told}
+    return {**view, "memory": remembered} if "memory" in view else remembered
 
 
 def view_in(turn: str) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.board import board, seat
 from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
 from hobbes.engine.nations.policies import POLICIES
-from hobbes.engine.nations.queries import QUERIES
+from hobbes.engine.nations.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.validation import Intent, validate
@@ -82,6 +82,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     },
     viewer_key="self",
     queries=QUERIES,
+    agent_turns=AGENT_TURNS,
     shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
     inequality=("welfare_gini",),
     ratings=ratings,

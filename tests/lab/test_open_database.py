@@ -88,6 +88,23 @@ def test_a_plain_table_says_what_a_miner_did_and_has(opened: Store) -> None:
         assert row["plots"] == sum(line.count(agent) for line in state["owners"])
 
 
+def test_a_plain_table_says_what_a_nation_earned_gave_got_and_has(opened: Store) -> None:
+    run = played(opened, RunOptions("nations", 3, models="policy:random", values={"rounds": 9}))
+    for row in table_of(opened, run, "agent_turns").rows:
+        (turn,) = opened.turns.of(run, row["turn"], row["turn"])
+        agent, state = row["agent"], turn.record.to_json()["state"]
+        account = state["accounts"][agent]
+        assert row["income"] == dict(account["money"])["gross"]
+        assert (row["army"], row["welfare"]) == (state["army"][agent], state["welfare"][agent])
+        assert row["territories"] == len(state["territories"][agent])
+        for column, part in (
+            ("granted", "granted_to"),
+            ("received", "received_from"),
+            ("attacks", "attacked"),
+        ):
+            assert row[column] == sum(account[part].values())
+
+
 def test_a_plain_table_of_an_earlier_hobbes_is_made_anew(opened: Store) -> None:
     opened.db.conn.execute("create view agent_turns_mining as select 1 as run, 2 as turn, 3 as agent")
     run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))

@@ -16,7 +16,7 @@ from hobbes.engine import turn as steps
 from hobbes.engine.chance import RngStream
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.world import NATIONS
-from hobbes.nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text, turn_text
+from hobbes.nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text, turn_text, worded
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 from tests.prompt_plays import (
     Numbers,
@@ -610,7 +610,7 @@ def what_was_lost_of_an_answer_is_told(config: Values) -> None:
     _, seen = in_memory(config, {A: {"money_grants": {B: 10**6}, "attacks": {f"X{k}": 1 for k in range(20)}}})
     assert "feedback" not in seen[B]
     told = seen[A]["feedback"]
-    assert {key for one in told for key in one} <= {"rejected", "corrected", "kept", "why", "more"}
+    assert {key for one in told for key in one} <= {"rejected", "corrected", "kept", "code", "why", "more"}
     assert told[-1] == {"more": 11}  # of 20 unknown agents and a grant that was cut
 
 
@@ -784,7 +784,7 @@ class TestPrompts(PromptTests):
     )
     def test_each_name_in_a_view_is_plain_or_explained(self, shipped: Template, treatment: Values) -> None:
         state, seen = in_memory(treatment, EVERYTHING)
-        names = {name for view in seen.values() for name in names_in(view)} - {"all"}
+        names = {name for view in seen.values() for name in names_in(worded(shipped.prompts, view))} - {"all"}
         names -= {*state.setting.agents, *(t for held in state.territories.values() for t in held)}
         assert shipped.unexplained(names - PLAIN, treatment) == []
 
@@ -837,6 +837,17 @@ class TestPrompts(PromptTests):
         assert [other for other in PERSONAS if f"\n- {other}:" in alone] == [persona]
         mixed = template.render({"personas": {A: "austerity"}})
         assert [other for other in PERSONAS if mixed.count(f"\n- {other}:") == 1] == list(PERSONAS)
+
+    def test_the_seeds_own_words_have_the_numbers_of_the_settings_and_an_example_that_is_accepted(
+        self,
+    ) -> None:
+        text = Template("nations", "seed", "en").render(OTHER_NUMBERS, 4)
+        for name in ("c_money_per_territory", "c_mil_purchase_price", "c_mil_upkeep_price", "c_trade_factor"):
+            assert f"{name}: {OTHER_NUMBERS['constants'][name]}\n" in text
+        assert "There are 4 agents." in text
+        schema, example = map(json.loads, re.findall(r"^\{.*\}$", text, re.MULTILINE))
+        assert set(example) == set(schema["properties"])
+        assert one(board(4), A, example)[1] == []
 
     def test_the_horizon_is_told_by_the_view_alone(self, variant: Template) -> None:
         assert variant.render({"rounds": 123}) == variant.render({"rounds": 200})

@@ -104,7 +104,11 @@ def test_what_the_listing_of_the_seed_repairs_is_lost_and_the_agent_is_told(answ
     assert one(board(), A, answer)[0] == IDLE
     played = play(NATIONS, board(), {A: answer})
     assert view_of(NATIONS, played.resolved.state, played.memories, A)["feedback"] == [
-        {"rejected": answer, "why": "the field does not match its shape, and has its default"}
+        {
+            "code": "nations/bad-shape",
+            "rejected": answer,
+            "why": "the field does not match its shape, and has its default",
+        }
     ]
 
 
