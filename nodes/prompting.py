@@ -208,7 +208,7 @@ def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptS
         prompts,
         fixed=_fixed(prompts, setting),
         viewer_key=world.viewer_key,
-        sentences={**meanings(world), **_sentences_in(ROOT / prompts.world / f"words.{prompts.lang}.toml")},
+        sentences={**meanings(world), **_sentences_in(prompts.world, prompts.lang)},
     )
 
 
@@ -226,6 +226,7 @@ def _sentences_in(file: Path) -> Mapping[str, str]:
 
     Raise PromptError if it cannot be read or is not a table of texts.
     """
+    file = ROOT / world / f"words.{lang}.toml"
     if not _exists(file):
         return {}
     try:
