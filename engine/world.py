@@ -325,7 +325,8 @@ class World(Generic[C, S, I]):
                                      one that no longer acts
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
                                      `world`, `turn`, and the agent's name under `viewer_key`
-    remembering(view, memory)        the view with what it shows of the agent's own memory
+    remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
+                                     under `memory`
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)
     validate(state, agent, answer)   intent, drops and mends; never raises because of an answer (None if there
                                      is no answer)
