@@ -221,8 +221,8 @@ def _fixed(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
     }
 
 
-def _sentences_in(file: Path) -> Mapping[str, str]:
-    """Return the sentences of a file words.<lang>.toml, by code; none if the world has no such file.
+def _sentences_in(world: str, lang: str) -> Mapping[str, str]:
+    """Return the sentences of words.<lang>.toml, by code; none if the world has no such file.
 
     Raise PromptError if it cannot be read or is not a table of texts.
     """
