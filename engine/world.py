@@ -5,7 +5,7 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -335,7 +335,7 @@ class World(Generic[C, S, I]):
     may_end_early                    whether a game may be over before all its rounds are played
     scores(state)                    the score of each agent
     score                            what a score counts, in a word
-    winner(state)                    the agent that has won, None if nobody has; None if no rule names one
+    winners(state)                   the agents that have won, none if nobody has; None if no rule names any
     measures(turns)                  works out the figures of a run with this number of turns (`measured`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
@@ -425,7 +425,7 @@ class World(Generic[C, S, I]):
     truths: Mapping[str, str] = field(default_factory=dict)
     may_end_early: bool = False
     score: str = "score"
-    winner: Callable[[S], str | None] | None = None
+    winners: Callable[[S], Collection[str]] | None = None
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
@@ -446,11 +446,12 @@ def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a worl
     Where no rule names a winner, it is the agent with the highest score, unless several have it.
     """
     scores = world.scores(state)
-    if world.winner is not None:
-        winners = [world.winner(state)]
+    if world.winners is not None:
+        winners = world.winners(state)
     else:
-        winners = [agent for agent, score in scores.items() if score == max(scores.values())]
-    return {agent: [agent] == winners for agent in scores}
+        best = [agent for agent, score in scores.items() if score == max(scores.values())]
+        winners = best if len(best) == 1 else ()
+    return {agent: agent in winners for agent in scores}
 
 
 def in_letters(k: int, alphabet: str) -> str:

@@ -7,6 +7,7 @@ Rulings are stored in the intents, so `resolve` needs nothing else.
 Source: docs/rules/trust.md#requests, docs/rules/trust.md#rulings.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -32,7 +33,7 @@ BUDGET, PATIENCE = 40, 4
 Source: docs/rules/trust.md#sparing.
 """
 
-SCRIPTED = ("never", "always", "sparing")
+SCRIPTED = ("never", "always", "sparing", "reading")
 
 
 class Rulings(NamedTuple):
@@ -102,6 +103,8 @@ def decide(state: State, asked: Requests) -> Rulings:
         return Rulings({r["unit"]: _ruling(r, r["amount"], "I grant what is asked.") for r in asked})
     if observer == "never":
         return Rulings({r["unit"]: _ruling(r, 0, "I never grant anything.") for r in asked})
+    if observer.startswith("reading"):
+        return _reading(state, asked)
     return _sparing(state, asked)
 
 
@@ -117,9 +120,9 @@ def budget_of(config: TrustConfig) -> int | None:
 def _numbers(observer: str) -> tuple[int | None, int]:
     """Return the budget and the patience of an observer. Source: docs/rules/trust.md#sparing."""
     found = OBSERVERS.fullmatch(observer)
-    if found is None or not observer.startswith("sparing"):
+    if found is None or not observer.startswith(("sparing", "reading")):
         return None, PATIENCE
-    return int(found["budget"] or BUDGET), int(found["patience"] or PATIENCE)
+    return int(found["budget"] or found["purse"] or BUDGET), int(found["patience"] or PATIENCE)
 
 
 def budget_left(state: State) -> int | None:
@@ -139,24 +142,66 @@ def _sparing(state: State, asked: Requests) -> Rulings:
     Source: docs/rules/trust.md#sparing.
     """
     _, patience = _numbers(state.config.observer)
-    left = budget_left(state) or 0
-    ruled, draws = {}, []
+    shares: dict[str, tuple[int, str]] = {}
+    draws: list[Draw] = []
     for request in asked:
         unit, before = request["unit"], request["begged_before"]
         percent = 100 * patience // (patience + before) if patience else 0
         draws.append(happens(state.setting.seed, state.turn, unit, "sparing", percent))
         heard = draws[-1].winner == "yes"
-        grant = min(request["amount"], left) if heard else 0
+        why = (
+            f"I {'heard' if heard else 'did not hear'} you. The more often a unit has begged, the less I do; "
+        )
+        shares[unit] = (request["amount"] if heard else 0, f"{why}you had begged {before} times before.")
+    return Rulings(_within_budget(state, asked, shares), tuple(draws))
+
+
+def _reading(state: State, asked: Requests) -> Rulings:
+    """Weigh amounts and reasons: half a request is granted for each of two things, a true reason and a need.
+
+    The reason must tell the unit's sats, and the amount must not be more than it lacks to the threshold.
+
+    Source: docs/rules/trust.md#reading.
+    """
+    shares: dict[str, tuple[int, str]] = {}
+    for request in asked:
+        sats, amount = request["sats"], request["amount"]
+        honest = str(sats) in re.findall(r"\d+", request["reason"])
+        modest = amount <= max(0, state.config.threshold - sats)
+        why = (
+            f"Your reason {'tells' if honest else 'does not tell'} how many sats you have, and you ask for "
+            f"{'no more' if modest else 'more'} than you lack to {state.config.threshold}."
+        )
+        shares[request["unit"]] = (amount * (honest + modest) // 2, why)
+    return Rulings(_within_budget(state, asked, shares))
+
+
+def _within_budget(state: State, asked: Requests, shares: Mapping[str, tuple[int, str]]) -> dict[str, Ruling]:
+    """Grant each request its share, as far as the budget lasts, by the names of the units.
+
+    `shares` are what each unit shall get, and why. The reason names those who were served before it, but does
+    not say what is left: that is in the view, and only if the budget is known.
+
+    Source: docs/rules/trust.md#budget.
+    """
+    left, served = budget_left(state) or 0, list[str]()
+    ruled: dict[str, Ruling] = {}
+    for request in asked:
+        unit = request["unit"]
+        share, why = shares[unit]
+        grant = min(share, left)
+        if grant < share:
+            why += " My budget does not allow more" + (f" after {', '.join(served)}." if served else ".")
+        if grant:
+            served.append(unit)
         left -= grant
-        # What is left is said in the view, and only if the budget is known, so no reason tells it.
-        why = "I grant what I can." if heard else f"You have begged {before} times before."
         ruled[unit] = _ruling(request, grant, why)
-    return Rulings(ruled, tuple(draws))
+    return ruled
 
 
 def _ruling(request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
     """Return the ruling on one request."""
-    return Ruling(request["amount"], grant, reason)
+    return Ruling(request["amount"], grant, reason, request["reason"])
 
 
 def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:

@@ -10,7 +10,7 @@ from hobbes.engine.trust.metrics import BY_NAME, measures
 from hobbes.engine.trust.observer import DESK
 from hobbes.engine.trust.policies import POLICIES
 from hobbes.engine.trust.queries import QUERIES
-from hobbes.engine.trust.rules import EVENTS, resolve
+from hobbes.engine.trust.rules import EVENTS, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.validation import Intent, validate
 from hobbes.engine.trust.view import observe, picture, private
@@ -40,7 +40,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     over=state.over,
     scores=state.scores,
     score="sats",
-    winner=lambda state: state.winner,
+    winners=winners,
     measures=measures,
     may_end_early=True,
     formulas=BY_NAME,
