@@ -148,7 +148,7 @@ class Deed:
 
     `chosen` is false for a default action. `failed` is true for a fumble, also of a `do_nothing`.
 
-    Source: docs/rules/trust.md#fumble.
+    Source: docs/rules/trust.md#fumble, docs/rules/trust.md#misreading.
     """
 
     unit: str

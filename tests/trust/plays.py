@@ -76,7 +76,7 @@ def play(state: State, **lines: str | JsonObject | None) -> Round:
     return Round(state, turns.validated(turn), turn.resolved)
 
 
-def play_on(state: State, *rounds: Mapping[str, str]) -> list[Round]:
+def play_on(state: State, *rounds: Mapping[str, Any]) -> list[Round]:
     """Play several rounds, one for each set of lines."""
     played: list[Round] = []
     for lines in rounds:

@@ -179,7 +179,7 @@ def hide(data: Any, viewer: str, config: TrustConfig) -> None:
     """Change everything in a state that is private to others than the viewer."""
     for deed in data["history"][-1]["deeds"]:
         if deed["unit"] != viewer:
-            unseen = {"target": "elsewhere"} if deed["did"] == "do_nothing" else {}
+            unseen: dict[str, Any] = {"target": "elsewhere"} if deed["did"] == "do_nothing" else {}
             unseen |= {} if deed["target"] == viewer else {"misread": not deed["misread"]}
             hidden = {"meant": "high_five", "chosen": not deed["chosen"], "failed": not deed["failed"]}
             deed.update({**hidden, **unseen})

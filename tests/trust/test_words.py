@@ -55,7 +55,7 @@ def test_what_is_wrong_with_a_message_is_recorded_and_the_action_stands(
 ) -> None:
     state = game(sats={"a": 50, "b": 50, "c": 0}, messages="private", message_limit=9)
     found = validate(state, "a", says(messages=said))
-    assert [one.code for one in (*found.drops, *found.mends)] == codes
+    assert [d.code for d in found.drops] + [m.code for m in found.mends] == codes
     assert (found.intent.action, found.intent.messages) == ("block", kept)
 
 
