@@ -9,7 +9,7 @@ from hobbes.engine.trust.board import board, seat
 from hobbes.engine.trust.metrics import BY_NAME, measures
 from hobbes.engine.trust.observer import DESK
 from hobbes.engine.trust.policies import POLICIES
-from hobbes.engine.trust.queries import QUERIES
+from hobbes.engine.trust.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.trust.rules import EVENTS, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.validation import Intent, validate
@@ -67,6 +67,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,
     queries=QUERIES,
+    agent_turns=AGENT_TURNS,
     shares=("cooperation", "aggression"),
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

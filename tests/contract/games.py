@@ -56,6 +56,15 @@ EXTRA: Mapping[str, Sequence[Values]] = {
             "miss": 40,
             "fumble": 20,
             "shock": 40,
+            "misread": 30,
+        },
+        {
+            "alliances": "declared",
+            "observer": "reading",
+            "miss": 40,
+            "start": 95,
+            "threshold": 120,
+            "rounds": 20,
         },
     ),
 }

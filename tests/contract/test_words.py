@@ -49,10 +49,12 @@ def test_a_view_in_a_prompt_has_words_of_the_language_only(file: Path) -> None:
     assert len(played.memories[agent].feedback) >= 2
     view = turn.view_of(world, played.resolved.state, played.memories, agent)
     (variant, *_) = [name for name in variants(world) if lang in languages(world.name, name)]
-    shown = worded(load_prompts(world, variant, lang, setting), view)
+    prompts = load_prompts(world, variant, lang, setting)
+    shown = worded(prompts, view)
     known = {
         *told_texts(turn.view_of(world, state, {}, agent)),
         *re.findall(r"[a-z_]+", answer_schema(world, setting)),
+        *re.findall("`([^`]+)`", prompts.system),
     }
     texts = [text for text in told_texts(shown) if text not in known]
     assert [text for text in texts if not text.isascii()], "there is feedback"

@@ -105,6 +105,28 @@ def test_a_plain_table_says_what_a_nation_earned_gave_got_and_has(opened: Store)
             assert row[column] == sum(account[part].values())
 
 
+def test_a_plain_table_says_what_a_unit_meant_and_did_and_what_it_gained(opened: Store) -> None:
+    run = played(
+        opened,
+        RunOptions("trust", 3, models="policy:copykitten", values={"rounds": 9, "miss": 50, "fumble": 9}),
+    )
+    kinds, sats = set(), dict[str, int]()
+    for row in table_of(opened, run, "agent_turns").rows:
+        (turn,) = opened.turns.of(run, row["turn"], row["turn"])
+        state: Any = turn.record.to_json()["state"]
+        (deed,) = (one for one in state["history"][-1]["deeds"] if one["unit"] == row["agent"])
+        (unit,) = (one for one in state["units"] if one["id"] == row["agent"])
+        assert (row["action"], row["did"], row["target"]) == (
+            deed["meant"],
+            deed["did"],
+            deed["target"] or "",
+        )
+        assert (row["sats"], row["change"]) == (unit["sats"], unit["sats"] - sats.get(unit["id"], 50))
+        kinds.add((row["action"], row["did"]))
+        sats[unit["id"]] = unit["sats"]
+    assert {("high_five", "attack"), ("high_five", "do_nothing")} <= kinds
+
+
 def test_a_plain_table_of_an_earlier_hobbes_is_made_anew(opened: Store) -> None:
     opened.db.conn.execute("create view agent_turns_mining as select 1 as run, 2 as turn, 3 as agent")
     run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))

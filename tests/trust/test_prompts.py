@@ -546,7 +546,7 @@ def the_view_names_living_allies(config: Values) -> None:
     assert see(state, "b")["alliances"] == {"allied": [["a", "c"]] if known else []}
 
 
-@plays("view-history", "by cause; others", "原因列出", victory="race")
+@plays("view-history", "by cause; others", "按原因列出", victory="race")
 @plays("view-history", "null where", "为 null", **TEAM)
 def the_history_tells_the_last_rounds(config: Values) -> Numbers:
     rounds = play_on(board(config, a=RICH, b=RICH), *[{"a": "attack", "b": "high_five"}] * 30)
@@ -620,7 +620,7 @@ def an_amount_has_bounds(config: Values) -> Numbers:
 
 
 @plays("not-allowed", "as does", "读不出来", on_failure="default")
-@plays("not-allowed", "becomes do_nothing; what", "do_nothing", on_failure="halt")
+@plays("not-allowed", "becomes do_nothing; what", "do_nothing。", on_failure="halt")
 def an_action_that_is_not_allowed_becomes_do_nothing(config: Values) -> None:
     lines: tuple[Any, ...] = ("replicate", "attack z", {"action": "beg", "amount": 5}, {"action": "steal"})
     for line in (None, *lines) if config["on_failure"] == "default" else lines:
