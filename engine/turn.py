@@ -447,8 +447,9 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
 
 
 def meanings(world: AnyWorld) -> Mapping[str, str]:
-    """Return what each code of a rejection or correction in a run of a world means."""
-    return {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes}
+    """Return the sentence of each code in a run: of rejections, corrections and scripted rulings."""
+    reasons = world.observer.reasons if world.observer else {}
+    return {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes, **reasons}
 
 
 def remember(

@@ -263,6 +263,8 @@ class Observer(Generic[S, I]):
     rule(state, intents, answer)   the intents with the rulings in them; never raises because of an answer
     ruled(intents)                 the rulings that intents contain, as plain JSON
     stand_ins                      scripted policies that rule in a model's place, for the stand-in server
+    reasons                        the sentences with which the world's own rule gives reasons, by code. A
+                                   view that shows one, under `observer`, has its code and detail beside it
     """
 
     asks: Callable[[S], str]
@@ -271,6 +273,7 @@ class Observer(Generic[S, I]):
     rule: Callable[[S, Mapping[str, I], JsonObject | None], Ruled[I]]
     ruled: Callable[[Mapping[str, I]], JsonObject]
     stand_ins: Policies
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,19 +316,24 @@ def _turn_text(prompts: PromptSet, view: "ViewPart", you: Json) -> str:
 
 
 def worded(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
-    """Return a view with its feedback in the words of the prompts, in place of codes and their details.
+    """Return a view with feedback and scripted rulings in the words of the prompts, without their codes.
 
     Feedback stands in the memory, or in the view itself (`World.remembering`).
     """
-    memory = view.get("memory", view)
-    if not memory.get("feedback"):
-        return view
-    told = [
-        {name: value for name, value in in_words(prompts.sentences, entry).items() if name not in _DATA}
-        for entry in memory["feedback"]
-    ]
-    remembered = {**memory, "feedback": told}
-    return {**view, "memory": remembered} if "memory" in view else remembered
+    memory, ruling = view.get("memory", view), view.get("observer")
+    if memory.get("feedback"):
+        told = [_without_code(in_words(prompts.sentences, entry)) for entry in memory["feedback"]]
+        remembered = {**memory, "feedback": told}
+        view = {**view, "memory": remembered} if "memory" in view else remembered
+    if isinstance(ruling, Mapping) and "code" in ruling:
+        why = reason(prompts.sentences, str(ruling["code"]), str(ruling["detail"]))
+        view = {**view, "observer": {**_without_code(ruling), "reason": why}}
+    return view
+
+
+def _without_code(entry: Mapping[str, Json]) -> JsonObject:
+    """Return an entry without its code and the data of its sentence."""
+    return {name: value for name, value in entry.items() if name not in _DATA}
 
 
 def view_in(turn: str) -> dict[str, Any] | None:

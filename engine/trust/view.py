@@ -12,7 +12,7 @@ from hobbes.engine.record import Json, JsonObject
 from hobbes.engine.trust import alliances, messages
 from hobbes.engine.trust.observer import budget_left, budget_of
 from hobbes.engine.trust.rules import result
-from hobbes.engine.trust.state import Deed, Round, State, TrustConfig, over
+from hobbes.engine.trust.state import Deed, Round, Ruling, State, TrustConfig, over
 
 
 def shows_budget(config: TrustConfig) -> bool:
@@ -31,13 +31,13 @@ def private(config: TrustConfig) -> tuple[str, ...]:
 
     Source: docs/rules/trust.md#private-facts, docs/rules/trust.md#budget, docs/rules/trust.md#known-requests.
     """
-    ruling = ("granted", "reason") if config.requests_known else ("granted", "reason", "asked", "request")
+    asked = () if config.requests_known else ("asked", "request")
     return (
         *("units[id=agent].idle", "units[id=agent].begged", "units[id=agent].high_fived"),
         *(() if shows_budget(config) else ("units[id=agent].granted",)),
         *("history[*].deeds[unit=agent].meant", "history[*].deeds[unit=agent].chosen"),
         *("history[*].deeds[unit=agent].failed", "history[*].effects[unit=agent].cause"),
-        *(f"rulings[agent].{name}" for name in ruling),
+        *(f"rulings[agent].{name}" for name in ("granted", "reason", "code", "detail", *asked)),
     )
 
 
@@ -60,9 +60,7 @@ def observe(state: State, agent: str) -> JsonObject:
         "units": {other.id: other.sats for other in state.units},
         "opponents": list(state.opponents(agent)),
         "history": [seen_by(past, agent) for past in state.history],
-        "observer": None
-        if ruling is None
-        else {"asked": ruling.asked, "granted": ruling.granted, "reason": ruling.reason},
+        "observer": None if ruling is None else _answer(ruling),
     }
     if config.replication:
         view["may_replicate"] = unit.alive and unit.sats >= config.threshold
@@ -78,6 +76,12 @@ def observe(state: State, agent: str) -> JsonObject:
     if over(state):
         view["ended"] = {agent: result(state, agent) for agent in state.setting.agents}
     return view
+
+
+def _answer(ruling: Ruling) -> JsonObject:
+    """Return what a unit that begged reads. Source: docs/rules/trust.md#view-of-a-ruling."""
+    told: JsonObject = {"asked": ruling.asked, "granted": ruling.granted, "reason": ruling.reason}
+    return {**told, "code": ruling.code, "detail": ruling.detail} if ruling.code else told
 
 
 def _requests(state: State, agent: str) -> list[JsonObject]:
