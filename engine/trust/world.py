@@ -27,7 +27,7 @@ def names(n: int) -> tuple[str, ...]:
 
 TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
-    rules_version=2,
+    rules_version=3,
     config=TrustConfig,
     action=validation.action_of,
     setup=state.setup,

@@ -20,7 +20,7 @@ from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import make_setting
 from hobbes.lab.experiment.pure import pure_turns
-from hobbes.nodes.prompting import approximate_tokens, load_prompts, schema_of, turn_text
+from hobbes.nodes.prompting import approximate_tokens, load_prompts, schema_of, turn_text, worded
 from tests.prompt_plays import (
     Numbers,
     PromptTests,
@@ -837,7 +837,8 @@ class TestPrompts(PromptTests):
     ) -> None:
         state = board({**treatment, "requests_known": True}, a=60, b=60, c=60)
         after = play(state, a="beg 5 for x", b="high_five a", c="block").after
-        keys = keys_in(view_of(TRUST, after, "a")) - set("abc") - SELF_EXPLAINING
+        shown: Any = worded(shipped_variant.prompts, view_of(TRUST, after, "a"))
+        keys = keys_in(shown) - set("abc") - SELF_EXPLAINING
         assert len(keys) > 10
         assert shipped_variant.unexplained(keys, {**treatment, "requests_known": True}) == []
 
