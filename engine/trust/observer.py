@@ -233,8 +233,22 @@ def _within_budget(state: State, asked: Requests, shares: Mapping[str, Share]) -
 
 def _scripted(request: Mapping[str, Any], grant: int, code: str, detail: str = "") -> Ruling:
     """Return the ruling of a scripted observer, with the sentence of its code as the reason."""
-    ruling = _ruling(request, grant, reason(REASONS, code, detail))
-    return replace(ruling, code=code, detail=detail)
+    return _ruling(request, grant, reason(REASONS, code, detail))
+
+
+def code_of(said: str) -> tuple[str, str] | None:
+    """Return the code and the detail of a sentence of scripted observers; None for anybody else's words.
+
+    Prompts say it in their own language. The record has the sentence only, so that it is the same whoever
+    says it.
+
+    Source: docs/rules/trust.md#view-of-a-ruling.
+    """
+    for code, sentence in REASONS.items():
+        before, _, after = sentence.partition("{detail}")
+        if said == sentence or ("{detail}" in sentence and said.startswith(before) and said.endswith(after)):
+            return code, said.removeprefix(before).removesuffix(after)
+    return None
 
 
 def _ruling(request: Mapping[str, Any], grant: int, reason: str) -> Ruling:

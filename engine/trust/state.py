@@ -184,10 +184,6 @@ class Ruling:
     reason: str
     request: str = ""
     """The reason that the unit gave."""
-    code: str = ""
-    """Which of its sentences a scripted observer said; empty for anybody else's words."""
-    detail: str = ""
-    """What is special about the case in that sentence."""
 
 
 Step: TypeAlias = Literal["propose", "ally", "leave"]

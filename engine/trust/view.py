@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from hobbes.engine.record import Json, JsonObject
 from hobbes.engine.trust import alliances, messages
-from hobbes.engine.trust.observer import budget_left, budget_of
+from hobbes.engine.trust.observer import budget_left, budget_of, code_of
 from hobbes.engine.trust.rules import result
 from hobbes.engine.trust.state import Deed, Round, Ruling, State, TrustConfig, over
 
@@ -37,7 +37,7 @@ def private(config: TrustConfig) -> tuple[str, ...]:
         *(() if shows_budget(config) else ("units[id=agent].granted",)),
         *("history[*].deeds[unit=agent].meant", "history[*].deeds[unit=agent].chosen"),
         *("history[*].deeds[unit=agent].failed", "history[*].effects[unit=agent].cause"),
-        *(f"rulings[agent].{name}" for name in ("granted", "reason", "code", "detail", *asked)),
+        *(f"rulings[agent].{name}" for name in ("granted", "reason", *asked)),
     )
 
 
@@ -80,8 +80,9 @@ def observe(state: State, agent: str) -> JsonObject:
 
 def _answer(ruling: Ruling) -> JsonObject:
     """Return what a unit that begged reads. Source: docs/rules/trust.md#view-of-a-ruling."""
+    code = code_of(ruling.reason)
     told: JsonObject = {"asked": ruling.asked, "granted": ruling.granted, "reason": ruling.reason}
-    return {**told, "code": ruling.code, "detail": ruling.detail} if ruling.code else told
+    return told if code is None else {**told, "code": code[0], "detail": code[1]}
 
 
 def _requests(state: State, agent: str) -> list[JsonObject]:

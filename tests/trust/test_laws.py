@@ -190,7 +190,7 @@ def hide(data: Any, viewer: str, config: TrustConfig) -> None:
     for unit in data["rulings"]:
         if unit != viewer:
             request = {} if config.requests_known else {"asked": 1, "request": "secret"}
-            data["rulings"][unit] |= {"granted": 0, "reason": "secret", "code": "x", "detail": "y"} | request
+            data["rulings"][unit] |= {"granted": 0, "reason": "secret"} | request
     for one in data["messages"]:
         if config.messages == "private" and one["to"] not in (None, viewer):
             one["text"] = "secret"
