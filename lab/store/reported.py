@@ -1,7 +1,4 @@
-"""What reports read of the runs of experiments: the table `reported`, one row per finished run.
-
-Measures over time are kept as means of stretches of turns, so that a row is small however long the run was.
-"""
+"""What reports read of the runs of experiments: the table `reported`, one row per finished run."""
 
 import json
 import math
@@ -28,7 +25,7 @@ SCOPES = ("run", "first-half", "second-half")
 """The scopes of the column `measures`, in the order of its values."""
 
 MOST_STRETCHES = 40
-"""Into how many stretches of equal length the rounds of a run are divided at most."""
+"""Into how many stretches the rounds of a run are divided at most, so that a row is small."""
 
 DECIMALS = 4
 """The decimals of measures over time."""
