@@ -19,7 +19,7 @@ from hobbes.engine.trust.state import OBSERVERS, State, TrustConfig, actors
 from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import make_setting
-from hobbes.lab.experiment.pure import pure_turns
+from hobbes.lab.store.pure import pure_turns
 from hobbes.nodes.prompting import approximate_tokens, load_prompts, schema_of, turn_text, worded
 from tests.prompt_plays import (
     Numbers,
@@ -878,7 +878,7 @@ class TestPrompts(PromptTests):
         """Four characters are a token; copykittens have played eight rounds."""
         setting = make_setting(TRUST, TRUST.names(agents), 1, {})
         models = dict.fromkeys(setting.agents, "policy:copykitten")
-        *_, last = islice(pure_turns(TRUST, setting, models), 8)
+        *_, last = (one.turn for one in islice(pure_turns(TRUST, setting, models), 8))
         system = PLAIN.render({}, agents)
         turn = turn_text(PLAIN.prompts, turns.view_of(TRUST, last.resolved.state, last.memories, "unit-a"))
         tokens = approximate_tokens(system) + approximate_tokens(turn)
