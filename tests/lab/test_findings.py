@@ -1,5 +1,6 @@
 """The curves of a report, from small tables that are written by hand."""
 
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -116,6 +117,22 @@ def test_two_games_have_a_survival_curve_without_a_band() -> None:
     rows = [{"seed": seed, "turns": 1, "ended": True, "count": 1} for seed in (1, 2)]
     (curve,) = survival({"a": tables(runs=[{"seed": 1}, {"seed": 2}], spells=rows)})
     assert [(p.turns, p.share, p.low) for p in curve.points] == [(0, 1, None), (1, 0, None)]
+
+
+def test_the_band_of_a_survival_curve_is_that_of_resampled_games() -> None:
+    """Of three games the band, which is wide, ends at the lowest and at the highest of all resamples."""
+    games = [(1, 1, 2), (2, 3), (3, 3, 3)]
+    rows = [
+        {"seed": seed, "turns": turns, "ended": True, "count": 1}
+        for seed, game in enumerate(games)
+        for turns in game
+    ]
+    (curve,) = survival({"a": tables(runs=[{"seed": seed} for seed in range(3)], spells=rows)})
+    resamples = [[turns for game in drawn for turns in game] for drawn in product(games, repeat=3)]
+    for point in curve.points:
+        shares = [sum(turns > point.turns for turns in one) / len(one) for one in resamples]
+        assert point.low == pytest.approx(min(shares))
+        assert point.high == pytest.approx(max(shares))
 
 
 def test_curves_over_time_are_means_of_stretches_and_leave_out_what_is_undefined() -> None:
