@@ -39,12 +39,26 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.stepping import MEMORY
 from hobbes.lab.show.boards import svg
 from tests.arithmetic import comes_out
-from tests.contract.games import AGENTS, CASES, Case, Moment, game, games, heard, said, settled, start
+from tests.contract.games import (
+    AGENTS,
+    ALL_WORLDS,
+    CASES,
+    Case,
+    Moment,
+    game,
+    games,
+    heard,
+    said,
+    settled,
+    start,
+)
 from tests.contract.private import others, places
 from tests.corpus import STRANGE, corpus, scene
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
-each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
+each_world = pytest.mark.parametrize("world", ALL_WORLDS, ids=lambda world: world.name)
+
+pytestmark = pytest.mark.usefixtures("with_fishery")
 
 READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
 HOSTILE = 250
