@@ -46,13 +46,6 @@ def test_invisible_characters_are_removed(hidden: str) -> None:
     assert codes(findings) == ["reflection/unsafe-characters"]
 
 
-def test_a_text_is_cut_to_its_limit() -> None:
-    findings = Findings("A")
-    assert clean_text(findings, "reflection", "x" * (TEXT_LIMIT + 1)) == "x" * TEXT_LIMIT
-    assert codes(findings) == ["reflection/too-long"]
-    assert clean_text(findings, "mining/message", "x" * 11, limit=10) == "x" * 10
-
-
 def test_a_text_is_cleaned_before_it_is_cut() -> None:
     findings = Findings("A")
     assert clean_text(findings, "reflection", "\x00" * 5 + "x" * 10, limit=10) == "x" * 10
@@ -133,4 +126,5 @@ def test_a_long_text_is_cut_and_its_correction_says_how_much_was_kept() -> None:
     findings = Findings("A")
     assert len(clean_text(findings, "reflection", "x" * 3000)) == TEXT_LIMIT
     (mend,) = findings.mends
+    assert mend.code == "reflection/too-long"
     assert (mend.said, mend.kept) == ({"characters": 3000}, {"characters": TEXT_LIMIT})

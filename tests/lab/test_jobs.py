@@ -27,6 +27,7 @@ from tests.lab.test_kills import answers, watch
 
 CALLS = 3 * 3 * 3 * 4
 ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
+SHORT = ONE_SEED.replace("rounds = 4", "rounds = 1")
 play_run = workers.play_run
 
 
@@ -108,7 +109,7 @@ def dies(home: Path, run: str, shared: Shared, keep: Retention) -> None:
 def test_the_cell_of_a_process_that_dies_is_played_again_and_reported_after_three_times(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = written(tmp_path, ONE_SEED + "null = false\n")
+    path = written(tmp_path, SHORT + "null = false\n")
     _, content = read_experiment_file(path)
     monkeypatch.setattr(workers, "play_run", dies)
     progress = Quiet()
@@ -152,7 +153,7 @@ def test_a_killed_experiment_leaves_nothing_behind_that_the_next_one_does_not_re
         os.killpg(player.pid, signal.SIGKILL)  # also what would clean up after it
     assert "sem.mp-" not in used  # a semaphore, which the system would keep
     assert len(list(short.iterdir())) == 1
-    other = written(tmp_path, ONE_SEED.replace("small", "other"))
+    other = written(tmp_path, SHORT.replace("small", "other"))
     assert "3 of them played now" in hobbes("experiment", str(other), env=environment).stdout
     assert not list(short.iterdir())
 
@@ -161,5 +162,6 @@ def test_as_many_processes_are_started_as_the_limit_of_open_files_allows(
     hobbes: Hobbes, tmp_path: Path
 ) -> None:
     limited = ("sh", "-c", 'ulimit -n 64; exec "$@"', "sh")
-    done = hobbes("experiment", str(written(tmp_path)), "--jobs", "9", through=limited)
+    file = written(tmp_path, FILE.replace("rounds = 4", "rounds = 1"))
+    done = hobbes("experiment", str(file), "--jobs", "9", through=limited)
     assert "9 of them played now" in done.stdout, done.stderr

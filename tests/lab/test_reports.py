@@ -203,17 +203,6 @@ def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyP
 SWAP = "update cells set arm = case arm when 'open' then 'x' when 'immune' then 'open' else arm end"
 
 
-def test_a_report_leaves_out_runs_that_are_not_of_their_arm(home: Path, tmp_path: Path) -> None:
-    shutil.copytree(home, tmp_path / "changed")
-    with open_store(tmp_path / "changed") as store:
-        store.db.execute(SWAP)
-        store.db.execute("update cells set arm = 'immune' where arm = 'x'")
-        found = report(store, "small")
-        assert {cell.arm for cell in found.cells} == {"null"}
-        assert len(found.left_out) == 16
-        assert "arm open, seed 1, which has another immunity; " in "".join(found.left_out)
-
-
 def test_a_report_leaves_out_runs_that_are_not_of_their_seed(home: Path, tmp_path: Path) -> None:
     shutil.copytree(home, tmp_path / "changed")
     with open_store(tmp_path / "changed") as store:

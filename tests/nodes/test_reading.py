@@ -180,26 +180,7 @@ def test_a_failed_call_keeps_its_outcome_even_if_its_text_is_readable(failure: O
     assert [drop.code for drop in found.drops] == [f"read/{failure}"]
 
 
-pieces = st.sampled_from(
-    [
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        ":",
-        ",",
-        "claim",
-        "\\",
-        "\\ud800",
-        "<think>",
-        "</think>",
-        "```",
-        "1e999",
-        "é",
-        "\x00",
-    ]
-)
+pieces = st.sampled_from([*'{}[]":,\\é\x00', "claim", "\\ud800", "<think>", "</think>", "```", "1e999"])
 
 
 @settings(max_examples=2_000, deadline=None)
