@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,6 @@ from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
 from tests.conftest import Cli
-from tests.forking import Command
 
 ROOT = Path(__file__).parents[1]
 CASSETTES = sorted((ROOT / "cassettes").rglob("*.yaml"))
@@ -58,7 +56,14 @@ def test_a_cassette_plays_to_the_recorded_result(path: Path) -> None:
     assert now == {name: then[name] for name in now}
 
 
-@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.name)
+# All files have one form. vcrpy looks through all calls for each one, which takes long where there are many.
+SMALLEST = [
+    min((path for path in CASSETTES if path.name.startswith(world)), key=lambda path: path.stat().st_size)
+    for world in WORLDS
+]
+
+
+@pytest.mark.parametrize("path", SMALLEST, ids=lambda path: path.name)
 def test_plain_vcrpy_plays_a_cassette_to_the_recorded_digest(path: Path, tmp_path: Path) -> None:
     then = description_of(path)
     with (
@@ -113,7 +118,7 @@ def test_the_cassettes_contain_every_drop_and_mend_and_every_way_of_reading() ->
 
 
 def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, process: Callable[..., Command]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = recorded(tmp_path)
     shutil.copytree(prompting.ROOT, tmp_path / "prompts")
@@ -123,7 +128,6 @@ def test_a_changed_prompt_fails_with_a_diff_that_names_turn_and_agent(
     with pytest.raises(CassetteMissError, match=r"(?s)turn 0, miner-01\n.*\n\+Beware\. ") as miss:
         play_cassette(path)
     assert (miss.value.turn, miss.value.agent) == ("0", "miner-01")
-    assert process("replay", str(path)).wait() == 0  # another process reads the prompts as they are
 
 
 def test_replay_of_a_cassette_reports_by_its_exit_code(tmp_path: Path, cli: Cli) -> None:
