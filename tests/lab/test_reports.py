@@ -61,8 +61,6 @@ def told(cli: Cli, *arguments: str) -> Any:
 
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
-    keys = "experiment arms differences halves detectable cells hypotheses invasions"
-    assert " ".join(found) == f"{keys} rankings doses over_time survival ratings payoffs manifest"
     assert found["invasions"] == []
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == ["n", "mean", "low", "high"]
