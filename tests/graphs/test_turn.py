@@ -11,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from hobbes.engine.record import Json
+from hobbes.engine.world import OBSERVER
 from hobbes.engine.worlds import WORLDS
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
@@ -73,6 +74,16 @@ def test_a_channel_that_the_state_does_not_declare_is_refused() -> None:
 
     with pytest.raises(KeyError, match="shadow"):
         asyncio.run(declared("node", node)(TurnState(turn=0)))
+
+
+@pytest.mark.parametrize(("models", "is_asked"), [("policy:beggar", True), ("policy:copycat", False)])
+def test_a_turn_without_requests_goes_on_without_the_observer(models: str, *, is_asked: bool) -> None:
+    async def visited() -> set[str]:
+        context = {"agents": 2, "models": models, "config": {"rounds": 1}}
+        updates = trust_graph.graph.astream({}, context=context, stream_mode="updates")
+        return {name async for update in updates for name in update}
+
+    assert (OBSERVER in asyncio.run(visited())) is is_asked
 
 
 GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph}
