@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.cli import app
 from hobbes.lab.experiment import processes
 from hobbes.lab.show.terminal import ERR, OUT
@@ -29,6 +30,7 @@ from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.schema import create
 from hobbes.nodes import calling
 from tests import forking
+from tests.fishery.world import FISHERY
 from tests.forking import Command
 from tests.lab.visiting import LOCAL
 from tests.soak import times
@@ -151,6 +153,12 @@ def opened(home: Path) -> Iterator[Store]:
     """The run database of that home."""
     with open_store(home) as found:
         yield found
+
+
+@pytest.fixture
+def with_fishery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fishery among the worlds of this process."""
+    monkeypatch.setitem(WORLDS, FISHERY.name, FISHERY)
 
 
 Hobbes = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -27,6 +27,8 @@ from hobbes.nodes.caps import NO_CAPS
 from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
 from tests.lab.play import go
 
+pytestmark = pytest.mark.usefixtures("with_fishery")
+
 FEW = [case for case in CASES if case.number == 0 or case.values in EXTRA.get(case.world.name, ())]
 """The defaults, and the settings that no schema can tell."""
 

@@ -55,11 +55,6 @@ def test_intervals_tests_and_power_are_those_of_scipy(n: int) -> None:
     assert power == pytest.approx(0.8)
 
 
-def test_the_same_values_give_the_same_figures() -> None:
-    values = [0.3, 1.5, -2.25, 8.0, 3.1, 2.2, 0.9, 4.0, 1.1, -0.5, 2.5, 3.5, 6.25, 0.75, 1.0]
-    assert differences_of([values]) == differences_of([values])
-
-
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0]])
 def test_from_fewer_than_three_values_no_interval_is_computed(values: Sequence[float]) -> None:
     assert len(values) < FEWEST

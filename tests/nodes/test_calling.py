@@ -106,10 +106,6 @@ def test_ten_megabytes_of_error_text_cost_no_more_than_its_beginning(
     assert time.process_time() - began < 5.0
 
 
-def test_a_long_error_page_is_cut() -> None:
-    assert safe_line("x" * 10_000) == "x" * 500 + "…"
-
-
 def tries_and_end(*failures: TryFailedError) -> list[object]:
     """Run a call whose tries fail in this way, then succeed. Return the number of tries and the result."""
     left, tries = list(failures), 0
