@@ -33,6 +33,7 @@ from hobbes.nodes.calling import (
     TryFailedError,
     failure_of,
     finished,
+    rest_after,
     with_retries,
 )
 from hobbes.nodes.completions import message_of
@@ -127,6 +128,7 @@ class ChatModel(ChatOpenAI):
             message = message_of(completion_of(found) if responses else found)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
+        message.additional_kwargs["headers"] = response.headers
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
@@ -336,12 +338,13 @@ class ChatPlayer:
                 message, without = await self._try(prompt, address)
                 told = message.additional_kwargs["tokens"]
                 sent.tokens = tokens if None in told else sum(told)
+                sent.rest = rest_after(message.additional_kwargs["headers"], sent.tokens)
                 return message, without
 
         try:
             async with self._breaker.call():
                 began = time.monotonic()  # waiting for the provider's first answer is no part of the call
-                message, without = await with_retries(one_try)
+                message, without = await with_retries(one_try, self._timeout)
         except TryFailedError as failure:
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
