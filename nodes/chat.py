@@ -38,7 +38,15 @@ from hobbes.nodes.calling import (
 )
 from hobbes.nodes.completions import message_of
 from hobbes.nodes.follow_up import follow_up_prompt
-from hobbes.nodes.journal import POLICY_MODEL, PROGRAM_MODELS, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
+from hobbes.nodes.journal import (
+    POLICY_MODEL,
+    PROGRAM_MODELS,
+    REFUSED_NOTE,
+    WRITTEN_BY_PEOPLE,
+    Address,
+    Prompt,
+    Reply,
+)
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.models import ModelSettings, url_of
 from hobbes.nodes.pacing import Pace
@@ -399,7 +407,7 @@ class ChatPlayer:
             for name in self._asked
             if name not in sent
         ]
-        return f"sent {', '.join(changes)}: the server refuses it" if changes else ""
+        return f"sent {', '.join(changes)}{REFUSED_NOTE}" if changes else ""
 
     def _answered(self, message: AIMessage, without: str) -> Reply:
         """Return the reply for an answer. `error` notes what was unusual about it."""

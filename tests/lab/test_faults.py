@@ -32,6 +32,7 @@ from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
+from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import played
 
@@ -261,6 +262,17 @@ REFUSED: list[tuple[dict[str, float], dict[str, Any], list[int], str]] = [
         "with max_tokens for max_completion_tokens",
     ),
 ]
+
+
+def test_what_a_server_refused_is_told_at_the_end_of_a_run_and_by_doctor(opened: Store, cli: Cli) -> None:
+    (opened.home / "models.toml").write_text('cold = { model = "policy/guided", temperature = 0 }')
+    with served({"no-temperature": 1.0}):
+        told = cli("run", "mining", "--rounds", "1", "--agents", "2", "--model", "cold").stdout
+        found = json.loads(cli("doctor", "--json").stdout)["models"]
+    assert "cold was asked without temperature" in told
+    assert found["cold"]["left_out"] == "without temperature"
+    run = opened.runs.find("last")
+    assert opened.figures.result(run)["left_out"] == {"cold": ["without temperature"]}
 
 
 @pytest.mark.parametrize(("shares", "parameters", "tries", "told"), REFUSED)

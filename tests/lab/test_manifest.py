@@ -16,7 +16,7 @@ def test_dollars_are_added_as_people_add_them() -> None:
         ("record_version", "rules_version", "seed", "calls", "failed", "tokens_in", "tokens_out"), 1
     )
     runs = [
-        {**words, **counts, "models": "[]", "model_settings": "{}", "usd": usd}
+        {**words, **counts, "models": "[]", "model_settings": "{}", "left_out": "{}", "usd": usd}
         for usd in (0.1, 0.2, 0.000_000_1)
     ]
     asked, _ = read_experiment_file(FILE)
