@@ -70,7 +70,7 @@ def test_run_ends_with_one_document_on_stdout_and_nothing_else(cli: Cli) -> None
     done = cli(*SMALL, "--json")
     assert json.loads(done.stdout).keys() == {
         "run", "world", "turns", "digest", "over", "scores", "calls", "outcomes", "drops", "mends",
-        "tokens", "usd", "seconds", "tainted", "failures", "halted",
+        "tokens", "usd", "left_out", "seconds", "tainted", "failures", "halted",
     }  # fmt: skip
 
 
