@@ -106,6 +106,10 @@ class ReasoningSource(StrEnum):
     """The field `reasoning` of the answer: what the agent says of itself."""
 
 
+REFUSED_NOTE = ": the server refuses it"
+"""How the note on an answer ends that was asked for without a parameter, in `Reply.error`."""
+
+
 class CallDetails(NamedTuple):
     """What a provider says about a call besides its answer; None or empty for what it does not say.
 

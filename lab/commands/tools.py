@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -18,9 +19,11 @@ from hobbes.lab.commands.options import (
     NamesWorlds,
     Settings,
     WorldName,
+    opened,
     settings_asked,
     world_asked,
 )
+from hobbes.lab.errors import LabError
 
 app = typer.Typer()
 
@@ -147,7 +150,11 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
     from hobbes.lab.show.terminal import OUT, plain, print_json
     from hobbes.lab.wire.doctor import examine
 
-    found = examine(home, read_models(home, models))
+    left_out: dict[str, list[str]] = {}
+    if (home / "runs.db").exists():
+        with suppress(LabError), opened(home) as store:  # a run database of another version
+            left_out = store.figures.left_out()
+    found = examine(home, read_models(home, models), left_out)
     if as_json:
         print_json(found)
     else:
@@ -186,7 +193,9 @@ def _of_doctor(examined: dict[str, Any]) -> Iterator[str]:
     for name, value in examined.items():
         if name == "models":
             for model, state in value.items():
-                yield f"model {model}: {state['server']}; base_url: {state['base_url']}; key: {state['key']}"
+                refused = f"; was asked {state['left_out']}" if state["left_out"] != "nothing" else ""
+                where = f"base_url: {state['base_url']}; key: {state['key']}"
+                yield f"model {model}: {state['server']}; {where}{refused}"
         elif isinstance(value, dict):
             yield f"{name}: {', '.join(f'{inner} {said}' for inner, said in value.items())}"
         else:

@@ -30,10 +30,10 @@ def manifest(file: ExperimentFile, arms: Mapping[str, Sequence[Figures]]) -> dic
         "recorded_by": list(_counted(runs, "hobbes", "record_version", "rules_version")),
         "prompts": list(_counted(runs, "prompts", "lang", "prompts_hash")),
         "models": sorted({model for run in runs for model in run["told"]}),
-        "model_settings": [
-            {**one, "model_settings": json.loads(one["model_settings"])}
-            for one in _counted(runs, "model_settings")
-        ],
+        **{
+            column: [{**one, column: json.loads(one[column])} for one in _counted(runs, column)]
+            for column in ("model_settings", "left_out")
+        },
         "seeds": sorted({one.cell.seed for one in games}),
         "file": sha256(canonical(file.model_dump(mode="json", by_alias=True))),
         "digests": sha256(canonical(sorted(one.cell.digest for one in games))),

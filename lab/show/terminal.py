@@ -284,6 +284,8 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
         facts.add_row(Text(name, style="bold"), plain(line or "none"))
     facts.add_row(Text("tokens", style="bold"), plain(tokens_text(result["tokens"])))
     facts.add_row(Text("failed calls", style="bold"), plain(_failures(result["failures"])))
+    for player, notes in result["left_out"].items():
+        facts.add_row(Text("refused", style="bold"), plain(f"{player} was asked {'; '.join(notes)}"))
     cost = "unknown" if result["usd"] is None else f"{result['usd']:.4f}"
     facts.add_row(Text("dollars", style="bold"), plain(cost))
     facts.add_row(Text("seconds", style="bold"), plain(f"{result['seconds']:.1f}"))

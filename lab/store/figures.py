@@ -19,7 +19,7 @@ from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_r
 from hobbes.lab.store.schema import TEMPLATES
 from hobbes.lab.store.turns import Turns
 from hobbes.nodes.caps import Spent
-from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
+from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
 
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
 """SQL for the calls that were answered without a token count."""
@@ -63,6 +63,7 @@ class Figures:
             "drops": self.counts(run.id, "drops", "code"),
             "mends": self.counts(run.id, "mends", "code"),
             "tokens": self.tokens(run),
+            "left_out": self.left_out(run.id),
             "usd": self.spent(run, prices_of(self._home)).usd,
             "seconds": run.seconds,
             "tainted": bool(row["tainted"]),
@@ -111,6 +112,19 @@ class Figures:
         sql = f"select {sums}, sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
         *counts, untold = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
         return {**dict(zip(kinds, counts, strict=True)), "untold": untold or 0}
+
+    def left_out(self, run: str | None = None) -> dict[str, list[str]]:
+        """Return how each player was asked whose server refused a parameter, such as `without temperature`.
+
+        It is that of a run, or of all runs.
+        """
+        which = "run = ifnull(?, run) and error glob ?"
+        sql = f"select distinct player, error from calls where {which} order by 1, 2"  # noqa: S608  our own
+        found: dict[str, list[str]] = {}
+        for player, error in self._db.conn.execute(sql, [run, f"sent *{REFUSED_NOTE}*"]):
+            note = error.partition(REFUSED_NOTE)[0].removeprefix("sent ")
+            found.setdefault(player, []).append(note)
+        return found
 
     def spent(self, run: Run, prices: Prices) -> Spent:
         """Return what a run has cost so far; unknown counts stay unknown.

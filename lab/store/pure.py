@@ -95,7 +95,7 @@ def play_purely(store: Store, run: Run) -> None:
         outcomes.update(sorted(one.parsed.outcome.value for one in answers.values()))
     played = replace(run, turns=len(history), digest=digest)
     told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
-    costs = Costs(outcomes.total(), 0, 0, 0.0, told)
+    costs = Costs(outcomes.total(), 0, 0, 0.0, told, {})
     row = row_of(played, last, history, measured(run.world, history), costs)
     ended = columns_of(ending(run, outcomes, last))
     ended |= {"turns": played.turns, "digest": digest, "seconds": time.monotonic() - began}

@@ -33,7 +33,7 @@ DECIMALS = 4
 OF_RUNS = ("turns", "hobbes", "record_version", "rules_version", "prompts", "prompts_hash", "lang")
 """The columns of `runs` that reports read as well."""
 
-JSON_COLUMNS = ("told", "measures", "over_time", "spells", "ratings")
+JSON_COLUMNS = ("told", "winners", "measures", "over_time", "spells", "ratings")
 """The columns that hold JSON."""
 
 Row: TypeAlias = dict[str, Any]
@@ -41,13 +41,15 @@ Row: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a run has cost: its calls, tokens and dollars, and its models as the servers named them."""
+    """What a run has cost: its calls, tokens and dollars, and how servers answered for its models."""
 
     calls: int
     tokens_in: int | None
     tokens_out: int | None
     usd: float | None
     told: Sequence[str]
+    left_out: Mapping[str, Sequence[str]]
+    """The parameters that a server refused, by player."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,9 @@ class Figures:
     @property
     def seats(self) -> list[tuple[str, int, bool]]:
         """The player of each agent, its score, and whether it won, in the order of the agents' names."""
-        players, winner = self.row["models"], self.row["winner"]
+        players, winners = self.row["models"], self.row["winners"]
         return [
-            (players[agent], score, agent == winner) for agent, score in sorted(self.row["scores"].items())
+            (players[agent], score, agent in winners) for agent, score in sorted(self.row["scores"].items())
         ]
 
     @property
@@ -102,11 +104,12 @@ def row_of(
         "run": run.id,
         "told": json.dumps(costs.told, ensure_ascii=False),
         "model_settings": canonical(_settings_of_chats(run)),
+        "left_out": canonical({**costs.left_out}),
         "calls": costs.calls,
         "tokens_in": costs.tokens_in,
         "tokens_out": costs.tokens_out,
         "usd": costs.usd,
-        "winner": next((agent for agent, has_won in won(world, last).items() if has_won), None),
+        "winners": json.dumps([agent for agent, has_won in won(world, last).items() if has_won]),
         "measures": json.dumps(of_scopes, sort_keys=True),
         "over_time": json.dumps(
             {name: _means(stretches, math.ceil(run.turns / length)) for name, stretches in of_turns.items()}
@@ -178,7 +181,7 @@ def _stored_row_of(store: Store, run: Run) -> Row:
         state_before(store, run, run.turns),
         StoredHistory(store, run),
         (Measure(*one) for one in measures),
-        Costs(spent.calls, *known, spent.usd, [model for (model,) in told]),
+        Costs(spent.calls, *known, spent.usd, [model for (model,) in told], store.figures.left_out(run.id)),
     )
 
 

@@ -105,7 +105,7 @@ MADE: Mapping[str, Callable[[Row], list[Row]]] = {
     ],
     "over_time": lambda row: [row],
     "scores": lambda row: [
-        {"agent": agent, "player": row["players"][agent], "score": score, "won": agent == row["winner"]}
+        {"agent": agent, "player": row["players"][agent], "score": score, "won": agent in row["winners"]}
         for agent, score in sorted(row["scores"].items())
     ],
     "spells": lambda row: [dict(zip(("turns", "ended", "count"), one, strict=True)) for one in row["spells"]],
@@ -668,7 +668,12 @@ def manifest(files: Files) -> Row:
     for column in ("calls", "failed", "tokens_in", "tokens_out", "usd"):
         values = [row[column] for row in runs]
         sums[column] = sum(values) if None not in values else None
+    of_models = {
+        column: [{**one, column: json.loads(one[column])} for one in counted(runs, column)]
+        for column in ("model_settings", "left_out")
+    }
     return {
+        **of_models,
         "recorded_by": counted(runs, "hobbes", "record_version", "rules_version"),
         "prompts": counted(runs, "prompts", "lang", "prompts_hash"),
         "models": sorted({model for row in runs for model in row["told"]}),

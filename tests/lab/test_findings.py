@@ -26,7 +26,7 @@ def arm(*games: dict[str, Any]) -> list[Figures]:
         "spells": [],
         "ratings": [],
         "scores": {},
-        "winner": "",
+        "winners": [],
     }
     return [
         Figures(PlayedCell("a", seed, f"run-{seed}", "", "", tainted=False), nothing | game)

@@ -53,11 +53,11 @@ class CountingServer:
     def response(self, address: str) -> Response:
         """An answer; but the first and the third request for an address, which all runs have, fail."""
         self.tries[address] += 1
-        status = {1: 429, 3: 500}.get(self.tries[address])
+        status = {1: 503, 3: 500}.get(self.tries[address])
         if status is None:
             return completion("{}")
         self.failed[status] += 1
-        return Response("later", status, {"retry-after": "1"} if status == 429 else {})
+        return Response("later", status, {"retry-after": "1"} if status == 503 else {})
 
 
 def test_a_server_never_sees_more_calls_at_once_than_the_limit_from_four_runs_that_try_again(
@@ -71,7 +71,7 @@ def test_a_server_never_sees_more_calls_at_once_than_the_limit_from_four_runs_th
         play_runs(opened, runs, RUNS, Shared(limiter=OwnRateLimiter()), Quiet())
     assert most_at_once(runs) == 1
     assert counting.most == AT_ONCE
-    assert counting.failed == {429: AGENTS * ROUNDS, 500: AGENTS * ROUNDS}
+    assert counting.failed == {503: AGENTS * ROUNDS, 500: AGENTS * ROUNDS}
     assert len(requests) == RUNS * AGENTS * ROUNDS + counting.failed.total()
 
 

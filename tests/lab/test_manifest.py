@@ -15,7 +15,7 @@ def test_dollars_are_added_as_people_add_them() -> None:
     counts = dict.fromkeys(("record_version", "rules_version", "calls", "tokens_in", "tokens_out"), 1)
     cell = PlayedCell("arm", 1, "run", "", "", tainted=False)
     rows = [
-        {**words, **counts, "told": [], "outcomes": {}, "model_settings": "{}", "usd": usd}
+        {**words, **counts, "told": [], "outcomes": {}, "model_settings": "{}", "left_out": "{}", "usd": usd}
         for usd in (0.1, 0.2, 0.000_000_1)
     ]
     asked, _ = read_experiment_file(FILE)

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from hobbes.engine.world import AnyWorld
