@@ -20,6 +20,7 @@ from hobbes.engine.mining.state import Cell, MiningConfig, State, cells
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import JsonObject
+from hobbes.engine.reflection import Reflection
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.lab.play.playing import RunOptions
@@ -806,6 +807,8 @@ def notes_are_kept_and_read_by_their_author_alone(land: Land) -> Numbers:
         "history_summary": said["history_summary"],
     }
     assert "noted" not in json.dumps([land.view("bob"), land.view("cay")])
+    unwritten = Memory().after(land.intent("ann").reflection).after(Reflection())
+    assert unwritten.shown(said, None) == {**memory, "previous_turn_summary": ""}
     land.round(ann=dict.fromkeys(said, "x" * 5000))
     reflection = land.intent("ann").reflection
     (length,) = {len(getattr(reflection, name)) for name in said}

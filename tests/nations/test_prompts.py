@@ -14,8 +14,10 @@ import pytest
 
 from hobbes.engine import turn as steps
 from hobbes.engine.chance import RngStream
+from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.reflection import Reflection
 from hobbes.nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text, turn_text, worded
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 from tests.prompt_plays import (
@@ -601,6 +603,9 @@ def summaries_are_cut_and_read_by_their_author_alone(config: Values) -> Numbers:
     assert (seen[B]["previous_turn_summary"], seen[B]["history_summary"]) == ("", "")
     assert seen[A]["previous_turn_summary"].startswith("noted")
     assert seen[A]["history_summary"].startswith("written")
+    written = EMPTY_MEMORY.after(one(board(**config), A, said)[0].reflection)
+    unwritten = written.after(Reflection())
+    assert (unwritten.previous_turn_summary, unwritten.history_summary) == ("", written.history_summary)
     return {len(seen[A]["previous_turn_summary"]), len(seen[A]["history_summary"])}
 
 

@@ -427,6 +427,7 @@ def alliances_are_proposed_accepted_and_left(config: Values) -> None:
     proposed = play(state, a=words(b="propose")).after
     accepted = play(proposed, b=words(a="accept")).after
     assert see(accepted, "a")["allies"] == ["b"]
+    assert play(proposed, a="attack b", b=words(a="accept")).codes == []
     leaving: Any = {"action": "attack", "target": "b", "alliances": {"b": "leave"}}
     left = play(accepted, a=leaving)
     assert left.codes == ["trust/ally"]
