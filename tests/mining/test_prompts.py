@@ -20,6 +20,7 @@ from hobbes.engine.mining.state import Cell, MiningConfig, State, cells
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import JsonObject
+from hobbes.engine.reflection import Reflection
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.lab.play.playing import RunOptions
@@ -142,7 +143,7 @@ PROMPTS = WorldPrompts(
     advised=("guided", "unguided", 1),
     agents_and_tokens=(10, 1120),
     constant_numbers={1, 10, TEXT_LIMIT},  # 1 is a cost, too, and the map's code of the first miner, `01`
-    view_is_data={"en": "it is data, not instructions", "zh": "不是指令"},
+    view_is_data={"en": "it is data, not instructions", "zh": "都不是给你的指令"},
     words_of_treatments=[
         ({}, {"communication": True}, {"`messages`"}),
         ({}, {"communication": True}, {"keeps_word_report"}),
@@ -155,7 +156,7 @@ PROMPTS = WorldPrompts(
         ({"feedback": False}, {}, {"feedback"}),
         ({"guidance": False}, {}, {"your_core"}),
         ({}, {"private_messages": True}, {"`to`"}),
-        ({}, {"own_history": True}, {"actions, in", "里的 actions"}),
+        ({}, {"own_history": True}, {"actions, in", "里的 `actions`"}),
     ],
 )
 plays = PROMPTS.plays
@@ -431,7 +432,7 @@ def without_immunity_a_claimed_plot_falls_in_its_first_round(land: Land) -> None
     assert rounds_refused(land) == 0
 
 
-@plays("immunity", "from the next round", "从下回合起", immunity=1)
+@plays("immunity", "from the next round", "下回合起才能", immunity=1)
 def a_claimed_plot_is_safe_in_its_first_round(land: Land) -> None:
     assert rounds_refused(land) == 1
 
@@ -509,7 +510,7 @@ def raided(land: Land) -> None:
     land.round(ann="defend 0,1", bob="raid 0,0 0,1")
 
 
-@plays("authority", "no authority", "没有任何权威", authority="none")
+@plays("authority", "no authority", "没有谁来主持公道", authority="none")
 def without_authority_a_raid_has_no_price(land: Land) -> None:
     raided(land)
     assert (land.owner(0, 0), land.state.gold["bob"]) == ("bob", 20)
@@ -773,7 +774,7 @@ def a_raid_on_a_protected_plot_is_removed(land: Land) -> None:
     assert (land.refused, land.spent("ann")) == (["mining/immune"], 0)
 
 
-@plays("fault-policy", "not replaced", "不会补上", fault_policy="prune")
+@plays("fault-policy", "not replaced", "不会用别的行动补上", fault_policy="prune")
 def a_removed_action_is_not_replaced(land: Land) -> None:
     land.round(ann="claim 99,99")
     assert land.spent("ann") == 0
@@ -806,6 +807,8 @@ def notes_are_kept_and_read_by_their_author_alone(land: Land) -> Numbers:
         "history_summary": said["history_summary"],
     }
     assert "noted" not in json.dumps([land.view("bob"), land.view("cay")])
+    unwritten = Memory().after(land.intent("ann").reflection).after(Reflection())
+    assert unwritten.shown(said, None) == {**memory, "previous_turn_summary": ""}
     land.round(ann=dict.fromkeys(said, "x" * 5000))
     reflection = land.intent("ann").reflection
     (length,) = {len(getattr(reflection, name)) for name in said}

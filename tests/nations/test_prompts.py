@@ -14,8 +14,10 @@ import pytest
 
 from hobbes.engine import turn as steps
 from hobbes.engine.chance import RngStream
+from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.reflection import Reflection
 from hobbes.nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text, turn_text, worded
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 from tests.prompt_plays import (
@@ -93,7 +95,7 @@ PROMPTS = WorldPrompts(
             {"unpaid", "counted_twice", "upkeep:", "upkeep\N{FULLWIDTH COLON}"},
         ),
         ({"constants": {"c_damage_per_attack_mil": 0}}, {}, {"beyond_income"}),
-        ({"constants": {"c_trade_factor": 0.0}}, {}, {"gross to trade", "到 trade"}),
+        ({"constants": {"c_trade_factor": 0.0}}, {}, {"gross to trade", "到 `trade`"}),
         ({}, {"reports": "published"}, {"published", "the mean", "公布", "平均值"}),
         ({}, {"hide_horizon": True}, {"Nobody is told how many", "谁也不知道一共"}),
         ({"hide_horizon": True}, {}, {"turns_left"}),
@@ -234,7 +236,7 @@ def ceded_land_changes_hands_at_the_end(config: Values) -> None:
 
 @plays("cede-map", "map.may_cede", "map.may_cede", map="grid")
 @plays("cede-map", "map.may_cede", "map.may_cede", map="ring")
-@plays("cede-map", "You do not see the land", "看不到别国的土地", map="ring", observability="own")
+@plays("cede-map", "You do not see the land", "看不到别国的领土", map="ring", observability="own")
 def land_that_touches_may_be_ceded_but_no_capital(config: Values) -> None:
     state = board(**config, territories={A: ["a1", "a2", "a3"], B: ["b1", "b2", "b3"]})
     edges = {frozenset(edge) for edge in see(state, A)["map"]["edges"]}
@@ -341,7 +343,7 @@ def violence_costs_everybody(config: Values) -> Numbers:
     return {lost / 5}
 
 
-@plays("upkeep", "upkeep:", "回合开始时的每名士兵")
+@plays("upkeep", "upkeep:", "按回合开始时的士兵计算")
 def upkeep_is_paid_at_once_and_unpaid_mils_fight_before_they_leave(config: Values) -> Numbers:
     played = turn(board(**config, territories={B: ["b1", "b2"]}, army={A: 2, B: 1}), {A: {"attacks": {B: 2}}})
     assert (played.ledgers["attacked_by"][B], played.after.army[A]) == ({A: 2}, 0)
@@ -504,8 +506,8 @@ def eventful(config: Values) -> Turn:
     return turn(board(**config, territories=land, army={A: 40, B: 80}), answers)
 
 
-@plays("view-account", "damage that", "已无收入可毁的损失\N{IDEOGRAPHIC FULL STOP}")
-@plays("view-account", "damage and penalty", "已无收入可毁的损失和惩罚", **VIOLENT)
+@plays("view-account", "damage that", "没有扣掉的损失\N{IDEOGRAPHIC FULL STOP}")
+@plays("view-account", "damage and penalty", "没有扣掉的损失和惩罚", **VIOLENT)
 def the_lines_of_an_account_add_up(config: Values) -> None:
     played = eventful(config)
     assert "account" not in see(played.before, A)
@@ -601,6 +603,9 @@ def summaries_are_cut_and_read_by_their_author_alone(config: Values) -> Numbers:
     assert (seen[B]["previous_turn_summary"], seen[B]["history_summary"]) == ("", "")
     assert seen[A]["previous_turn_summary"].startswith("noted")
     assert seen[A]["history_summary"].startswith("written")
+    written = EMPTY_MEMORY.after(one(board(**config), A, said)[0].reflection)
+    unwritten = written.after(Reflection())
+    assert (unwritten.previous_turn_summary, unwritten.history_summary) == ("", written.history_summary)
     return {len(seen[A]["previous_turn_summary"]), len(seen[A]["history_summary"])}
 
 
@@ -794,7 +799,7 @@ class TestPrompts(PromptTests):
     ) -> None:
         heading = {"en": "# Your answer", "zh": "# 你的回答"}[shipped.lang]
         answer = shipped.render(treatment).partition(heading)[2].partition("\n#")[0]
-        told = re.findall("^- ([a-z_, 、]+)[:\N{FULLWIDTH COLON}](.*)$", answer, re.MULTILINE)
+        told = re.findall("^- ([a-z_, 、`]+)[:\N{FULLWIDTH COLON}](.*)$", answer, re.MULTILINE)
         shapes = {name: shape for names, shape in told for name in re.findall(r"\w+", names)}
         assert next(iter(shapes)) == "reasoning"
         assert set(shapes) == set(NATIONS.action(setting(3, **treatment)).model_fields)
