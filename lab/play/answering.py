@@ -146,8 +146,8 @@ def columns_and_rows(requests: Sequence[Request]) -> tuple[list[str], list[list[
 
 def _cell(value: object) -> object:
     """Return a value as a cell of a table: a text, a number, or JSON."""
-    plain_value = value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
-    return value if plain_value else json.dumps(value, ensure_ascii=False)
+    is_json = isinstance(value, bool | list | dict)
+    return json.dumps(value, ensure_ascii=False) if is_json else value
 
 
 def options(form: Form) -> Options:

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, permutations
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from hobbes.engine.record import MESSAGE
@@ -36,14 +38,6 @@ class Entry:
     event: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an entry of a conversation stands: with the messages of two agents, on which page."""
-
-    between: str
-    first: int
-
-
 class Talk:
     """All messages of a run, and all that agents did to each other, read once for several pages."""
 
@@ -71,12 +65,7 @@ class Talk:
             *self._of_two.get(frozenset(two), ()),
             *(one for name in two for one in self._to_all.get(name, ())),
         ]
-        return [entry for _, entry in sorted(numbered, key=lambda one: one[0])]
-
-    def place(self, one: str, other: str, turn: int) -> Place:
-        """Return on which page of their conversation two agents are in a turn."""
-        two = in_order(self.looks, one, other)
-        return Place(",".join(two), page_of(self.entries(two), turn))
+        return [entry for _, entry in sorted(numbered, key=itemgetter(0))]
 
 
 def in_order(looks: Looks, one: str, other: str) -> tuple[str, str]:
@@ -110,7 +99,7 @@ def conversation(talk: Talk, at: Mapping[str, Any]) -> dict[str, Any]:
         "written": talk.written,
         "most": max((n for of_one in talk.written.values() for n in of_one.values()), default=0),
         "shade": shade,
-        "turns": _by_turn(shown),
+        "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "total": len(entries),
         "first": first,
         "last": first + len(shown),
@@ -123,10 +112,9 @@ def _two(looks: Looks, between: str | None) -> tuple[str, str] | None:
     """Return the two agents that an address names."""
     if not between:
         return None
-    for one in looks:
-        for other in looks:
-            if between == f"{one},{other}" and one != other:
-                return one, other
+    for two in permutations(looks, 2):
+        if between == ",".join(two):
+            return two
     raise UsageError(
         f"`between` in the address must be two agents, such as A,B; this run has: {', '.join(looks)}"
     )
@@ -149,11 +137,3 @@ def _entries(happened: Iterable[Happened], looks: Looks) -> Iterable[Entry]:
         else:
             for _, other in named_by(event, looks):
                 yield Entry(turn, event.agent, other, None, fields)
-
-
-def _by_turn(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
-    """Return entries by turn."""
-    by_turn: dict[int, list[Entry]] = {}
-    for entry in entries:
-        by_turn.setdefault(entry.turn, []).append(entry)
-    return by_turn

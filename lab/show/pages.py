@@ -20,9 +20,9 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show.boards import svg
+from hobbes.lab.show.boards import drawn, svg
 from hobbes.lab.show.comparison_table import settings_by_field
-from hobbes.lab.show.conversations import Talk, conversation, in_order
+from hobbes.lab.show.conversations import Talk, conversation, in_order, page_of
 from hobbes.lab.show.doing import (
     LANGS,
     Fields,
@@ -84,26 +84,15 @@ def reload_after(took: float) -> int:
     return max(2, ceil(4 * took))
 
 
-def _reload(shown: Mapping[str, Any], began: float) -> int | None:
-    """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
-    return reload_after(monotonic() - began) if shown["played"] else None
-
-
 def _prompt_of(calls: Iterable[Call]) -> str | None:
     """Return the prompt of the last call for a turn's own question; None if there is none."""
-    prompts = [call.prompt.turn for call in calls if call.question == TURN_QUESTION]
-    return prompts[-1] if prompts else None
+    return next((call.prompt.turn for call in reversed([*calls]) if call.question == TURN_QUESTION), None)
 
 
 def _change(correction: Mapping[str, Any]) -> Pieces:
     """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
     before, kept = correction["said"], correction.get("kept")
     return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
-
-
-def _each(option: str, values: Iterable[str]) -> list[str]:
-    """Return the words of an option that is given once for each value."""
-    return [word for value in values for word in (option, value)]
 
 
 @dataclass(slots=True)
@@ -232,7 +221,7 @@ class Pages:
             "moment.html",
             run=run,
             number=number,
-            board=Markup(svg(board)) if board else "",  # noqa: S704  it escapes all texts
+            board=drawn(board),
             record=record,
             done=done,
             said=messages,
@@ -255,21 +244,16 @@ class Pages:
             looks=looks,
             before=before,
             after=after,
-            board=self._board(run, number),
+            board=drawn(board_in(run, self._full_turn(self.store, run, number))),
             command=self._command("trace", run.id, number),
         )
 
     def board(self, run: Run, number: int) -> str:
-        """Return the SVG of what happened in a turn. Raise MissingError if there is none."""
-        drawn = self._board(run, number)
-        if not drawn:
-            raise MissingError(f"there is no board of turn {number} of run {run.id}: it has not ended")
-        return drawn
-
-    def _board(self, run: Run, number: int) -> str:
-        """Return the SVG of what happened in a turn, or nothing if it has not ended."""
+        """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
         board = board_in(run, self._full_turn(self.store, run, number))
-        return "" if board is None else Markup(svg(board))  # noqa: S704  it escapes all texts
+        if board is None:
+            raise MissingError(f"there is no board of turn {number} of run {run.id}: it has not ended")
+        return svg(board)
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
@@ -375,7 +359,7 @@ class Pages:
             "compare.html",
             runs=(a, b),
             at=at,
-            boards=[Markup(svg(board)) if board else "" for board in at.boards],  # noqa: S704  it escapes texts
+            boards=[drawn(board) for board in at.boards],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
@@ -406,14 +390,16 @@ class Pages:
     def messages(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of the messages of a run, or of all that passed between two agents."""
         shown = conversation(self._talk(run), at)
-        talk = ["--event", MESSAGE] if MESSAGE in run.world.events else []
+        options = ["--event", MESSAGE] if MESSAGE in run.world.events else []
+        for agent in shown["between"] or ():
+            options += ["--agent", agent]
         return self._page(
             "messages.html",
             run=run,
             looks=self._looks(run),
             **shown,
             talk_page=partial(self._talk_page, run),
-            command=self._command("trace", run.id, *talk, *_each("--agent", shown["between"] or ())),
+            command=self._command("trace", run.id, *options),
         )
 
     def _talk(self, run: Run) -> Talk:
@@ -429,48 +415,39 @@ class Pages:
 
     def _talk_at(self, run: Run, one: str, other: str, turn: int) -> str:
         """Return the URL of what passed between two agents, at a turn."""
+        two = in_order(self._looks(run), one, other)
         if self.live:  # the page itself finds the turn, so that a card needs not read all turns
-            query: dict[str, object] = {
-                "between": ",".join(in_order(self._looks(run), one, other)),
-                "turn": turn,
-            }
+            page = self.link(run.id, "messages", between=",".join(two), turn=turn)
         else:
-            place = self._talk(run).place(one, other, turn)
-            query = {"between": place.between, **({"first": place.first} if place.first else {})}
-        return f"{self.link(run.id, 'messages', **query)}#turn-{turn}"
+            page = self._talk_page(run, two, page_of(self._talk(run).entries(two), turn))
+        return f"{page}#turn-{turn}"
 
     def _with_whom(self, run: Run, card: Card) -> dict[str, str]:
         """Return with whom an agent had to do in a turn, and the URL of what passed between the two."""
         looks, agent = self._looks(run), card["agent"]
+        if agent not in looks:
+            return {}
         events = [Event.from_json(event) for event in card.get("events", ())]
-        others = {
-            name
-            for event in events
-            for name in (event.agent, *(other for _, other in named_by(event, looks)))
-            if name != agent and name in looks
-        }
-        return (
-            {
-                other: self._talk_at(run, agent, other, card["turn"])
-                for other in sorted(others, key=lambda name: looks[name].place)
-            }
-            if agent in looks
-            else {}
-        )
+        named = {name for event in events for name in (event.agent, *dict(named_by(event, looks)).values())}
+        others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
+        return {other: self._talk_at(run, agent, other, card["turn"]) for other in others}
 
     def experiments(self) -> str:
         """Return the list of experiments."""
         began = monotonic()
         shown = experiments(self.store)
-        command = self._command("experiments")
-        return self._page("experiments.html", **shown, reload=_reload(shown, began), command=command)
+        return self._following("experiments.html", began, shown, self._command("experiments"))
 
     def experiment(self, name: str) -> str:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
         shown = experiment(self.store, name)
-        command = self._command("report", name)
-        return self._page("experiment.html", **shown, reload=_reload(shown, began), command=command)
+        return self._following("experiment.html", began, shown, self._command("report", name))
+
+    def _following(self, name: str, began: float, shown: Mapping[str, Any], command: str | None) -> str:
+        """Return a page whose making began then, which reloads while a run that it tells of is played."""
+        reload = reload_after(monotonic() - began) if shown["played"] else None
+        return self._page(name, **shown, reload=reload, command=command)
 
     def _command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hobbes.lab.errors import LabError
+from hobbes.lab.play.forking import fork
 from hobbes.lab.show.doing import (
     FORK_FIELDS,
     PIN_FIELDS,
@@ -22,7 +23,6 @@ from hobbes.lab.show.doing import (
     forking,
     pinned,
     whole_number,
-    written,
 )
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.store.home import Store, open_store
@@ -56,7 +56,9 @@ class Forms:
                 plan = forking(opened, run, fields)
                 if not plan.cost.calls or fields[SHOWN] == fingerprint(fields):
                     base = str(request.base_url).rstrip("/")
-                    return RedirectResponse(self.play(partial(written, opened, run, plan), base), 303)
+                    return RedirectResponse(
+                        self.play(partial(fork, opened, run, plan.options, plan.caps), base), 303
+                    )
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).fork(run, turn, fields["agent"], fields, problem)

@@ -13,7 +13,6 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -28,7 +27,7 @@ from hobbes.lab.errors import LabError
 from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
-from hobbes.lab.show.boards import svg
+from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import STATIC, environment
 from hobbes.lab.show.terminal import ERR, plain
@@ -222,7 +221,7 @@ def _board(run: Run, view: dict[str, Json]) -> tuple[str, str]:
             rows = [str(line).split() for line in value]
             agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
             board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
-            return Markup(svg(board)), name  # noqa: S704  it escapes all texts
+            return drawn(board), name
     if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
-        return Markup(svg(run.world.seat(view, _named(run, view)))), ""  # noqa: S704  it escapes all texts
+        return drawn(run.world.seat(view, _named(run, view))), ""
     return "", ""

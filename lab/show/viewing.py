@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -73,18 +73,10 @@ MOST_PLAYED = 8
 """How many runs may be played behind the pages when a fork is added, which has a process of its own."""
 
 
-class _Turn(Convertor[int]):
+class _Turn(IntegerConvertor):
     """The number of a turn in an address. One that Python does not convert leads to no page."""
 
     regex = f"[0-9]{{1,{MOST_DIGITS}}}"
-
-    def convert(self, value: str) -> int:
-        """Return the number."""
-        return int(value)
-
-    def to_string(self, value: int) -> str:
-        """Return the number as an address has it."""
-        return str(value)
 
 
 register_url_convertor("number", _Turn())
@@ -105,16 +97,13 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
     "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
+    # A turn at a glance, which the script puts into the page of its run.
+    "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
+    # No agent can have a name that makes this the address of its page.
+    "/{run}/{turn:number}.svg": lambda pages, at: pages.board(_run(pages, at), at["turn"]),
     "/{run}/{turn:number}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
-
-BOARD = "/{run}/{turn:number}.svg"
-"""The address of the board of a turn. No agent can have a name that makes it the address of a page."""
-
-
-MOMENT = "/{run}/{turn:number}.html"
-"""The address of a turn at a glance, which the script puts into the page of its run."""
 
 OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
 """The paths that need no token of the whole site."""
@@ -123,16 +112,6 @@ OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
     """Return the run that an address names."""
     return pages.store.runs.find(at.get(which, ""))
-
-
-def _board(pages: Pages, at: At) -> str:
-    """Return the board of the turn that an address names."""
-    return pages.board(_run(pages, at), at["turn"])
-
-
-def _moment(pages: Pages, at: At) -> str:
-    """Return the turn that an address names at a glance."""
-    return pages.moment(_run(pages, at), at["turn"])
 
 
 def _number(at: At, name: str) -> int | None:
@@ -158,20 +137,15 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     def pages(opened: Store) -> Pages:
         return Pages(opened, link, live=True, form_token=form_token, started=_started())
 
-    def page(
-        show: Callable[[Pages, At], str], media_type: str = "text/html"
-    ) -> Callable[[Request], Response]:
-        """Return the endpoint of a page. Starlette calls it in a thread, with its own connection."""
-
-        def endpoint(request: Request) -> Response:
-            at = {**request.query_params, **request.path_params}
-            try:
-                with open_store(home, writes=False) as opened, opened.as_of_now():
-                    return Response(show(pages(opened), at), media_type=media_type)
-            except LabError as error:
-                return _told(error, 404 if isinstance(error, UsageError) else 500)
-
-        return endpoint
+    def page(show: Callable[[Pages, At], str], request: Request) -> Response:
+        """Return a page. Starlette calls this in a thread, with a connection of its own."""
+        at = {**request.query_params, **request.path_params}
+        try:
+            with open_store(home, writes=False) as opened, opened.as_of_now():
+                text = show(pages(opened), at)
+        except LabError as error:
+            return _told(error, 404 if isinstance(error, UsageError) else 500)
+        return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
 
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
@@ -195,9 +169,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         return link(run.id)
 
     forms = Forms(home, form_token, pages, play)
-    routes = [Route(path, page(show)) for path, show in PAGES.items()]
-    routes.append(Route(BOARD, page(_board, "image/svg+xml")))
-    routes.append(Route(MOMENT, page(_moment)))
+    routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
         Route(f"/{{run}}/{what}", _posted(take), methods=["POST"])
