@@ -165,11 +165,11 @@ def _groups(  # noqa: PLR0913  what is known on the way down
     `inherited` is the default of the whole object; `above` are the models that it is nested in.
     """
     above |= {schema.get("$ref", "")}
-    whole = _resolved(schema, defs)
+    whole = resolved(schema, defs)
     fields, nested = [], []
     for name, member in _members(whole, defs).items():
         default = _default(name, member, inherited)
-        within = _resolved(member, defs)
+        within = resolved(member, defs)
         if _members(within, defs) and member.get("$ref") not in above:
             objects = default[0] if default and isinstance(default[0], Mapping) else None
             nested.append((name, member, objects))
@@ -183,7 +183,7 @@ def _groups(  # noqa: PLR0913  what is known on the way down
         )
 
 
-def _resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+def resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
     """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
     while "$ref" in schema:
         meant = defs[schema["$ref"].rpartition("/")[2]]
@@ -193,7 +193,7 @@ def _resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
 
 def _members(schema: Schema, defs: Mapping[str, Schema]) -> Mapping[str, Schema]:
     """Return the members of an object by name; a mapping has some if its keys are known."""
-    names = _resolved(schema.get("propertyNames", {}), defs)
+    names = resolved(schema.get("propertyNames", {}), defs)
     keys = names.get("enum", [names["const"]] if "const" in names else [])
     each = schema.get("additionalProperties")
     known = {str(key): each for key in keys} if isinstance(each, Mapping) else {}
@@ -211,11 +211,11 @@ def _field(
     path: Path, member: Schema, defs: Mapping[str, Schema], default: tuple[Json, ...], *, required: bool
 ) -> Field:
     """Return the field of a member that is not a group."""
-    schema = _resolved(member, defs)
+    schema = resolved(member, defs)
     others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     nullable = "anyOf" in schema and len(others) < len(schema["anyOf"])
     if len(others) == 1:
-        schema = {**_resolved(others[0], defs), **schema}
+        schema = {**resolved(others[0], defs), **schema}
     kind = _kind(schema, defs)
     return Field(
         path,
@@ -229,7 +229,7 @@ def _field(
         tuple(schema.get("enum", ())) or ((schema["const"],) if "const" in schema else ()),
         _limits(schema, kind),
         _slots(schema, defs) if kind is Kind.NUMBERS else (),
-        _kind(_resolved(schema["additionalProperties"], defs), defs) if kind is Kind.PAIRS else Kind.TEXT,
+        _kind(resolved(schema["additionalProperties"], defs), defs) if kind is Kind.PAIRS else Kind.TEXT,
     )
 
 
@@ -248,29 +248,29 @@ def _kind(schema: Schema, defs: Mapping[str, Schema]) -> Kind:
     """Return what is written for a value; what has no simpler kind is written as JSON."""
     if "enum" in schema or "const" in schema:
         return Kind.CHOICE
-    if schema.get("type") == "array" and _resolved(schema.get("items", {}), defs).get("type") == "string":
+    if schema.get("type") == "array" and resolved(schema.get("items", {}), defs).get("type") == "string":
         return Kind.TEXTS
     if schema.get("type") == "array" and _slots(schema, defs):
         return Kind.NUMBERS
     each = schema.get("additionalProperties")
-    if isinstance(each, Mapping) and _kind(_resolved(each, defs), defs) in PAIRED:
+    if isinstance(each, Mapping) and _kind(resolved(each, defs), defs) in PAIRED:
         return Kind.PAIRS
     return SIMPLE.get(schema.get("type", ""), Kind.JSON)
 
 
 def _slots(schema: Schema, defs: Mapping[str, Schema]) -> tuple[Slot, ...]:
     """Return what the entries of a list hold if each is written in a known number of whole numbers."""
-    entry = _resolved(schema.get("items", {}), defs)
+    entry = resolved(schema.get("items", {}), defs)
     if entry.get("type") == "array":
         parts = {"": entry}
     else:
-        parts = {name: _resolved(one, defs) for name, one in _members(entry, defs).items()}
+        parts = {name: resolved(one, defs) for name, one in _members(entry, defs).items()}
     slots = []
     for name, part in parts.items():
         least, most = part.get("minItems"), part.get("maxItems")
         if part.get("type") == "integer":
             slots.append(Slot(name, 1, alone=True))
-        elif least == most and most and _resolved(part.get("items", {}), defs).get("type") == "integer":
+        elif least == most and most and resolved(part.get("items", {}), defs).get("type") == "integer":
             slots.append(Slot(name, most, alone=False))
         else:
             return ()

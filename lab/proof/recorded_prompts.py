@@ -11,15 +11,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.play.playing import settle_options
 from hobbes.lab.wire.stored import CheckedFile, description_file, description_of, options_of
-from hobbes.nodes.prompting import (
-    PromptError,
-    about,
-    languages,
-    load_prompts,
-    system_text,
-    turn_text,
-    variants,
-)
+from hobbes.nodes import prompting
 
 CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
 """The cassettes of this checkout. A wheel has none."""
@@ -35,7 +27,7 @@ def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Lis
     variant are others now (`changed`), or null if that is unknown. Raise UsageError for a broken cassette.
     """
     by_world: Listed = {
-        world.name: {variant: _variant(world.name, variant) for variant in variants(world)}
+        world.name: {variant: _variant(world.name, variant) for variant in prompting.variants(world)}
         for world in worlds
     }
     for world, variant, kind, recorded in (*_runs(by_world, runs), *_cassettes(by_world)):
@@ -46,8 +38,8 @@ def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Lis
 
 def _variant(world: str, variant: str) -> dict[str, Any]:
     """Return what a variant says of itself."""
-    known = {"languages": languages(world, variant), "advice": None, "about": None}
-    return {**known, **about(world, variant), "runs": [], "cassettes": []}
+    known = {"languages": prompting.languages(world, variant), "advice": None, "about": None}
+    return {**known, **prompting.about(world, variant), "runs": [], "cassettes": []}
 
 
 Recorded = tuple[str, str, str, dict[str, Any]]
@@ -69,8 +61,8 @@ def _runs(worlds: Container[str], rows: Iterable[Mapping[str, Any]]) -> Iterator
 def _hash_now(world: str, variant: str, lang: str) -> str | None:
     """Return the content hash of a variant now; None if it cannot be loaded any more."""
     try:
-        return load_prompts(WORLDS[world], variant, lang).hash
-    except PromptError:
+        return prompting.load_prompts(WORLDS[world], variant, lang).hash
+    except prompting.PromptError:
         return None
 
 
@@ -93,14 +85,16 @@ def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
 def _has_changed(cassette: Path, world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> bool:
     """Return whether a variant says something else now than what was sent when a cassette was recorded."""
     try:
-        prompts = load_prompts(world, variant, lang, setting)
-    except PromptError:
+        prompts = prompting.load_prompts(world, variant, lang, setting)
+    except prompting.PromptError:
         return True
-    system = system_text(prompts, setting)
+    system = prompting.system_text(prompts, setting)
     requests, _ = CheckedFile.load_cassette(cassette)
     conversations = [json.loads(request.body)["messages"] for request in requests]
     sent = [(messages[0]["content"], messages[-1]["content"]) for messages in conversations]
     if not {said for said, _ in sent} <= {system, prompts.observer}:
         return True
     turns = (turn for said, turn in sent if said == system)  # the first of an agent is no follow-up question
-    return any(turn_text(prompts, json.loads(turn.splitlines()[-1])) != turn for turn in [*turns][:1])
+    return any(
+        prompting.turn_text(prompts, json.loads(turn.splitlines()[-1])) != turn for turn in [*turns][:1]
+    )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, permutations
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 from hobbes.engine.record import MESSAGE
@@ -45,27 +45,18 @@ class Talk:
         self.looks = looks
         self.written: dict[str, Counter[str]] = {}
         """Agent to receiver to the number of messages."""
-        self._messages: list[Entry] = []
-        self._of_two: dict[frozenset[str], list[tuple[int, Entry]]] = {}
-        self._to_all: dict[str, list[tuple[int, Entry]]] = {}
-        for number, entry in enumerate(_entries(events_until(store, run, run.turns), looks)):
-            if entry.text is not None:
-                self.written.setdefault(entry.agent, Counter())[entry.to] += 1
-                self._messages.append(entry)
-            if entry.to == ALL:
-                self._to_all.setdefault(entry.agent, []).append((number, entry))
-            else:
-                self._of_two.setdefault(frozenset((entry.agent, entry.to)), []).append((number, entry))
+        self._entries = list(_entries(events_until(store, run, run.turns), looks))
+        self._messages = [entry for entry in self._entries if entry.text is not None]
+        for entry in self._messages:
+            self.written.setdefault(entry.agent, Counter())[entry.to] += 1
 
     def entries(self, two: tuple[str, str] | None) -> list[Entry]:
         """Return all messages, or whatever passed between two agents, in order."""
         if two is None:
             return self._messages
-        numbered = [
-            *self._of_two.get(frozenset(two), ()),
-            *(one for name in two for one in self._to_all.get(name, ())),
-        ]
-        return [entry for _, entry in sorted(numbered, key=itemgetter(0))]
+        one, other = two
+        ways = {(one, other), (other, one), (one, ALL), (other, ALL)}
+        return [entry for entry in self._entries if (entry.agent, entry.to) in ways]
 
 
 def in_order(looks: Looks, one: str, other: str) -> tuple[str, str]:

@@ -14,9 +14,9 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.invasion import in_words
 from hobbes.lab.experiment.report import Compared, Report, conclusions, short, verdicts
-from hobbes.lab.experiment.statistics import RESAMPLES, Mean
+from hobbes.lab.experiment.statistics import RESAMPLES
 from hobbes.lab.show.boards import svg
-from hobbes.lab.show.findings import Picture, Section, interval, parts, rankings
+from hobbes.lab.show.findings import Picture, Section, interval, numbers, parts, rankings
 from hobbes.lab.show.terminal import plain, spelled_out, table
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.traces import with_traces
@@ -49,7 +49,7 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
     yield Section("What was found", list(conclusions(report)))
     yield Section(
         f"Differences from {report.baseline}",
-        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * _has_null(report))),
+        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * (NULL in report.arms))),
         rows=[_difference(one) + _null(report, one) for one in report.differences],
         pictures=list(_charts(report)),
         charts=True,
@@ -59,7 +59,7 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
         "Each arm",
         columns=("arm", "runs", "tainted", "measure", *NUMBERS),
         rows=[
-            (name, str(arm.runs), str(arm.tainted), measure, *_numbers(mean))
+            (name, str(arm.runs), str(arm.tainted), measure, *numbers(mean))
             for name, arm in report.arms.items()
             for measure, mean in arm.measures.items()
         ],
@@ -99,24 +99,16 @@ def _manifest(report: Report) -> Iterator[tuple[str, str]]:
                 yield name, "unknown" if one is None else str(one)
 
 
-def _has_null(report: Report) -> bool:
-    return NULL in report.arms
-
-
-def _numbers(mean: Mean) -> tuple[str, ...]:
-    return (str(mean.n), short(mean.mean), interval(mean))
-
-
 def _difference(one: Compared) -> tuple[str, ...]:
     """Return the cells of a tested difference."""
     difference = one.difference
     tests = (short(difference.p), short(one.p_holm), short(difference.effect))
-    return (one.arm, one.measure, *_numbers(difference.mean), *tests)
+    return (one.arm, one.measure, *numbers(difference.mean), *tests)
 
 
 def _null(report: Report, one: Compared) -> tuple[str, ...]:
     """Return the interval of the null arm's difference, to stand beside that of another arm."""
-    if not _has_null(report):
+    if NULL not in report.arms:
         return ()
     null = report.null_difference(one.measure)
     return (interval(null.mean) if null and one.arm != NULL else "",)
@@ -130,19 +122,14 @@ def _pairs(store: Store, report: Report) -> Iterator[tuple[str, ...]]:
 
 def _to_look_at(store: Store, report: Report) -> Iterator[tuple[Compared, str, int, tuple[str, str]]]:
     """Yield pairs of runs that have kept their turns: the difference, why this pair, the seed, the names."""
-    runs = _with_turns(store, report)
+    there = with_traces(store, [cell.id for cell in report.cells])
+    runs = {(cell.arm, cell.seed): cell.run for cell in report.cells if cell.id in there}
     for one in report.differences:
         for words, seed in (("nearest the mean", one.nearest()), ("farthest from it", one.farthest())):
             if seed is None or not any(one.pairs.values()):
                 continue
             if {(report.baseline, seed), (one.arm, seed)} <= runs.keys():
                 yield one, words, seed, (runs[report.baseline, seed], runs[one.arm, seed])
-
-
-def _with_turns(store: Store, report: Report) -> dict[tuple[str, int], str]:
-    """Return the names of the runs that have kept their turns, by arm and seed."""
-    there = with_traces(store, [cell.id for cell in report.cells])
-    return {(cell.arm, cell.seed): cell.run for cell in report.cells if cell.id in there}
 
 
 def _boards(store: Store, report: Report) -> Iterator[Picture]:
@@ -203,16 +190,11 @@ def _rules(report: Report) -> Iterator[str]:
             "after Holm's correction for the number of hypotheses. It is not supported if such a difference "
             "has the opposite direction, or if no pair differs. Otherwise it is undecided."
         )
-    if _has_null(report):
+    if NULL in report.arms:
         yield (
             "The null arm is the baseline played a second time with answers of its own: a model is asked "
             "again, and a scripted policy has other random draws. The world's random draws are the same."
         )
-
-
-def terminal(store: Store, report: Report) -> RenderableType:
-    """Return a report as it is printed."""
-    return printed(title_of(report), sections(store, report))
 
 
 def printed(title: str, sections: Iterable[Section]) -> RenderableType:
@@ -239,14 +221,10 @@ def markdown(store: Store, report: Report, name: str = "") -> str:
             lines += [f"![{_escaped(picture.label)}]({_file(name, number)})", ""]
         if section.columns:
             rules = ["---"] * len(section.columns)
-            lines += [_row(row) for row in (section.columns, rules, *section.rows)]
+            rows = (section.columns, rules, *section.rows)
+            lines += [f"| {' | '.join(map(_escaped, row))} |" for row in rows]
             lines.append("")
     return "\n".join(lines)
-
-
-def _row(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table."""
-    return f"| {' | '.join(map(_escaped, cells))} |"
 
 
 def _escaped(text: str) -> str:

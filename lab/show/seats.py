@@ -30,7 +30,7 @@ from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import STATIC, environment
-from hobbes.lab.show.terminal import ERR, plain
+from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import PersonQuestion, Run
@@ -87,7 +87,7 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
             try:
                 check_it_goes_on(run)
             except LabError as error:
-                _tell(error)
+                remark(f"hobbes: {error}")
                 return HTMLResponse(_shown(opened, run, seat, clock(), Refused(STUCK, dict(posted))), 503)
             try:
                 run = _kept(opened, run, seat, posted, clock)
@@ -112,7 +112,7 @@ def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
     try:
         right = is_token(home, at["run"], at["seat"], at["token"])
     except LabError as found:
-        _tell(found)
+        remark(f"hobbes: {found}")  # to whoever serves the pages: it may say who else plays
         raise HTTPException(503, UNSHOWN) from found
     if not right:
         raise HTTPException(403, "hobbes: this is not the link of a seat; use the one that you were given\n")
@@ -127,13 +127,8 @@ def _shown(opened: Store, run: Run, seat: str, now: datetime, refused: Refused |
     try:
         return page(opened, run, seat, now, refused)
     except LabError as found:
-        _tell(found)
+        remark(f"hobbes: {found}")
         raise HTTPException(503, UNSHOWN) from found
-
-
-def _tell(error: LabError) -> None:
-    """Tell whoever serves the pages what is wrong; it may say who else plays."""
-    ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
 
 
 def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]], clock: Clock) -> Run:

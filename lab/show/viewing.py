@@ -40,7 +40,7 @@ from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
 from hobbes.lab.show.templating import POLICY, SCRIPT, STATIC
-from hobbes.lab.show.terminal import ERR, plain
+from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.home import Store, is_writable, open_store
 from hobbes.lab.store.run import Run
@@ -263,7 +263,7 @@ def told_late(home: Path, clock: Clock, before: str) -> str:
         play_late(home, clock)
     except LabError as error:
         if str(error) != before:
-            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+            remark(f"hobbes: {error}")
         return str(error)
     return ""
 
@@ -295,7 +295,7 @@ def _play_on(clock: Clock, home: Path, run: Run) -> None:
             play_out(go_on(opened, run, lambda _: None, clock=clock))
         except LabError as error:
             opened.runs.update(run.id, error=str(error))
-            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+            remark(f"hobbes: {error}")
 
 
 def _play_apart(home: Path, run: Run) -> None:
@@ -333,12 +333,11 @@ def view(home: Path, host: str, port: int) -> None:
         query = f"?{TOKEN}={token}" if token else ""
         print(f"{url(host, listening)}/{query}", flush=True)  # noqa: T201  for people and scripts
         if token:
-            hint = (
+            remark(
                 "other machines reach the pages by this machine's name or address; whoever has the token can "
                 "read all runs, answer for a person, play forks and write tests into this folder; "
                 "nothing is encrypted"
             )
-            ERR.print(plain(hint), soft_wrap=True)
         show_links(home, url(host, listening))
         try:
             uvicorn.Server(server(home, host, token)).run(sockets=[listening])
@@ -364,14 +363,10 @@ def show_links(home: Path, base: str) -> None:
 def _show_links_of(home: Path, run: Run, base: str) -> None:
     """Print the link of each person who plays in a run."""
     for seat in seats_of(run):
-        line = f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}"
-        ERR.print(plain(line), soft_wrap=True)
+        remark(f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}")
 
 
 def tell_what_was_played(home: Path) -> None:
     """Print, for each run that is being played behind a page, how to continue it."""
-    for thread in enumerate_threads():
-        if thread.name.startswith(PLAYING):
-            run = thread.name.removeprefix(PLAYING)
-            hint = f"run {run} was being played; `{command(home, 'resume', run)}` goes on"
-            ERR.print(plain(hint), soft_wrap=True)
+    for run in _started():
+        remark(f"run {run} was being played; `{command(home, 'resume', run)}` goes on")
