@@ -30,6 +30,7 @@ from hobbes.lab.proof.comparing import CHANGE, word_diff
 from hobbes.lab.proof.differing import first_differing_part
 from hobbes.lab.proof.replaying import DivergedError, JournalWithoutCalls
 from hobbes.lab.proof.rereading import decision
+from hobbes.lab.proof.verifying import last_calls
 from hobbes.lab.store.history import logged, memories_before, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import HOBBES, Run
@@ -38,7 +39,6 @@ from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
-    TURN_QUESTION,
     Address,
     Call,
     Logged,
@@ -131,7 +131,8 @@ def _recorded(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> p
     answers: list[pin_file.Answer] = []
     expected: list[pin_file.Expected] = []
     for number in range(first, last + 1):
-        calls = list(_counting(store, run, number))
+        attempts = store.calls.attempts(run.id, number).values()
+        calls = [call for of_agent in attempts for call in last_calls(of_agent).values()]
         answers += map(_answer, calls)
         turn = logged(store, run, number)
         # A scripted policy was sent no text, so there is none to compare with.
@@ -184,17 +185,6 @@ def _path_from(folder: Path, variant: str) -> str:
     except ValueError:  # on another drive
         return variant
     return f"./{path}"
-
-
-def _counting(store: Store, run: Run, turn: int) -> Iterator[Call]:
-    """Yield the last call to each question of a turn."""
-    for calls in store.calls.attempts(run.id, turn).values():
-        last: dict[int, Call] = {}
-        for call in calls:
-            if call.question == TURN_QUESTION:  # after a halt; a follow-up question was about another answer
-                last.clear()
-            last[call.question] = call
-        yield from last.values()
 
 
 def _answer(call: Call) -> pin_file.Answer:

@@ -343,14 +343,23 @@ def _out_of_order(agent: str, calls: Sequence[Call]) -> Iterator[str]:
 
 def counting(world: AnyWorld, state: Any, agent: str, calls: Iterable[Call]) -> ParsedAnswer:  # noqa: ANN401  a world's own state
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
-    last: dict[int, Answer] = {}
     fields = turns.answer_fields(world, state.setting, agent)
-    for call in calls:
-        if call.question == TURN_QUESTION:  # asked again after a halt: a follow-up question was about an
-            last.clear()  # earlier answer
-        last[call.question] = Answer(call.prompt, call.reply, read(agent, call.reply, fields))
+    last = {
+        question: Answer(call.prompt, call.reply, read(agent, call.reply, fields))
+        for question, call in last_calls(calls).items()
+    }
     first, second = last[TURN_QUESTION], last.get(FOLLOW_UP_QUESTION)
     return (answer_that_counts(agent, first, second) if second else first).parsed
+
+
+def last_calls(calls: Iterable[Call]) -> dict[int, Call]:
+    """Return an agent's last call to each question of a turn."""
+    last: dict[int, Call] = {}
+    for call in calls:
+        if call.question == TURN_QUESTION:  # after a halt; a follow-up question was about an earlier answer
+            last.clear()
+        last[call.question] = call
+    return last
 
 
 def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[str]:

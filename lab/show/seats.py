@@ -7,11 +7,10 @@ no other, and can open no other page with it.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -61,13 +60,6 @@ UNSHOWN = "hobbes: this page cannot be shown now; tell whoever runs the run, and
 TOO_LATE = "this has been answered, or is too late; below is what you are asked now"
 
 
-class Refused(NamedTuple):
-    """What is wrong with an answer, and the fields that were filled in for it."""
-
-    error: str
-    written: Mapping[str, str]
-
-
 PlayOn = Callable[[Path, Run], None]
 """Continues a run behind the pages."""
 
@@ -81,40 +73,39 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
             return HTMLResponse(_shown(opened, run, seat, clock()))
 
     def answer(request: Request, body: bytes) -> Response:
-        posted = posted_fields(body)
+        fields = posted_fields(body)
         with open_store(home) as opened:
             run, seat = _seat(home, opened, request)
             try:
                 check_it_goes_on(run)
             except LabError as error:
                 remark(f"hobbes: {error}")
-                return HTMLResponse(_shown(opened, run, seat, clock(), Refused(STUCK, dict(posted))), 503)
+                return HTMLResponse(_shown(opened, run, seat, clock(), STUCK, fields), 503)
             try:
-                run = _kept(opened, run, seat, posted, clock)
+                run = _kept(opened, run, seat, fields, clock)
             except LabError as error:
                 run = opened.runs.find(run.id)
-                return HTMLResponse(
-                    _shown(opened, run, seat, clock(), Refused(str(error), dict(posted))), 400
-                )
+                return HTMLResponse(_shown(opened, run, seat, clock(), str(error), fields), 400)
         if not run.questions:
             play_on(home, run)
         return RedirectResponse(request.url.path, 303)
 
-    async def answered(request: Request) -> Response:
-        return await run_in_threadpool(answer, request, await form_of(request))
+    return [Route(PATH, shown), Route(PATH, posted(answer), methods=["POST"])]
 
-    return [Route(PATH, shown), Route(PATH, answered, methods=["POST"])]
+
+def posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a form, which takes nothing that another site's page posts."""
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(take, request, await form_of(request))
+
+    return endpoint
 
 
 def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
     """Return the run and the seat that an address names; raise HTTPException if its token is another's."""
     at = request.path_params
-    try:
-        right = is_token(home, at["run"], at["seat"], at["token"])
-    except LabError as found:
-        remark(f"hobbes: {found}")  # to whoever serves the pages: it may say who else plays
-        raise HTTPException(503, UNSHOWN) from found
-    if not right:
+    if not is_token(home, at["run"], at["seat"], at["token"]):
         raise HTTPException(403, "hobbes: this is not the link of a seat; use the one that you were given\n")
     try:
         return opened.runs.find(at["run"]), at["seat"]
@@ -122,13 +113,28 @@ def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
         raise HTTPException(404, "hobbes: this run is no longer there\n") from error
 
 
-def _shown(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | None = None) -> str:
-    """Return the page of a seat. Raise HTTPException if a record that it needs is damaged."""
-    try:
-        return page(opened, run, seat, now, refused)
-    except LabError as found:
-        remark(f"hobbes: {found}")
-        raise HTTPException(503, UNSHOWN) from found
+def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with an answer
+    opened: Store,
+    run: Run,
+    seat: str,
+    now: datetime,
+    error: str = "",
+    written: Iterable[tuple[str, str]] = (),
+) -> str:
+    """Return the page of a seat, with the answer that was posted and refused because of an error, if any."""
+    questions = asked_at(opened, run, seat)
+    asked = _asked(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
+    over = run.status in {"finished", "halted"}
+    values = {
+        "script": STATIC,
+        "live": False,
+        "reload": None if questions or over else RELOAD,
+        "run": run,
+        "seat": seat,
+        "error": error,
+        "written": dict(written),
+    }
+    return environment().get_template("seat.html").render(values | asked)
 
 
 def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]], clock: Clock) -> Run:
@@ -149,26 +155,6 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
         if questions[0] in opened.runs.find(run.id).questions:
             raise
         raise LabError(TOO_LATE) from error  # what the error says is meant for the terminal
-
-
-def page(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | None = None) -> str:
-    """Return the page of a seat, with the answer that was refused if there was one."""
-    questions = asked_at(opened, run, seat)
-    over = run.status in {"finished", "halted"}
-    values: dict[str, object] = {
-        "script": STATIC,
-        "live": False,
-        "looks": {},
-        "reload": None if questions or over else RELOAD,
-        "run": run,
-        "seat": seat,
-        "error": refused.error if refused else "",
-        "written": refused.written if refused else {},
-        "question": None,
-    }
-    if questions:
-        values |= _asked(opened, run, questions[0], now)
-    return environment().get_template("seat.html").render(values)
 
 
 def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:

@@ -9,7 +9,7 @@ import asyncio
 import re
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from multiprocessing import get_context
@@ -46,7 +46,7 @@ from hobbes.lab.store.home import Store, is_writable, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
 from hobbes.lab.wire.listening import is_open, listener, url
-from hobbes.lab.wire.receiving import configured, disconnected, form_of
+from hobbes.lab.wire.receiving import configured, disconnected
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -140,11 +140,8 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     def page(show: Callable[[Pages, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
         at = {**request.query_params, **request.path_params}
-        try:
-            with open_store(home, writes=False) as opened, opened.as_of_now():
-                text = show(pages(opened), at)
-        except LabError as error:
-            return _told(error, 404 if isinstance(error, UsageError) else 500)
+        with open_store(home, writes=False) as opened, opened.as_of_now():
+            text = show(pages(opened), at)
         return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
 
     def answer(request: Request, body: bytes) -> Response:
@@ -172,35 +169,24 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
-        Route(f"/{{run}}/{what}", _posted(take), methods=["POST"])
+        Route(f"/{{run}}/{what}", seats.posted(take), methods=["POST"])
         for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
     ]
     return Starlette(
         routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],
         lifespan=partial(_watching_the_clock, home, clock),
-        exception_handlers={ClientDisconnect: disconnected},
+        exception_handlers={ClientDisconnect: disconnected, LabError: _told},
     )
 
 
-def _told(why: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a page that says in one line what is wrong."""
-    return PlainTextResponse(f"hobbes: {why}\n", status, headers)
-
-
-def _posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of a form, which takes nothing that another site's page posts."""
-
-    def taken(request: Request, body: bytes) -> Response:
-        try:
-            return take(request, body)
-        except LabError as error:
-            return _told(error, 400)
-
-    async def endpoint(request: Request) -> Response:
-        return await run_in_threadpool(taken, request, await form_of(request))
-
-    return endpoint
+def _told(request: Request, error: Exception) -> Response:
+    """Return a page that says in one line what is wrong; that of a seat says only that something is."""
+    if seats.OWN.fullmatch(request.url.path):
+        remark(f"hobbes: {error}")  # to whoever serves the pages: it may say who else plays
+        return PlainTextResponse(seats.UNSHOWN, 503)
+    missing = 404 if isinstance(error, UsageError) else 500
+    return PlainTextResponse(f"hobbes: {error}\n", 400 if request.method == "POST" else missing)
 
 
 def _started() -> frozenset[str]:
