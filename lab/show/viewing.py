@@ -243,7 +243,7 @@ async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIt
 def told_late(home: Path, clock: Clock, before: str) -> str:
     """Play on the runs in which the time of somebody is over, and return what is wrong, empty if nothing is.
 
-    It is printed unless it is what was `told` the last time.
+    It is printed unless it is what was wrong `before`.
     """
     try:
         play_late(home, clock)
