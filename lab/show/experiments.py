@@ -4,15 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.lab.errors import LabError
-from hobbes.lab.experiment.report import (
-    Report,
-    arms_of,
-    measures_of,
-    overview,
-    report,
-    short,
-    stored_file,
-)
+from hobbes.lab.experiment import report as results
 from hobbes.lab.show.findings import MOST_LINES
 from hobbes.lab.show.judgements import SHADES
 from hobbes.lab.show.reports import sections, title_of
@@ -25,7 +17,7 @@ WIDTH, LEFT, ROW, DOT = 640, 130, 34, 5
 
 def experiments(store: Store) -> dict[str, Any]:
     """Return what the list of experiments shows."""
-    listed = overview(store)
+    listed = results.overview(store)
     played = any(_is_played(store, cells_so_far(store, one["experiment"]).values()) for one in listed)
     return {"experiments": listed, "played": played}
 
@@ -40,12 +32,12 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
 
     Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
     """
-    file = stored_file(store, name)
-    arms, measures = arms_of(file), measures_of(file)
+    file = results.stored_file(store, name)
+    arms, measures = results.arms_of(file), results.measures_of(file)
     cells = cells_so_far(store, name)
     planned = [(arm, seed) for seed in file.seeds for arm in arms]
     try:
-        full_report, problem = report(store, name), ""
+        full_report, problem = results.report(store, name), ""
     except LabError as error:  # the libraries of statistics are missing
         full_report, problem = None, str(error)
     values = _values(full_report, measures)
@@ -61,7 +53,7 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "measures": measures,
         "values": values,
         "ranks": {measure: _ranks(values, measure) for measure in measures},
-        "short": short,
+        "short": results.short,
         "done": sum(cells[key].status == "finished" for key in planned if key in cells),
         "planned": len(planned),
         "sections": list(sections(store, full_report)) if full_report else [],
@@ -76,7 +68,7 @@ Values = Mapping[tuple[str, int], Mapping[str, float | None]]
 """The measures of each cell that has been played, by arm and seed."""
 
 
-def _values(full_report: Report | None, measures: Sequence[str]) -> Values:
+def _values(full_report: results.Report | None, measures: Sequence[str]) -> Values:
     return {
         cell: {measure: of_cell.get(("run", measure)) for measure in measures}
         for cell, of_cell in (full_report.values.items() if full_report else ())
@@ -90,7 +82,9 @@ def _ranks(values: Values, measure: str) -> dict[float, int]:
     return {value: min(SHADES - 1, int(SHADES * (value - low) / ((high - low) or 1))) for value in there}
 
 
-def _plots(full_report: Report, cells: Mapping[tuple[str, int], CellSoFar]) -> Iterator[dict[str, Any]]:
+def _plots(
+    full_report: results.Report, cells: Mapping[tuple[str, int], CellSoFar]
+) -> Iterator[dict[str, Any]]:
     """Yield, for each measure in which there are pairs, its differences from the baseline as a plot.
 
     A row of a plot is an arm: its pairs as points, and the mean of their differences with its interval.
@@ -122,7 +116,7 @@ def _plots(full_report: Report, cells: Mapping[tuple[str, int], CellSoFar]) -> I
             for place, (one, mean) in enumerate(zip(compared, means, strict=True))
         ]
         if rows:
-            high, ends = ROW * (len(rows) + 0.8), (short(-reach), short(reach))
+            high, ends = ROW * (len(rows) + 0.8), (results.short(-reach), results.short(reach))
             yield {"measure": measure, "rows": rows, "zero": _x(0, reach), "height": high, "ends": ends}
 
 
