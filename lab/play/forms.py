@@ -330,11 +330,11 @@ def read(of: Field, text: str) -> Json:
 def _value(of: Field, kind: Kind, text: str) -> Json:  # noqa: PLR0911  one for each kind
     """Return the value of a kind that a text spells. Raise ValueError or LookupError if it spells none."""
     match kind:
-        case Kind.WHOLE if re.fullmatch("[+-]?[0-9]{1,18}", text):  # no more digits than fit anywhere
+        case Kind.WHOLE if re.fullmatch("[+-]?[0-9]{1,18}", text):  # with more digits it is refused
             return int(text)
         case Kind.NUMBER if math.isfinite(number := float(text)):
             return number
-        case Kind.TEXT if not re.search("[\r\n\ud800-\udfff]", text):  # half a character is in no file
+        case Kind.TEXT if not re.search("[\r\n\ud800-\udfff]", text):  # no file can hold half a character
             return text
         case Kind.TEXTS:
             return [_value(of, Kind.TEXT, one.strip()) for one in text.split(",") if one.strip()]
