@@ -9,7 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from inspect_ai import log as logs
+from inspect_ai.log import (
+    EvalConfig,
+    EvalDataset,
+    EvalError,
+    EvalLog,
+    EvalMetric,
+    EvalResults,
+    EvalSample,
+    EvalScore,
+    EvalSpec,
+    EvalStats,
+    EvalStatus,
+    write_eval_log,
+)
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -33,7 +46,7 @@ from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Call, ReasoningSource, Reply
 from hobbes.nodes.reading import deciding
 
-STATUSES: Mapping[str, logs.EvalStatus] = {"finished": "success", "halted": "error"}
+STATUSES: Mapping[str, EvalStatus] = {"finished": "success", "halted": "error"}
 """What inspect calls the status of a run. Any other run is one that has started."""
 
 STOP_REASONS: Mapping[Outcome, Literal["max_tokens", "content_filter"]] = {
@@ -49,16 +62,16 @@ CARD = ("view", "drops", "mends", "events", "memory_before", "memory_after")
 def write(store: Store, run: Run, path: Path) -> int:
     """Write a run into a new log, and return the number of its samples."""
     samples = list(_samples(store, run))
-    logs.write_eval_log(_log(store, run, samples), path, "eval")
+    write_eval_log(_log(store, run, samples), path, "eval")
     return len(samples)
 
 
-def _log(store: Store, run: Run, samples: list[logs.EvalSample]) -> logs.EvalLog:
+def _log(store: Store, run: Run, samples: list[EvalSample]) -> EvalLog:
     """Return the log of a run with these samples."""
     about, result = store.figures.about(run.id), store.figures.result(run)
-    return logs.EvalLog(
+    return EvalLog(
         status=STATUSES.get(run.status, "started"),
-        eval=logs.EvalSpec(
+        eval=EvalSpec(
             eval_id=run.id,
             run_id=run.id,
             task_id=run.id,
@@ -72,19 +85,19 @@ def _log(store: Store, run: Run, samples: list[logs.EvalSample]) -> logs.EvalLog
                 "lang": run.prompts.lang,
                 **run.setting.config.model_dump(mode="json"),
             },
-            dataset=logs.EvalDataset(name=run.name or run.id, samples=len(samples)),
+            dataset=EvalDataset(name=run.name or run.id, samples=len(samples)),
             model=",".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
-            config=logs.EvalConfig(),
+            config=EvalConfig(),
             packages={"hobbes": run.versions.hobbes},
             metadata={**about, **result},
         ),
-        results=logs.EvalResults(
+        results=EvalResults(
             total_samples=len(samples),
             completed_samples=sum(sample.error is None for sample in samples),
             scores=list(_over_samples(samples)),
             metadata={"measures": store.figures.measures(run.id)},
         ),
-        stats=logs.EvalStats(
+        stats=EvalStats(
             started_at=about["started"],
             completed_at=about["ended"] or "",
             model_usage=_total(
@@ -99,7 +112,7 @@ def _log(store: Store, run: Run, samples: list[logs.EvalSample]) -> logs.EvalLog
     )
 
 
-def _samples(store: Store, run: Run) -> Iterator[logs.EvalSample]:
+def _samples(store: Store, run: Run) -> Iterator[EvalSample]:
     """Yield the turns of all agents, turn by turn; the last turn may not have ended."""
     for number in track(range(run.turns + 1), "exporting", console=ERR, transient=True):
         full = full_turn(store, run, number) if number < run.turns else None
@@ -107,7 +120,7 @@ def _samples(store: Store, run: Run) -> Iterator[logs.EvalSample]:
             yield _sample(store, run, full, calls)
 
 
-def _sample(store: Store, run: Run, full: FullTurn | None, calls: Sequence[Call]) -> logs.EvalSample:
+def _sample(store: Store, run: Run, full: FullTurn | None, calls: Sequence[Call]) -> EvalSample:
     """Return the turn of an agent, with all its calls. Without a record, there is nothing but the calls."""
     call = deciding(calls) or calls[-1]
     number, agent = call.address.turn, call.address.agent
@@ -118,7 +131,7 @@ def _sample(store: Store, run: Run, full: FullTurn | None, calls: Sequence[Call]
     decided: Card = {name: card[name] for name in ("intent", "rulings") if name in card}
     if failed:
         decided = {f"default_{name}": default for name, default in decided.items()}
-    return logs.EvalSample(
+    return EvalSample(
         id=f"{number}/{agent}",
         epoch=1,
         input=_question(calls[0], system=True),
@@ -236,7 +249,7 @@ def _why(call: Call) -> str:
     return call.reply.error or {**READING_CODES, **FAILURE_CODES}.get(f"read/{call.outcome}", "")
 
 
-def _over_samples(samples: Sequence[logs.EvalSample]) -> Iterator[logs.EvalScore]:
+def _over_samples(samples: Sequence[EvalSample]) -> Iterator[EvalScore]:
     """Yield the figures of all samples together."""
     values: dict[str, list[Any]] = {"outcome": [], "drops": [], "mends": [], "score": []}
     for sample in samples:
@@ -252,15 +265,15 @@ def _over_samples(samples: Sequence[logs.EvalSample]) -> Iterator[logs.EvalScore
             }
         elif n:
             figures = {"mean": sum(of_samples) / n}
-        yield logs.EvalScore(
+        yield EvalScore(
             name=name,
             scorer=name,
             scored_samples=n,
             unscored_samples=len(samples) - n,
-            metrics={metric: logs.EvalMetric(name=metric, value=value) for metric, value in figures.items()},
+            metrics={metric: EvalMetric(name=metric, value=value) for metric, value in figures.items()},
         )
 
 
-def _error(message: str) -> logs.EvalError:
+def _error(message: str) -> EvalError:
     """Return an error that has no traceback."""
-    return logs.EvalError(message=message, traceback="", traceback_ansi="")
+    return EvalError(message=message, traceback="", traceback_ansi="")
