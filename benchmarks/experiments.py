@@ -11,22 +11,19 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import httpx2
-import pyarrow as pa
 
-from benchmarks._runs import bytes_of
-from hobbes.engine.mining.world import MINING
-from hobbes.lab.experiment import gathering
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.plan import plan
-from hobbes.lab.experiment.playing import play_experiment
-from hobbes.lab.experiment.retention import Retention
+from hobbes.lab.experiment.playing import Ways, play_experiment
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.play.together import Progress
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells
 from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.run import Run
+from hobbes.lab.store.pure import play_purely
+from hobbes.lab.store.row_hashes import column_hashes
 from hobbes.lab.wire.recording import running
 
 ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
@@ -49,25 +46,13 @@ immunity = {immunity}
 Row = tuple[str, str, str]
 
 
-class _Silent:
-    """Is told about the cells, and says nothing."""
-
-    def on_cell(self, run: Run, /) -> None: ...
-
-    def on_turn(self, run: str, turns: int, /) -> None: ...
-
-    def on_died(self, cell: str, reason: str, /) -> None: ...
-
-    def on_ended(self, run: str, /) -> None: ...
-
-
 def measure() -> list[Row]:
     """Return the rows of the table."""
     what = f"{ARMS * SEEDS:,} runs of mining, {AGENTS} agents x {TURNS} turns, in {ARMS} arms"
     rows: list[Row] = [(what, "", "")]
     with tempfile.TemporaryDirectory() as folder:
         home, file = Path(folder) / "home", Path(folder) / "many.toml"
-        whole = _played(home, file)
+        sizes = _played(home, file)
         with open_store(home) as store:
             _copied(store, file)
         for words, command in (
@@ -85,11 +70,34 @@ def measure() -> list[Row]:
                 began = time.perf_counter()
                 client.get(address).raise_for_status()
                 rows.append((f"  seconds for the page {words}", f"{time.perf_counter() - began:.1f}", "<= 5"))
-        gathered = bytes_of(home / gathering.FOLDER) / (ARMS * SEEDS)
-    rows.append(("  bytes per run with --keep all", f"{whole['all']:,.0f}", ""))
-    rows.append(("    with --keep summary, in the run database", f"{whole['summary']:,.0f}", ""))
-    rows.append(("    and gathered, with any --keep", f"{gathered:,.0f}", ""))
-    return [*rows, *_over_processes()]
+    rows.append(("  bytes per run", f"{sizes[False]:,.0f}", "<= 3,000"))
+    rows.append(("    with --keep all", f"{sizes[True]:,.0f}", ""))
+    return [*rows, *_without_a_graph(), *_baseline(), *_over_processes()]
+
+
+def _without_a_graph() -> list[Row]:
+    """Return how fast policies are played by the engine's steps alone, and how fast such a run is opened."""
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder)) as store:
+        runs = [begin(store, RunOptions("mining", 20, seed, values={"rounds": TURNS})) for seed in (1, 2, 3)]
+        played, opened = [], []
+        for run in runs:
+            began = time.process_time()
+            play_purely(store, run)
+            played.append(20 * TURNS / (time.process_time() - began))
+            began = time.perf_counter()
+            store.runs.find(run.id)
+            opened.append(time.perf_counter() - began)
+    return [
+        ("decisions per second without a graph, 20 agents x 200 turns", f"{max(played):,.0f}", ">= 12,000"),
+        ("  seconds to open such a run", f"{min(opened):.2f}", "<= 1"),
+    ]
+
+
+def _baseline() -> list[Row]:
+    """Return how long `mining-baseline` takes, 140 runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = _seconds(Path(folder), ["experiment", "experiments/mining-baseline.toml"])
+    return [("seconds for experiments/mining-baseline.toml", f"{seconds:.1f}", "<= 45")]
 
 
 def _over_processes() -> list[Row]:
@@ -117,20 +125,20 @@ def _play_few(jobs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home, file = Path(folder) / "home", Path(folder) / "many.toml"
         file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=FEW_SEEDS, immunity="[1, 2]"))
-        _seconds(home, ["experiment", str(file), "--jobs", str(jobs)])
+        _seconds(home, ["experiment", str(file), "--keep", "all", "--jobs", str(jobs)])
 
 
-def _played(home: Path, file: Path) -> dict[str, float]:
-    """Play one arm, and return what a run of it takes in the run database, with its traces and without."""
+def _played(home: Path, file: Path) -> dict[bool, float]:
+    """Play one arm, and return what a run of it takes in the run database, with all its turns and without."""
     file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=SEEDS, immunity="[1, 2]"))
     sizes = {}
-    with open_store(home) as store:
-        asked, content = read_experiment_file(file)
-        made = plan(store, file, asked)
-        play_experiment(store, made, content, _Silent(), jobs=os.cpu_count() or 1)
-        sizes["all"] = _used(store) / len(made.cells)
-        play_experiment(store, made, content, _Silent(), keep=Retention.summary)
-        sizes["summary"] = _used(store) / len(made.cells)
+    for keep_all, folder in ((True, home.with_name("whole")), (False, home)):
+        with open_store(folder) as store:
+            asked, content = read_experiment_file(file)
+            made, empty = plan(store, file, asked), _used(store)
+            ways = Ways(jobs=None, keep_all=keep_all)
+            play_experiment(store, made, content, Progress(), ways)
+            sizes[keep_all] = (_used(store) - empty) / len(made.cells)
     return sizes
 
 
@@ -151,35 +159,29 @@ def _copied(store: Store, file: Path) -> None:
     _, content = read_experiment_file(file)
     keep_experiment(store, "many", "mining", content)
     cells = [cell for cell in played_cells(store, "many") if cell.arm == arms[0]]
-    tables = gathering.gathered(store, "many", MINING, arms[0], cells, [])
     rng = random.Random(1)  # noqa: S311  no secret
     for immunity, arm in enumerate(arms[2:], start=3):
         for cell in cells:
             row = dict(store.db.table("runs").get(cell.id))
             config = json.dumps(json.loads(row["config"]) | {"immunity": immunity})
-            new = {"id": f"{cell.id}-{immunity}", "name": f"many.{arm}.{cell.seed}", "config": config}
-            store.db.table("runs").insert(row | new)
+            new = row | {"id": f"{cell.id}-{immunity}", "name": f"many.{arm}.{cell.seed}", "config": config}
+            store.db.table("runs").insert(new | {"column_hashes": json.dumps(column_hashes(new))})
+            kept = dict(store.db.table("reported").get(cell.id))
+            store.db.table("reported").insert(
+                kept | {"run": new["id"], "measures": _altered(kept["measures"], rng)}
+            )
             with store.db.conn:
                 add_cell(store, "many", arm, cell.seed, new["id"])
-        gathering._write(  # noqa: SLF001  as if it had been gathered
-            store.home / gathering.FOLDER / "many", arm, _altered(tables, arm, immunity, rng)
-        )
 
 
-def _altered(tables: gathering.Tables, arm: str, immunity: int, rng: random.Random) -> dict[str, Any]:
-    """Return the tables of an arm as those of another one, with other figures."""
-    altered = dict(tables)
-    runs = tables["runs"].to_pylist()
-    for run in runs:
-        run |= {"run": f"{run['run']}-{immunity}", "name": f"many.{arm}.{run['seed']}"}
-    altered["runs"] = pa.Table.from_pylist(runs, tables["runs"].schema)
-    for name, column in (("measures", "value"), ("scores", "score")):
-        rows = tables[name].to_pylist()
-        for row in rows:
-            if row[column] is not None:
-                row[column] = type(row[column])(row[column] * rng.uniform(0.9, 1.1))
-        altered[name] = pa.Table.from_pylist(rows, tables[name].schema)
-    return altered
+def _altered(measures: str, rng: random.Random) -> str:
+    """Return measures with other figures."""
+    return json.dumps(
+        {
+            name: [None if value is None else value * rng.uniform(0.9, 1.1) for value in values]
+            for name, values in json.loads(measures).items()
+        }
+    )
 
 
 def _seconds(home: Path, command: list[str]) -> float:

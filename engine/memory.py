@@ -78,41 +78,62 @@ class Memory:
             "feedback": list(self.feedback),
         }
 
-    def shown(self, fields: Collection[str], *, feedback: bool) -> JsonObject:
+    def shown(self, fields: Collection[str], sentences: Mapping[str, str] | None) -> JsonObject:
         """Return the memory as its agent's view shows it.
 
-        Only what an answer can fill is shown; `fields` are those of an answer. The feedback is shown if the
-        world gives any.
+        Only what an answer can fill is shown; `fields` are those of an answer. The feedback is shown with
+        these `sentences`, one for each code, if the world gives any feedback.
         """
         told = self.to_json()
-        return {name: told[name] for name in _shown(frozenset(fields), feedback=feedback)}
+        filled = {name: told[name] for name in _filled(frozenset(fields))}
+        if sentences is None:
+            return filled
+        return {**filled, "feedback": [in_words(sentences, entry) for entry in self.feedback]}
 
 
 @cache
-def _shown(fields: frozenset[str], *, feedback: bool) -> tuple[str, ...]:
-    """Return the fields of a memory that a view shows; see `Memory.shown`."""
-    filled = tuple(name for name, written_as in WRITTEN_AS.items() if written_as in fields)
-    return (*filled, "feedback") if feedback else filled
+def _filled(fields: frozenset[str]) -> tuple[str, ...]:
+    """Return the fields of a memory that an answer with these fields can fill."""
+    return tuple(name for name, written_as in WRITTEN_AS.items() if written_as in fields)
 
 
 EMPTY_MEMORY = Memory()
 
 
-def feedback_by_agent(
-    drops: Iterable[Drop], mends: Iterable[Mend], meanings: Mapping[str, str]
-) -> dict[str, tuple[JsonObject, ...]]:
-    """Return what each agent is told about its answer: every rejection and correction, with the reason.
+def feedback_by_agent(drops: Iterable[Drop], mends: Iterable[Mend]) -> dict[str, tuple[JsonObject, ...]]:
+    """Return what each agent is told about its answer: every rejection and correction, with its code.
 
-    `meanings` says in words what each code means. Beyond MOST_FEEDBACK only the number of the rest is told.
+    Notes are not told. Beyond MOST_FEEDBACK only the number of the rest is told. It is data, with its keys
+    sorted as in the stored memory; `reason` says it in words.
     """
     told: dict[str, list[JsonObject]] = {}
     for drop in drops:
-        why = meanings[drop.code] + (f": {' '.join(drop.detail.split())}" if drop.detail else "")
-        told.setdefault(drop.agent, []).append({"rejected": _short(drop.said), "why": why})
+        detail = {"detail": drop.detail} if drop.detail else {}
+        told.setdefault(drop.agent, []).append({"code": drop.code, **detail, "rejected": _short(drop.said)})
     for mend in mends:
-        one = {"corrected": _short(mend.said), "kept": _short(mend.kept), "why": meanings[mend.code]}
+        if mend.said == mend.kept:  # a note
+            continue
+        one = {"code": mend.code, "corrected": _short(mend.said), "kept": _short(mend.kept)}
         told.setdefault(mend.agent, []).append(one)
     return {agent: _bounded(entries) for agent, entries in told.items()}
+
+
+def in_words(sentences: Mapping[str, str], entry: JsonObject) -> JsonObject:
+    """Return an entry of the feedback with the reason in words (`why`); only the last one may have none."""
+    if "code" not in entry:
+        return entry
+    return {**entry, "why": reason(sentences, str(entry["code"]), str(entry.get("detail", "")))}
+
+
+def reason(sentences: Mapping[str, str], code: str, detail: str) -> str:
+    """Return why something was rejected or corrected, in words: the sentence of its code.
+
+    The detail stands where the sentence says `{detail}`, or else at its end.
+    """
+    sentence, plain = sentences[code], " ".join(detail.split())
+    if "{detail}" in sentence:
+        return sentence.replace("{detail}", plain)
+    return f"{sentence}: {plain}" if plain else sentence
 
 
 def _short(said: Json) -> Json:

@@ -49,7 +49,10 @@ class Drop(NamedTuple):
 
 
 class Mend(NamedTuple):
-    """A correction: something an agent said that was changed, and what was kept instead."""
+    """A correction: something an agent said that was changed, and what was kept instead.
+
+    If what was said was kept as it is, it is a note: nothing was wrong with it, and it changed nothing.
+    """
 
     agent: str
     stage: Stage
@@ -151,6 +154,10 @@ class Findings:
     def mend(self, stage: Stage, code: str, said: Json, kept: Json) -> None:
         """Add a correction."""
         self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
+
+    def note(self, stage: Stage, code: str, said: Json) -> None:
+        """Add a note: a correction that changes nothing, which is recorded and not told to the agent."""
+        self.mend(stage, code, said, said)
 
 
 _as_canonical = json.JSONEncoder(

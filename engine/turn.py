@@ -28,7 +28,7 @@ from hobbes.engine.world import (
     hashed_settings,
 )
 
-RECORD_VERSION = 4
+RECORD_VERSION = 5
 """The version of the record. It grows whenever a part is added, removed, renamed or reshaped, and whenever
 the same text may be read as another answer."""
 
@@ -362,12 +362,12 @@ class Turn(NamedTuple, Generic[S, I]):
 
 
 def views(world: AnyWorld, state: Any, memories: Mapping[str, Memory]) -> dict[str, JsonObject]:  # noqa: ANN401
-    """Return the view of each agent that acts this turn, with its own memory under `memory`."""
+    """Return the view of each agent that acts this turn, with its own memory."""
     return _views_of(world, state, memories, world.actors(state))
 
 
 def view_of(world: AnyWorld, state: Any, memories: Mapping[str, Memory], agent: str) -> JsonObject:  # noqa: ANN401
-    """Return the view of one agent, with its own memory under `memory`."""
+    """Return the view of one agent, with its own memory."""
     return _views_of(world, state, memories, (agent,))[agent]
 
 
@@ -377,13 +377,14 @@ def _views_of(
     memories: Mapping[str, Memory],
     agents: Iterable[str],
 ) -> dict[str, JsonObject]:
-    """Return the views of some agents, each with its own memory under `memory`."""
-    fields, feedback = fields_of(world.action(state.setting)), state.config.feedback
+    """Return the views of some agents, each with its own memory."""
+    fields = fields_of(world.action(state.setting))
+    sentences = meanings(world) if state.config.feedback else None
     return {
-        agent: {
-            **world.observe(state, agent),
-            "memory": memories.get(agent, EMPTY_MEMORY).shown(fields, feedback=feedback),
-        }
+        agent: world.remembering(
+            world.observe(state, agent),
+            memories.get(agent, EMPTY_MEMORY).shown(fields, sentences),
+        )
         for agent in agents
     }
 
@@ -446,12 +447,12 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
 
 
 def meanings(world: AnyWorld) -> Mapping[str, str]:
-    """Return what each code of a rejection or correction in a run of a world means."""
-    return {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes}
+    """Return the sentence of each code in a run: of rejections, corrections and scripted rulings."""
+    reasons = world.observer.reasons if world.observer else {}
+    return {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes, **reasons}
 
 
 def remember(
-    world: AnyWorld,
     state: Any,  # noqa: ANN401  a world's own state
     memories: Mapping[str, Memory],
     judged: Judged[Any],
@@ -460,7 +461,7 @@ def remember(
     """Return the memory of every agent after a turn: its reflection, and feedback on its answer."""
     mends = (*judged.mends, *resolved.mends)
     told = state.config.feedback and (judged.drops or mends)  # most turns have nothing to tell
-    feedback = feedback_by_agent(judged.drops, mends, meanings(world)) if told else {}
+    feedback = feedback_by_agent(judged.drops, mends) if told else {}
     after = dict(memories)
     for agent, intent in judged.intents.items():
         after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection, feedback.get(agent, ()))
@@ -475,7 +476,7 @@ def resolve(
 ) -> Turn[Any, Any]:
     """Return the turn that these judged answers lead to. The agents' reflections become their memories."""
     resolved = world.resolve(state, judged.intents)
-    return Turn(world, state, judged, resolved, remember(world, state, memories, judged, resolved))
+    return Turn(world, state, judged, resolved, remember(state, memories, judged, resolved))
 
 
 def play_turn(

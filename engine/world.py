@@ -5,7 +5,7 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -263,6 +263,8 @@ class Observer(Generic[S, I]):
     rule(state, intents, answer)   the intents with the rulings in them; never raises because of an answer
     ruled(intents)                 the rulings that intents contain, as plain JSON
     stand_ins                      scripted policies that rule in a model's place, for the stand-in server
+    reasons                        the sentences with which the world's own rule gives reasons, by code. A
+                                   view that shows one, under `observer`, has its code and detail beside it
     """
 
     asks: Callable[[S], str]
@@ -271,6 +273,7 @@ class Observer(Generic[S, I]):
     rule: Callable[[S, Mapping[str, I], JsonObject | None], Ruled[I]]
     ruled: Callable[[Mapping[str, I]], JsonObject]
     stand_ins: Policies
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +303,18 @@ class RunQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentTurns:
+    """A plain table with one row for each agent and turn, which the run database shows as a view.
+
+    `columns` are those after `run`, `turn` and `agent`: of each, its type and what it holds. `sql` selects
+    all of these from `played`, which has the rows of the table `turns` that are turns of this world.
+    """
+
+    columns: Mapping[str, tuple[Literal["text", "integer"], str]]
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
 class World(Generic[C, S, I]):
     """One world.
 
@@ -313,6 +328,8 @@ class World(Generic[C, S, I]):
                                      one that no longer acts
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
                                      `world`, `turn`, and the agent's name under `viewer_key`
+    remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
+                                     under `memory`
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)
     validate(state, agent, answer)   intent, drops and mends; never raises because of an answer (None if there
                                      is no answer)
@@ -321,7 +338,7 @@ class World(Generic[C, S, I]):
     may_end_early                    whether a game may be over before all its rounds are played
     scores(state)                    the score of each agent
     score                            what a score counts, in a word
-    winner(state)                    the agent that has won, None if nobody has; None if no rule names one
+    winners(state)                   the agents that have won, none if nobody has; None if no rule names any
     measures(turns)                  works out the figures of a run with this number of turns (`measured`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
@@ -355,6 +372,7 @@ class World(Generic[C, S, I]):
                                      observer's, give no other. Those of reading are in `nodes.reading`
     landmarks                        the events that a reader of a run looks for, the most important one first
     queries                          questions about a run for `hobbes datasette`
+    agent_turns                      the plain table of what each agent did and has, turn by turn
     viewer_key                       the key under which a view names its agent
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
@@ -391,12 +409,17 @@ class World(Generic[C, S, I]):
     events: Mapping[str, str]
     codes: Mapping[str, str]
     viewer_key: str = "you"
+    remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
+        **view,
+        "memory": memory,
+    }
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     board: Callable[[PlayedTurn[S, I]], Board] | None = None
     seat: Callable[[JsonObject, tuple[str, ...]], Board] | None = None
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     queries: tuple[RunQuery, ...] = ()
+    agent_turns: AgentTurns | None = None
     causes: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
@@ -405,7 +428,7 @@ class World(Generic[C, S, I]):
     truths: Mapping[str, str] = field(default_factory=dict)
     may_end_early: bool = False
     score: str = "score"
-    winner: Callable[[S], str | None] | None = None
+    winners: Callable[[S], Collection[str]] | None = None
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
@@ -426,11 +449,12 @@ def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a worl
     Where no rule names a winner, it is the agent with the highest score, unless several have it.
     """
     scores = world.scores(state)
-    if world.winner is not None:
-        winners = [world.winner(state)]
+    if world.winners is not None:
+        winners = world.winners(state)
     else:
-        winners = [agent for agent, score in scores.items() if score == max(scores.values())]
-    return {agent: [agent] == winners for agent in scores}
+        best = [agent for agent, score in scores.items() if score == max(scores.values())]
+        winners = best if len(best) == 1 else ()
+    return {agent: agent in winners for agent in scores}
 
 
 def in_letters(k: int, alphabet: str) -> str:

@@ -8,7 +8,7 @@ journal has the answers that arrived since then; its checkpoints are history, wh
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -77,11 +77,16 @@ class TurnSaver(AsyncSqliteSaver):
 @asynccontextmanager
 async def opened(path: Path, saver: type[S]) -> AsyncIterator[S]:
     """Open the checkpoint database with a saver, and close it at the end."""
+    # SQLite does not wait for another process that switches the same new file to WAL mode. While the lock is
+    # held, nothing is awaited: other runs of this event loop need it, too.
+    with (
+        FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS),
+        closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as first,
+    ):
+        first.execute("PRAGMA journal_mode=WAL")
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
         there = saver(connection)
-        # `setup` switches a new file to WAL mode. SQLite does not wait if another process is doing the same.
-        with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
-            await there.setup()
+        await there.setup()
         # Safe in WAL mode: a power cut may lose the checkpoints of the last turns, and damages nothing.
         await connection.execute("PRAGMA synchronous=NORMAL")
         yield there

@@ -40,7 +40,7 @@ def strategy(name: str) -> Policy:
         from hobbes.engine.trust.policies import Sight, attack, high_five  # noqa: PLC0415  a run imports its own world
 
         sight = Sight(view)
-        if sight.view["may_replicate"]:
+        if sight.may_replicate:
             return {"action": "replicate", "reasoning": "I can replicate, so I do."}
         seed, mine, theirs = _recalled(sight, rng)
         if _cooperates(kind_of(name), seed, mine, theirs):
@@ -104,9 +104,9 @@ def _recalled(sight: "Sight", rng: RngStream) -> tuple[int, str, str]:
     seen = {past["turn"]: past for past in sight.view["history"]}
     for turn in range(len(mine), sight.view["turn"]):
         past = seen.get(turn, {"you": None, "others": {}})
-        own = past["you"]["action"] if past["you"] else ""
+        own = past["you"][0] if past["you"] else ""
         mine += "D" if own.startswith("attack") else "C"
-        theirs += "D" if any(deed["action"] == "attack" for deed in past["others"].values()) else "C"
+        theirs += "D" if any(did == "attack" for did, *_ in past["others"].values()) else "C"
     return int(seed) if seed else rng.below(2**31, LIBRARY), mine, theirs
 
 

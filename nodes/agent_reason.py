@@ -18,13 +18,11 @@ from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
     TURN_QUESTION,
-    Address,
     Call,
     Journal,
     PlayerKind,
     Prompt,
-    ReasoningSource,
-    Reply,
+    made_call,
 )
 from hobbes.nodes.players import Player, Players
 from hobbes.nodes.reading import read
@@ -164,21 +162,6 @@ class Asking:
         # A trial: the validate node validates again, since the follow-up answer may replace this one.
         judged = self.cache.world.validate(self.cache.state(self.state), agent, parsed.said)
         return [*parsed.drops, *judged.drops]
-
-
-def made_call(address: Address, prompt: Prompt, question: int, reply: Reply, parsed: ParsedAnswer) -> Call:
-    """Return a call as it is kept: with its outcome, and with the answer's own reasoning."""
-    return Call(
-        address, prompt, _with_its_reasoning(reply, parsed), parsed.outcome, parsed.found_as, question
-    )
-
-
-def _with_its_reasoning(reply: Reply, parsed: ParsedAnswer) -> Reply:
-    """Return the reply with the answer's own `reasoning` field, if the server sent no reasoning."""
-    said = (parsed.said or {}).get("reasoning")
-    if reply.reasoning or not said or not isinstance(said, str):
-        return reply
-    return reply._replace(reasoning=said, reasoning_source=ReasoningSource.ANSWER)
 
 
 def halt_on_failure(turn: int, answers: Mapping[str, Answer]) -> None:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import openai
@@ -33,8 +34,8 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 """The longest pause in seconds, unless the server asks for more."""
 
-LONGEST_WAIT = 60.0
-"""The longest pause in seconds that a server may ask for (Retry-After). A longer one means no retry."""
+WORTH_TELLING = 60.0
+"""From how many seconds on an error says how long the server asks to wait."""
 
 GONE_AFTER = 10
 """How many calls in a row, of any agents, must fail for the provider's reasons before the run stops."""
@@ -64,6 +65,12 @@ NO_MODEL = re.compile(
 
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes of a 429 that is permanent: the quota is used up."""
+
+RATE_LIMITED = 429
+"""The status of a server that wants fewer requests."""
+
+OVERLOADED = frozenset({"overloaded_error", "resource_unavailable", "server_is_overloaded", "slow_down"})
+"""Error codes of a server, or of a flex tier, that has no room at the moment."""
 
 FILTERED = frozenset({"content_filter"})
 """Error codes of a prompt that the provider's content filter refused."""
@@ -135,29 +142,33 @@ class TryFailedError(Exception):
     `outcome`   the outcome of the call, if there is no further try
     `tries`     how many tries the call may have in all
     `pause`     how many seconds the server asks to wait, None if it does not say
+    `waits`     whether the server wants fewer requests: then not `tries` counts, but how long a call may wait
     `about`     what the failure concerns, which decides whether the provider counts as gone (`Breaker`):
                 `provider` any call would fail now; `refusal` any call would fail, permanently;
                 `request` this request, or perhaps every request; `prompt` this prompt only
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that a failed try decides
         self,
         message: str,
         *,
         outcome: Outcome = Outcome.PROVIDER_ERROR,
         tries: int = 1,
         pause: float | None = None,
+        waits: bool = False,
         about: Literal["provider", "refusal", "request", "prompt"] = "provider",
     ) -> None:
         super().__init__(message)
         self.message = safe_line(message)
         self.outcome, self.tries, self.pause, self.about = outcome, tries, pause, about
+        self.waits = waits
 
 
-async def with_retries(one_try: Callable[[], Awaitable[T]]) -> T:
+async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float) -> T:
     """Return the result of the first try that succeeds.
 
-    Raise the last try's TryFailedError if it allows no further try.
+    All pauses for a server that wants fewer requests may take `patience` seconds together. Raise the last
+    try's TryFailedError if it allows no further try.
     """
     try:
         return await one_try()
@@ -174,7 +185,7 @@ async def with_retries(one_try: Callable[[], Awaitable[T]]) -> T:
 
     trying = AsyncRetrying(
         retry=retry_if_exception_type(TryFailedError),
-        stop=_no_more_tries,
+        stop=partial(_no_more_tries, patience),
         wait=_pause,
         sleep=wait.get(),
         reraise=True,
@@ -190,17 +201,27 @@ def _failure(state: RetryCallState) -> TryFailedError:
     return failure
 
 
-def _no_more_tries(state: RetryCallState) -> bool:
-    return state.attempt_number >= _failure(state).tries
+def _no_more_tries(patience: float, state: RetryCallState) -> bool:
+    """Return whether a failure allows no further try, or its pause would be too long."""
+    failure = _failure(state)
+    if failure.waits:
+        return state.idle_for + state.upcoming_sleep > patience
+    return state.attempt_number >= failure.tries
 
 
 _own_pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
 
 
 def _pause(state: RetryCallState) -> float:
-    """Return the pause in seconds: what the server asks for, or a random time below a limit that doubles."""
-    asked = _failure(state).pause
-    return _own_pause(state) if asked is None else asked
+    """Return the pause in seconds: what the server asks for, or a random time below a limit that doubles.
+
+    A server that wants fewer requests is given at least that limit.
+    """
+    failure = _failure(state)
+    if failure.pause is None:
+        return _own_pause(state)
+    limit = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (state.attempt_number - 1))
+    return max(failure.pause, limit) if failure.waits else failure.pause
 
 
 class Breaker:
@@ -343,10 +364,46 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
         no_model = any(NO_MODEL.search(text) for text in (*names, said))
         one_request = status in ABOUT_THE_REQUEST and not no_model
         return TryFailedError(message, about="request" if one_request else "refusal")
+    waits = status == RATE_LIMITED or bool(names & OVERLOADED)
     pause = retry_after(headers)
-    if pause is not None and pause > LONGEST_WAIT:
-        return TryFailedError(f"asks to wait {pause:.0f} s, more than {LONGEST_WAIT:.0f}: {message}")
-    return TryFailedError(message, tries=TRIES, pause=pause)
+    if pause is not None and pause >= WORTH_TELLING:
+        message = f"asks to wait {pause:.0f} s: {message}"
+    return TryFailedError(message, tries=TRIES, pause=pause, waits=waits)
+
+
+def rest_after(headers: Mapping[str, str], tokens: int) -> float:
+    """Return how many seconds a model must not be asked, by the rate limits in a response; 0 without a rest.
+
+    `tokens` are those of a call. OpenAI, Groq and others have x-ratelimit-…, Anthropic anthropic-ratelimit-….
+    https://developers.openai.com/api/docs/guides/rate-limits, https://platform.claude.com/docs/en/api/rate-limits
+    """
+    rests = [0.0]
+    for left, reset in (
+        ("x-ratelimit-remaining-{}", "x-ratelimit-reset-{}"),
+        ("anthropic-ratelimit-{}-remaining", "anthropic-ratelimit-{}-reset"),
+    ):
+        for what, needed in (("requests", 1), ("tokens", max(1, tokens))):
+            said = headers.get(left.format(what), "")
+            if said.isdecimal() and int(said) < needed:
+                rests.append(_seconds_until(headers.get(reset.format(what), "")))
+    return max(rests)
+
+
+def _seconds_until(reset: str) -> float:
+    """Return the seconds until a rate limit begins anew: 1.5, 6m0s, 120ms, or a date; 0 for anything else."""
+    if found := _DURATION.fullmatch(reset):
+        units = {"plain": 1.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+        return sum(float(found[unit] or 0) * seconds for unit, seconds in units.items())
+    try:
+        return max(0.0, (datetime.fromisoformat(reset) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0
+
+
+_DURATION = re.compile(
+    r"(?P<plain>[\d.]+)|(?=.)(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>[\d.]+)s)?(?:(?P<ms>[\d.]+)ms)?"
+)
+"""Matches a duration as rate limits tell it."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

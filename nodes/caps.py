@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from hobbes.engine.answer import NO_ANSWER
 from hobbes.nodes.halted import HaltedError
@@ -47,14 +47,22 @@ class Spent:
         self.usd = _sum(self.usd, usd)
 
 
-class Budget(Protocol):
-    """What several runs together may cost."""
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What several runs that are played side by side may cost together, and have cost so far."""
+
+    caps: Caps
+    spent: Spent
 
     def take(self) -> str:
         """Count one more call. Return which cap does not allow it, empty if all do."""
+        reason = self.reached()
+        self.spent.calls += not reason
+        return reason
 
-    def add(self, tokens: int | None, usd: float | None) -> None:
-        """Add the cost of a call that has ended; None stands for what is unknown."""
+    def reached(self) -> str:
+        """Return which cap is reached or cannot be enforced; empty if all allow another call."""
+        return reached(self.caps, self.spent)
 
 
 class Meter:
@@ -110,7 +118,7 @@ class Meter:
         cost = _sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply)
         self.spent.add(*cost)
         if self._budget:
-            self._budget.add(*cost)
+            self._budget.spent.add(*cost)
 
 
 def reached(caps: Caps, spent: Spent) -> str:

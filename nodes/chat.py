@@ -33,11 +33,20 @@ from hobbes.nodes.calling import (
     TryFailedError,
     failure_of,
     finished,
+    rest_after,
     with_retries,
 )
 from hobbes.nodes.completions import message_of
 from hobbes.nodes.follow_up import follow_up_prompt
-from hobbes.nodes.journal import POLICY_MODEL, PROGRAM_MODELS, WRITTEN_BY_PEOPLE, Address, Prompt, Reply
+from hobbes.nodes.journal import (
+    POLICY_MODEL,
+    PROGRAM_MODELS,
+    REFUSED_NOTE,
+    WRITTEN_BY_PEOPLE,
+    Address,
+    Prompt,
+    Reply,
+)
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.models import ModelSettings, url_of
 from hobbes.nodes.pacing import Pace
@@ -127,6 +136,7 @@ class ChatModel(ChatOpenAI):
             message = message_of(completion_of(found) if responses else found)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise openai.APIResponseValidationError(response, response.text) from error
+        message.additional_kwargs["headers"] = response.headers
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
@@ -318,7 +328,7 @@ class ChatPlayer:
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
         """Return the follow-up question, in the language of the run's prompts."""
-        return follow_up_prompt(self._prompts.lang, prompt, answer, drops)
+        return follow_up_prompt(self._prompts, prompt, answer, drops)
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:
         """Return the model's reply. A failed call, whatever the reason, is a reply with its `failure` set.
@@ -336,12 +346,13 @@ class ChatPlayer:
                 message, without = await self._try(prompt, address)
                 told = message.additional_kwargs["tokens"]
                 sent.tokens = tokens if None in told else sum(told)
+                sent.rest = rest_after(message.additional_kwargs["headers"], sent.tokens)
                 return message, without
 
         try:
             async with self._breaker.call():
                 began = time.monotonic()  # waiting for the provider's first answer is no part of the call
-                message, without = await with_retries(one_try)
+                message, without = await with_retries(one_try, self._timeout)
         except TryFailedError as failure:
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
@@ -396,7 +407,7 @@ class ChatPlayer:
             for name in self._asked
             if name not in sent
         ]
-        return f"sent {', '.join(changes)}: the server refuses it" if changes else ""
+        return f"sent {', '.join(changes)}{REFUSED_NOTE}" if changes else ""
 
     def _answered(self, message: AIMessage, without: str) -> Reply:
         """Return the reply for an answer. `error` notes what was unusual about it."""

@@ -12,7 +12,7 @@ from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import Drop, Mend, excerpt
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.nodes.journal import Prompt, Reply
-from hobbes.nodes.prompting import follow_up_text, one_line_json
+from hobbes.nodes.prompting import PromptSet, follow_up_text, rejection_in_words
 
 MOST_REJECTIONS = 20
 """How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""
@@ -26,18 +26,12 @@ class Answer(NamedTuple):
     parsed: ParsedAnswer
 
 
-def follow_up_prompt(lang: str, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
+def follow_up_prompt(prompts: PromptSet, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
     """Return the follow-up question: the agent's answer, each rejection with its reason, the turn's text."""
-    rejections = [_in_words(drop) for drop in drops[:MOST_REJECTIONS]]
+    rejections = [rejection_in_words(prompts, drop) for drop in drops[:MOST_REJECTIONS]]
     # The answer stands between fences in the prompt; fences of its own would end the block early.
     fenced = answer[:TEXT_LIMIT].replace("```", "'''")
-    return prompt._replace(turn=follow_up_text(lang, fenced, rejections, prompt.turn))
-
-
-def _in_words(drop: Drop) -> str:
-    """Return one rejection as one line of the prompt."""
-    detail = f" ({' '.join(drop.detail.split())})" if drop.detail else ""
-    return f"{drop.stage} {drop.code}: {one_line_json(drop.said)}{detail}"
+    return prompt._replace(turn=follow_up_text(prompts.lang, fenced, rejections, prompt.turn))
 
 
 def answer_that_counts(agent: str, first: Answer, second: Answer) -> Answer:
@@ -46,5 +40,5 @@ def answer_that_counts(agent: str, first: Answer, second: Answer) -> Answer:
     if second.parsed.outcome in DECISIONS:
         mend = Mend(agent, "read", "read/second-answer", first_text, second_text)
         return second._replace(parsed=second.parsed._replace(mends=(mend, *second.parsed.mends)))
-    drop = Drop(agent, "read", "read/second-answer", second_text, second.parsed.outcome)
+    drop = Drop(agent, "read", "read/second-answer", second_text)
     return first._replace(parsed=first.parsed._replace(drops=(*first.parsed.drops, drop)))

@@ -106,6 +106,10 @@ class ReasoningSource(StrEnum):
     """The field `reasoning` of the answer: what the agent says of itself."""
 
 
+REFUSED_NOTE = ": the server refuses it"
+"""How the note on an answer ends that was asked for without a parameter, in `Reply.error`."""
+
+
 class CallDetails(NamedTuple):
     """What a provider says about a call besides its answer; None or empty for what it does not say.
 
@@ -161,6 +165,21 @@ class Call(NamedTuple):
     found_as: FoundAs
     question: int = TURN_QUESTION
     """TURN_QUESTION or FOLLOW_UP_QUESTION."""
+
+
+def made_call(address: Address, prompt: Prompt, question: int, reply: Reply, parsed: ParsedAnswer) -> Call:
+    """Return a call as it is kept: with its outcome, and with the answer's own reasoning."""
+    return Call(
+        address, prompt, _with_its_reasoning(reply, parsed), parsed.outcome, parsed.found_as, question
+    )
+
+
+def _with_its_reasoning(reply: Reply, parsed: ParsedAnswer) -> Reply:
+    """Return the reply with the answer's own `reasoning` field, if the server sent no reasoning."""
+    said = (parsed.said or {}).get("reasoning")
+    if reply.reasoning or not said or not isinstance(said, str):
+        return reply
+    return reply._replace(reasoning=said, reasoning_source=ReasoningSource.ANSWER)
 
 
 class Logged(NamedTuple):

@@ -1,6 +1,6 @@
 """The limits of models on calls at once, and on calls and tokens per minute, and what keeps to them.
 
-A rate limiter says when one more request may begin. It may be shared by runs in several processes.
+A rate limiter says when one more request may begin. Runs that are played side by side share one.
 """
 
 import time
@@ -47,7 +47,6 @@ class RateLimiter(Protocol):
 class Sent:
     """A request. Its tokens are an estimate until it has ended."""
 
-    run: str
     tokens: int
     begins: float
     """When it is sent, in seconds of the rate limiter's clock."""
@@ -68,7 +67,7 @@ class Window:
     sent: dict[int, Sent] = field(default_factory=dict)
     last: int = 0
 
-    def begin(self, now: float, limits: Limits, tokens: int, run: str = "") -> Place | None:
+    def begin(self, now: float, limits: Limits, tokens: int) -> Place | None:
         """Return the place of a request; None if too many are under way.
 
         Its time is taken at once, so that requests which wait together follow each other.
@@ -83,7 +82,7 @@ class Window:
             return None
         begins = self._earliest(now, limits, tokens) if per_minute else now
         self.last += 1
-        self.sent[self.last] = Sent(run, tokens, begins, begins + ON_THE_WAY)
+        self.sent[self.last] = Sent(tokens, begins, begins + ON_THE_WAY)
         return Place(self.last, max(0.0, begins - now))
 
     def end(self, now: float, number: int, tokens: int) -> None:
@@ -92,11 +91,6 @@ class Window:
             sent.tokens, sent.under_way = tokens, False
             # Where nobody waits, such as with a cassette, it ends before it begins.
             sent.seen = min(sent.seen, max(sent.begins, now))
-
-    def leave(self, run: str) -> None:
-        """Note that the requests of a run are not under way any more: its process has died."""
-        for sent in self.sent.values():
-            sent.under_way &= sent.run != run
 
     def _earliest(self, now: float, limits: Limits, tokens: int) -> float:
         """Return the earliest time at which a request fits; a minute after the last one any request does."""
@@ -112,14 +106,23 @@ class Window:
 
 
 class OwnRateLimiter:
-    """A rate limiter for the requests of one run."""
+    """A rate limiter for the requests of this process: of one run, or of several that share it.
 
-    def __init__(self) -> None:
+    Where several processes share the limits, each has its part of them.
+    """
+
+    def __init__(self, processes: int = 1) -> None:
+        self._processes = processes
         self._windows = defaultdict[str, Window](Window)
 
     def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
         """Return the place of a request of about so many tokens; None if too many are under way."""
-        return self._windows[model].begin(time.monotonic(), limits, tokens)
+        part = Limits(
+            limits.parallel // self._processes,
+            None if limits.calls is None else limits.calls // self._processes,
+            None if limits.tokens is None else limits.tokens // self._processes,
+        )
+        return self._windows[model].begin(time.monotonic(), part, tokens)
 
     def end(self, model: str, number: int, tokens: int) -> None:
         """Note that a request has ended, and the tokens that it had."""

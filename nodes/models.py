@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 HIGHEST_TEMPERATURE = 2
 """The highest temperature that the chat-completions protocol allows."""
 
-TIMEOUT = 120.0
-"""How many seconds one try may take, unless the settings say otherwise."""
+TIMEOUT = 600.0
+"""How many seconds one try may take, unless the settings say otherwise: reasoning models take minutes."""
 
 AT_ONCE = 100
 """How many requests to one model may be under way at the same time, unless the settings say otherwise."""

@@ -1,16 +1,20 @@
-"""Pacing: requests to a model wait until its limits allow them."""
+"""Pacing: requests to a model wait until its limits allow them, and those of which its server tells."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from hobbes.nodes.calling import wait
-from hobbes.nodes.limits import Limits, RateLimiter
+from hobbes.nodes.calling import TryFailedError, wait
+from hobbes.nodes.limits import Limits, Place, RateLimiter
 from hobbes.nodes.models import ModelSettings
 
 LOOK_AGAIN = 0.02
-"""How many seconds a request waits before it looks whether one of another process has ended."""
+"""How many seconds a request waits before it looks whether one of another run has ended."""
+
+LESS = 0.8
+"""The share of requests at once that is left when a server wants fewer, as in Inspect."""
 
 
 @dataclass(slots=True)
@@ -18,15 +22,24 @@ class Request:
     """A request that has begun. Whoever made it sets its true number of tokens."""
 
     tokens: int
+    rest: float = 0.0
+    """How many seconds the server wants no further request."""
 
 
 class Pace:
-    """Lets requests to one model begin when its rate limiter allows it."""
+    """Lets requests to one model begin when its rate limiter allows it.
+
+    Fewer are under way at once while the server answers that it wants fewer: each time LESS of them, and one
+    more after each round of answers, from one up to the limit of the settings.
+    """
 
     def __init__(self, limiter: RateLimiter, model: str, settings: ModelSettings) -> None:
         self._limiter = limiter
         self._model = model
         self._limits = Limits(settings.parallel, settings.calls_per_minute, settings.tokens_per_minute)
+        self._parallel = settings.parallel
+        self._of_round = 0
+        self._rest_until = 0.0
         self._slots = asyncio.Semaphore(settings.parallel)
         self._next = asyncio.Lock()
 
@@ -35,13 +48,34 @@ class Pace:
         """Wait until a request of about so many tokens may begin. Set the true number in what is yielded."""
         async with self._slots:
             async with self._next:  # only the first one in the queue looks
-                # What ends a request may be another process, so there is no event to wait for.
-                while (place := self._limiter.begin(self._model, self._limits, tokens)) is None:  # noqa: ASYNC110
+                # Another run may end its request, so there is no event to wait for.
+                while (place := self._begun(tokens)) is None:  # noqa: ASYNC110
                     await asyncio.sleep(LOOK_AGAIN)
             request = Request(tokens)
             try:
-                if place.seconds:
-                    await wait.get()(place.seconds)
+                if seconds := max(place.seconds, self._rest_until - time.monotonic(), 0.0):
+                    await wait.get()(seconds)
                 yield request
+            except TryFailedError as failure:
+                self._adapt(fewer=failure.waits)
+                raise
+            else:
+                self._adapt(fewer=False)
+                self._rest_until = max(self._rest_until, time.monotonic() + request.rest)
             finally:
                 self._limiter.end(self._model, place.number, request.tokens)
+
+    def _begun(self, tokens: int) -> Place | None:
+        """Return the place of a request; None if too many are under way."""
+        return self._limiter.begin(self._model, self._limits._replace(parallel=self._parallel), tokens)
+
+    def _adapt(self, *, fewer: bool) -> None:
+        """Take in that a request has ended, and whether the server wants fewer of them at once.
+
+        Those of a round that are refused together count once.
+        """
+        self._of_round += 1
+        if fewer and (self._of_round >= self._parallel or self._parallel == self._limits.parallel):
+            self._parallel, self._of_round = max(1, int(self._parallel * LESS)), 0
+        elif not fewer and self._of_round >= self._parallel:
+            self._parallel, self._of_round = min(self._limits.parallel, self._parallel + 1), 0

@@ -28,7 +28,7 @@ from hobbes.nodes.journal import (
     policy_model,
 )
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
-from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, TIMEOUT, Models, ModelSettings
+from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
 from hobbes.nodes.rng_name import without_rng
@@ -50,6 +50,9 @@ SPEC = re.compile(
     r"|python:(?P<python>[^?&]+:\w+)(?P<asked>([?&](timeout|rng)=[\w.-]+)*)"
 )
 """How people name a player."""
+
+PYTHON_TIMEOUT = 120.0
+"""How many seconds a Python player may take for an answer, unless its spec says otherwise."""
 
 SHARES = ("noise", "tremble")
 """The parameters that every scripted policy has besides `rng`; each is a share from 0 to 1."""
@@ -108,7 +111,7 @@ class Spec:
     """The parameters of the policy's own that are given, such as `greed=0.7`."""
     rng: str = ""
     """The name of a program's own random draws; empty for those that all runs of a seed share."""
-    timeout: float = TIMEOUT
+    timeout: float = PYTHON_TIMEOUT
     """How many seconds a Python player may take for an answer."""
     settings: ModelSettings | None = None
     """The settings of a chat model, None for any other player."""
@@ -145,7 +148,7 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
         return Spec(PlayerKind.HUMAN, PlayerKind.HUMAN)
     if found["python"]:
         asked = _parameters(found["asked"])
-        rng, timeout = _rng(spec, asked), _seconds(spec, asked.get("timeout", TIMEOUT))
+        rng, timeout = _rng(spec, asked), _seconds(spec, asked.get("timeout", PYTHON_TIMEOUT))
         return Spec(PlayerKind.PYTHON, found["python"], rng=rng, timeout=timeout)
     policy = policies.named(found["policy"])
     given = _parameters(found["given"])

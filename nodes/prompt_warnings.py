@@ -1,9 +1,10 @@
-"""Warnings about a prompt: numbers that are typed in, and rules that no test plays.
+"""Warnings about a prompt: numbers that are typed in, rules that no test plays, and the place of the view.
 
 A test plays each sentence under a mark `{# rule: NAME #}` on the engine. Nothing else that a prompt says is
 compared with the engine. So two things deserve a look: a number that is no placeholder, and a sentence
 without a mark that speaks of rules. Both are found by their words alone, so they are warnings, not errors. A
-mark whose rule has no test covers nothing, and is a warning, too.
+mark whose rule has no test covers nothing, and is a warning, too. So are a view that the stand-in server
+cannot read, and what one language of a variant has and another lacks.
 
 Source: docs/prompts.md#warnings.
 """
@@ -18,14 +19,21 @@ from unicodedata import normalize
 from hobbes.engine.reflection import ReflectionFields
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config
 from hobbes.nodes.prompting import (
+    PromptSet,
+    against_languages,
     default_setting,
     expressions,
+    first_view,
+    load_prompts,
     name_of,
     one_line_json,
     rules_known,
     shared_files,
+    shows_view,
     template_files,
     template_text,
+    turn_text,
+    view_in,
 )
 
 # "One" and 一 are left out: they are articles and pronouns far more often than numbers.
@@ -78,8 +86,11 @@ _COMMAND = re.compile(r"^\W*(?:always|never)\b", re.IGNORECASE)
 def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     """Yield the warnings about the files of a variant, each one line that names file and line.
 
-    The variant must be one that can be loaded. A language other than English and Chinese has no warnings.
+    The variant must be one that can be loaded. Words are looked at in English and Chinese only.
     """
+    prompts = load_prompts(world, variant, lang)
+    yield from _about_the_view(world, prompts)
+    yield from against_languages(world, prompts)
     if lang not in _STATEMENTS:
         return
     numbers = re.compile(f"{_DIGITS}|{_NUMBER_WORDS[lang]}", re.ASCII | re.IGNORECASE)
@@ -107,6 +118,15 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
             if (word := words.search(said)) and (statement := statements.search(said)):
                 place, found = f"{name_of(file)}, line {line}", f"{word[0]}, {statement[0]}"
                 yield f"{place}: no mark covers this sentence about rules ({found}), so no test plays it"
+
+
+def _about_the_view(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
+    """Yield a warning if a turn text does not show the view, or not as the stand-in server reads it."""
+    place = prompts.place("turn")
+    if not shows_view(prompts.turn):
+        yield f"{place}: it shows no view, so agents do not know what happens"
+    elif view_in(turn_text(prompts, first_view(world))) is None:
+        yield f"{place}: no line is the whole {{{{ view }}}}, so the stand-in server cannot answer"
 
 
 def _unmarked_sentences(lines: Sequence[tuple[int, str, bool]]) -> Iterator[tuple[int, str]]:

@@ -2,29 +2,34 @@
 
 Two rules hold. A prompt states what the engine does: numbers come from the config through placeholders,
 sentences through conditions on the config, and an unknown name is an error before the first turn. Text
-written by agents is not trusted: it reaches a prompt only inside the view, which is JSON on one line, the
-last one. docs/prompts.md describes both for people who edit prompts.
+written by agents is not trusted: it reaches a prompt only as part of the view, which is JSON on one line.
+docs/prompts.md describes both for people who edit prompts.
 """
 
+import json
 import os
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
-from itertools import chain, combinations, pairwise, product
+from itertools import chain, combinations, pairwise, product, takewhile
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
 from jinja2 import StrictUndefined, Template, TemplateSyntaxError
 from jinja2.meta import find_undeclared_variables
-from jinja2.nodes import Extends, FromImport, Import, Include, Name, Output
+from jinja2.nodes import Const, Expr, Extends, FromImport, Getattr, Getitem, Import, Include, Name
 from jinja2.nodes import Template as Tree
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
-from hobbes.engine.record import Json, JsonObject, canonical, compact, sha256
-from hobbes.engine.world import AnyWorld, Config, Setting, make_setting
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.memory import Memory, in_words, reason
+from hobbes.engine.record import Drop, Json, JsonObject, canonical, compact, sha256
+from hobbes.engine.turn import meanings, play_turn, view_of
+from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
 from hobbes.nodes.files import FileError, real_path, text_of
 
 ROOT = Path(__file__).resolve().parents[1] / "prompts"
@@ -33,8 +38,8 @@ ROOT = Path(__file__).resolve().parents[1] / "prompts"
 A variant with a slash in its name is the path of any other folder that holds these files.
 """
 
-VIEW = frozenset({"view"})
-"""The only placeholder that a turn template may use."""
+VIEW = frozenset({"view", "you"})
+"""The placeholders of a turn template beside those of a system template."""
 
 # Includes a file of the world's folder. It is replaced when the prompt is loaded, not by Jinja when it is
 # rendered, so that a PromptSet holds the whole text.
@@ -51,6 +56,9 @@ _HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
+
+_DATA = frozenset({"code", "detail"})
+"""What an entry of the feedback has for programs; a prompt has the words that are made of it."""
 
 LARGEST_TEMPLATE = 1_000_000
 """The most bytes of a template file."""
@@ -79,6 +87,12 @@ class PromptSet:
     hash: str = ""
     """The content hash of the variant in this language: of its templates, with what they include. Empty for a
     run of an earlier version of hobbes."""
+    fixed: Mapping[str, Json] = field(default_factory=dict, compare=False)
+    """What both templates are filled in with in all turns of a run: its settings, `agents` and `schema`."""
+    viewer_key: str = field(default="you", compare=False)
+    """The key under which a view names its agent."""
+    sentences: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What each code of a rejection or correction means, in the language of the prompts."""
 
     def place(self, part: str) -> str:
         """Name the file of one part, `system` or `turn`."""
@@ -150,17 +164,19 @@ def _loaded(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> 
             )
         _known("variant", f"prompts/{world.name}", variant, known)
     _known("language", name_of(folder), lang, languages(world.name, variant))
+    names = _placeholders_of(world)
     prompts = PromptSet(
         world.name,
         variant,
         lang,
-        system=_with_includes(world, folder / f"system.{lang}.md", _placeholders_of(world)),
-        turn=_with_includes(world, folder / f"turn.{lang}.md", VIEW),
+        system=_with_includes(world, folder / f"system.{lang}.md", names),
+        turn=_with_includes(world, folder / f"turn.{lang}.md", names | VIEW),
         schema=answer_schema(world, setting),
     )
+    prompts = bound(world, prompts, setting)
     # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, default_setting(world))
-    _check_turn(prompts)
+    _check_turn(world, prompts)
     if world.observer is None:
         return replace(prompts, hash=content_hash(prompts))
     observer = template_text(_observer_file(world, folder, lang))
@@ -178,12 +194,45 @@ def fitted(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> Prompt
 
     Raise PromptError if the templates cannot be filled in under the setting.
     """
-    prompts = replace(prompts, schema=answer_schema(world, setting))
+    prompts = bound(world, replace(prompts, schema=answer_schema(world, setting)), setting)
     system_text(prompts, setting)
     if world.observer is not None:
         folder = folder_of(world.name, prompts.variant)
         return replace(prompts, observer=_observer_text(world, folder, prompts.lang, setting.config))
     return prompts
+
+
+def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
+    """Return prompts with what all turns of a run in this setting have in common."""
+    return replace(
+        prompts,
+        fixed=_fixed(prompts, setting),
+        viewer_key=world.viewer_key,
+        sentences={**meanings(world), **_sentences_in(prompts.world, prompts.lang)},
+    )
+
+
+def _fixed(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
+    """Return what both templates are filled in with in all turns of a run."""
+    return {
+        **setting.config.model_dump(mode="json"),
+        "agents": len(setting.agents),
+        "schema": prompts.schema,
+    }
+
+
+def _sentences_in(world: str, lang: str) -> Mapping[str, str]:
+    """Return the sentences of words.<lang>.toml, by code; none if the world has no such file.
+
+    Raise PromptError if it cannot be read or is not a table of texts.
+    """
+    file = ROOT / world / f"words.{lang}.toml"
+    if not _exists(file):
+        return {}
+    try:
+        return {str(code): str(sentence) for code, sentence in tomllib.loads(template_text(file)).items()}
+    except tomllib.TOMLDecodeError as error:
+        raise PromptError(f"{name_of(file)}: {error}") from error
 
 
 def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
@@ -244,17 +293,117 @@ def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
     """Return the system text of a run: the same for every agent and turn, so that providers cache it."""
-    values = {
-        **setting.config.model_dump(mode="json"),
-        "agents": len(setting.agents),
-        "schema": prompts.schema,
-    }
-    return _render(partial(prompts.place, "system"), prompts.system, values)
+    return _render(partial(prompts.place, "system"), prompts.system, _fixed(prompts, setting))
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
-    """Return the turn text of one agent: fixed words, then its view as compact JSON on the last line."""
-    return _render(partial(prompts.place, "turn"), prompts.turn, {"view": one_line_json(view)})
+    """Return the turn text of one agent: its template, filled in with its view or parts of it."""
+    return _turn_text(prompts, ViewPart(worded(prompts, view)), view.get(prompts.viewer_key, ""))
+
+
+def fixed_words(prompts: PromptSet, turn: str) -> str:
+    """Return the beginning of a turn text that is the same for all agents and turns of a run."""
+    try:
+        blank = _turn_text(prompts, ViewPart(None), "")
+    except PromptError:  # it calculates with parts of the view
+        return ""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(turn, blank, strict=False))
+    return "".join(one for one, _ in alike)
+
+
+def _turn_text(prompts: PromptSet, view: "ViewPart", you: Json) -> str:
+    return _render(partial(prompts.place, "turn"), prompts.turn, {**prompts.fixed, "view": view, "you": you})
+
+
+def worded(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
+    """Return a view with feedback and scripted rulings in the words of the prompts, without their codes.
+
+    Feedback stands in the memory, or in the view itself (`World.remembering`).
+    """
+    memory, ruling = view.get("memory", view), view.get("observer")
+    if memory.get("feedback"):
+        told = [_without_code(in_words(prompts.sentences, entry)) for entry in memory["feedback"]]
+        remembered = {**memory, "feedback": told}
+        view = {**view, "memory": remembered} if "memory" in view else remembered
+    if isinstance(ruling, Mapping) and "code" in ruling:
+        why = reason(prompts.sentences, str(ruling["code"]), str(ruling["detail"]))
+        view = {**view, "observer": {**_without_code(ruling), "reason": why}}
+    return view
+
+
+def _without_code(entry: Mapping[str, Json]) -> JsonObject:
+    """Return an entry without its code and the data of its sentence."""
+    return {name: value for name, value in entry.items() if name not in _DATA}
+
+
+def view_in(turn: str) -> dict[str, Any] | None:
+    """Return the view in a turn text: its last line that is a whole view; None if there is none."""
+    for line in reversed(turn.splitlines()):
+        try:
+            view = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(view, dict) and view.keys() >= set(VIEW_KEYS):
+            return view
+    return None
+
+
+class ViewPart:
+    """A view or a part of it, as turn templates use it: printed, it is compact JSON on one line.
+
+    So text that agents wrote stays inside quotation marks, and cannot begin a line of its own. Numbers are
+    plain, so that a template can calculate with them. What a view does not have is `null`.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:  # noqa: ANN401  JSON
+        self._value = value
+
+    def __getitem__(self, name: object) -> object:
+        """Return a part by its name or number."""
+        key = _plain(name)
+        try:
+            return _part(self._value[key])
+        except (LookupError, TypeError):
+            return ViewPart(None)
+
+    def __iter__(self) -> Iterator[object]:
+        """Yield the elements of a list, or the names in an object."""
+        yield from map(_part, self._value or ())
+
+    def __len__(self) -> int:
+        """Return the number of elements."""
+        return len(self._value or ())
+
+    def __bool__(self) -> bool:
+        """Return whether there is something."""
+        return bool(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether it is this JSON."""
+        return bool(self._value == _plain(other))
+
+    def __hash__(self) -> int:
+        """Return the hash of its text."""
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        """Return it as compact JSON on one line."""
+        return one_line_json(self._value)
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401  JSON, or what a template compares it with
+    return json.loads(str(value)) if isinstance(value, ViewPart) else value
+
+
+def _part(value: Json) -> object:
+    return value if type(value) in {int, float} else ViewPart(value)
+
+
+def rejection_in_words(prompts: PromptSet, drop: Drop) -> str:
+    """Return a rejection as one line of a follow-up question."""
+    return f"{one_line_json(drop.said)}: {reason(prompts.sentences, drop.code, drop.detail)}"
 
 
 def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str) -> str:
@@ -319,26 +468,26 @@ def cacheable(tokens: int) -> int:
     return tokens if tokens >= FEWEST_CACHED else 0
 
 
-def sections(system: str, turn: str) -> Iterator[tuple[str, str, str]]:
+def sections(system: str, turn: str, words: str) -> Iterator[tuple[str, str, str]]:
     """Yield the sections of a prompt: `system` or `turn`, title, text.
 
     Headings begin the sections of the system text; what stands before the first one is the `beginning`. The
-    turn text consists of its `words`, which are the same for all agents and turns, and the `view`.
+    turn text consists of its first `words`, which are the same for all agents and turns (`fixed_words`), and
+    of the `view` with all that follows.
     """
     starts = [0, *(found.start() for found in _HEADING.finditer(system)), len(system)]
     for start, end in pairwise(starts):
         if text := system[start:end]:
             title = _HEADING.match(text)
             yield "system", title["title"] if title else "beginning", text
-    view = turn.rfind("\n") + 1  # the view is the last line (`_check_turn`)
-    if view:
-        yield "turn", "words", turn[:view]
-    yield "turn", "view", turn[view:]
+    if words:
+        yield "turn", "words", words
+    yield "turn", "view", turn.removeprefix(words)
 
 
 def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
-    """Return the problems of a prompt, one line each: under treatments, and against other languages."""
-    return (*_under_treatments(world, prompts), *_against_languages(world, prompts))
+    """Return the problems of a prompt, one line each: what cannot be filled in under some treatment."""
+    return tuple(_under_treatments(world, prompts))
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
@@ -365,7 +514,7 @@ def _template(source: str) -> Template:
     return _JINJA.from_string(_parsed(source))
 
 
-def _render(place: Callable[[], str], source: str, values: Mapping[str, Json]) -> str:
+def _render(place: Callable[[], str], source: str, values: Mapping[str, object]) -> str:
     """Return a filled-in template. Raise PromptError, with its place, for whatever its expressions raise."""
     try:
         return _template(source).render(values)
@@ -478,36 +627,92 @@ def _reads_files(text: str) -> bool:
     return any(_parsed(text).find_all((Include, Import, FromImport, Extends)))
 
 
-def _check_turn(prompts: PromptSet) -> None:
-    """Raise PromptError unless the only use of the view in a turn template is its last line."""
-    place, tree = prompts.place("turn"), _parsed(prompts.turn)
-    outputs = chain.from_iterable(output.nodes for output in tree.body if isinstance(output, Output))
-    shown = [expression for expression in outputs if isinstance(expression, Name)]
-    if list(tree.find_all(Name)) != shown or len(shown) > 1:
-        raise PromptError(f"{place}: use {{{{ view }}}} once, as the last line, and in no other way")
-    # Template syntax alone does not show what the last line will be, so a small view is rendered.
-    sample = {"said": "anything"}
-    if turn_text(prompts, sample).split("\n")[-1] != one_line_json(sample):
-        raise PromptError(f"{place}: its last line must be {{{{ view }}}} and nothing else")
+def _check_turn(world: AnyWorld, prompts: PromptSet) -> None:
+    """Raise PromptError if a turn template names a part that no view has, or cannot be filled in."""
+    paths = _paths_of_view(prompts.turn)
+    samples = list(_sample_views(world)) if paths else [first_view(world)]
+    for path in sorted(paths):
+        if not any(_has(view, path) for view in samples):
+            known = ", ".join(dict.fromkeys(chain.from_iterable(samples)))
+            place = prompts.place("turn")
+            raise PromptError(f"{place}: no view of {world.name} has {'.'.join(path)}; it has: {known}")
+    turn_text(prompts, samples[0])
+
+
+def shows_view(template: str) -> bool:
+    """Return whether a turn template uses the view anywhere."""
+    return "view" in _placeholders(template)
+
+
+def _paths_of_view(template: str) -> set[tuple[str, ...]]:
+    """Return the parts of the view that a template names, each as the names that lead to it."""
+    found = {_path(node) for node in _parsed(template).find_all((Getattr, Getitem))}
+    return {path for path in found if path}
+
+
+def _path(node: Expr) -> tuple[str, ...] | None:
+    """Return the names that lead from the view to an expression; None if it begins elsewhere."""
+    match node:
+        case Name(name="view"):
+            return ()
+        case Getattr(node=inner, attr=str(name)) | Getitem(node=inner, arg=Const(value=str(name))):
+            above = _path(inner)
+            return None if above is None else (*above, name)
+    return None
+
+
+def _has(view: Json, path: tuple[str, ...]) -> bool:
+    """Return whether a view has what a path of names leads to, as far as it leads through objects."""
+    if not path or not isinstance(view, Mapping):
+        return True
+    return path[0] in view and _has(view[path[0]], path[1:])
+
+
+_TURNS_TRIED = 3
+
+
+def _sample_views(world: AnyWorld) -> Iterator[JsonObject]:
+    """Yield views of the first turns of a world, under its default setting and with each setting changed."""
+    for treatment in [{}, *_single_treatments(world)]:
+        agents = treatment.get("agents", world.default_agents)
+        values = {name: value for name, value in treatment.items() if name != "agents"}
+        try:
+            setting = make_setting(world, world.names(int(str(agents))), 0, values)
+            state = world.setup(setting.config, setting.agents, setting.seed)
+        except ValueError:  # some settings do not go with the default of another one
+            continue
+        memories: Mapping[str, Memory] = {}
+        for _ in range(_TURNS_TRIED):
+            if world.over(state):
+                break
+            yield view_of(world, state, memories, world.actors(state)[0])
+            silent = ParsedAnswer(Outcome.ANSWERED, FoundAs.JSON, {})
+            turn = play_turn(world, state, memories, dict.fromkeys(world.actors(state), silent))
+            state, memories = turn.resolved.state, turn.memories
+
+
+def first_view(world: AnyWorld) -> JsonObject:
+    """Return the view of the first agent in the first turn of a world's default setting."""
+    setting = default_setting(world)
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    return view_of(world, state, {}, world.actors(state)[0])
 
 
 def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield the problems of rendering the system text under each treatment, without repeats."""
-    place = partial(prompts.place, "system")
-    baseline: dict[str, Json] = {
-        **default_setting(world).config.model_dump(mode="json"),
-        "agents": world.default_agents,
-        "schema": prompts.schema,
-    }
+    """Yield the problems of rendering both texts under each treatment, without repeats."""
+    setting = default_setting(world)
+    baseline, view = _fixed(prompts, setting), first_view(world)
     seen: set[str] = set()
     for treatment in _treatments(world):
+        changed = replace(prompts, fixed=baseline | treatment)
         try:
-            _render(place, prompts.system, baseline | treatment)
+            _render(partial(prompts.place, "system"), prompts.system, changed.fixed)
+            turn_text(changed, view)
         except PromptError as error:
             if str(error) not in seen:
                 seen.add(str(error))
-                changed = ", ".join(f"{name}={one_line_json(value)}" for name, value in treatment.items())
-                yield f"{error} (with {changed})"
+                settings = ", ".join(f"{name}={one_line_json(value)}" for name, value in treatment.items())
+                yield f"{error} (with {settings})"
 
 
 def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
@@ -515,15 +720,24 @@ def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
 
     Pairs reach conditions that stand inside other conditions.
     """
+    yield from _single_treatments(world)
+    for (one, ones), (other, others) in combinations(_values_to_try(world).items(), 2):
+        yield from ({one: a, other: b} for a, b in product(ones, others))
+
+
+def _single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
+    """Yield each value of each field of the config to try."""
+    for name, values in _values_to_try(world).items():
+        yield from ({name: value} for value in values)
+
+
+def _values_to_try(world: AnyWorld) -> dict[str, list[Json]]:
+    """Return the values to try of each field of the config, and of the number of agents."""
     schema = world.config.model_json_schema()
     fields: dict[str, list[Json]] = {
         name: list(_ends(field, schema.get("$defs", {}))) for name, field in schema["properties"].items()
     }
-    fields["agents"] = [1, 100]
-    for name, values in fields.items():
-        yield from ({name: value} for value in values)
-    for (one, ones), (other, others) in combinations(fields.items(), 2):
-        yield from ({one: a, other: b} for a, b in product(ones, others))
+    return {**fields, "agents": [1, 100]}
 
 
 def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Json]:
@@ -550,15 +764,14 @@ def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
             yield from ({name: values[k] for name, values in ends.items() if values} for k in (0, -1))
 
 
-def _against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
+def against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
     """Yield the placeholders and marked rules that one language of the variant has and another lacks."""
     for lang in languages(prompts.world, prompts.variant):
         if lang == prompts.lang:
             continue
         try:
             other = load_prompts(world, prompts.variant, lang)
-        except PromptError as error:
-            yield str(error)
+        except PromptError:  # a problem of the other language, which is checked by itself
             continue
         for part in ("system", "turn"):
             ours, theirs = _vocabulary(getattr(prompts, part)), _vocabulary(getattr(other, part))

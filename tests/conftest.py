@@ -20,8 +20,9 @@ from starlette.testclient import TestClient
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.cli import app
-from hobbes.lab.experiment import forks
+from hobbes.lab.experiment import processes
 from hobbes.lab.show.terminal import ERR, OUT
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store import home as home_module
@@ -29,6 +30,7 @@ from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.schema import create
 from hobbes.nodes import calling
 from tests import forking
+from tests.fishery.world import FISHERY
 from tests.forking import Command
 from tests.lab.visiting import LOCAL
 from tests.soak import times
@@ -153,6 +155,12 @@ def opened(home: Path) -> Iterator[Store]:
         yield found
 
 
+@pytest.fixture
+def with_fishery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fishery among the worlds of this process."""
+    monkeypatch.setitem(WORLDS, FISHERY.name, FISHERY)
+
+
 Hobbes = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -200,7 +208,7 @@ def pages(home: Path) -> Iterator[TestClient]:
 def _forks_have_imported_the_command() -> Iterator[None]:
     """The process whose forks play experiments is also that whose forks are commands."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(forks, "WORKERS", forking.__name__)
+        patched.setattr(processes, "PLAYING", forking.__name__)
         yield
 
 

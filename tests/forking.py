@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from hobbes.lab import cli
-from hobbes.lab.experiment import forks, workers  # noqa: F401  it is imported before the first fork
-from hobbes.lab.experiment.forks import CONTEXT
+from hobbes.lab.experiment import playing, processes  # noqa: F401  it is imported before the first fork
+from hobbes.lab.experiment.processes import CONTEXT
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,7 +22,7 @@ class Command:
     """A running command, with what tests use of `subprocess.Popen`. What it prints as an error is lost."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-        forks.get_ready()
+        processes.get_ready()
         reader, writer = CONTEXT.Pipe(duplex=False)
         self._process = CONTEXT.Process(target=_run, args=(arguments, dict(environment), writer))
         self._process.start()

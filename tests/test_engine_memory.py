@@ -2,7 +2,7 @@
 
 import json
 
-from hobbes.engine.memory import MOST_FEEDBACK, Memory, feedback_by_agent
+from hobbes.engine.memory import MOST_FEEDBACK, Memory, feedback_by_agent, reason
 from hobbes.engine.record import Drop, Mend, canonical
 
 MEANINGS = {"mining/not-yours": "a plot of somebody else", "read/too-large": "a number was cut"}
@@ -11,15 +11,22 @@ MEANINGS = {"mining/not-yours": "a plot of somebody else", "read/too-large": "a 
 def test_feedback_tells_each_agent_what_was_rejected_and_corrected_in_its_answer() -> None:
     drops = [Drop("A", "rule", "mining/not-yours", {"defend": [0, 0]}, "owned\nby B")]
     mends = [Mend("B", "read", "read/too-large", "9" * 99, 10)]
-    assert feedback_by_agent(drops, mends, MEANINGS) == {
-        "A": ({"rejected": {"defend": [0, 0]}, "why": "a plot of somebody else: owned by B"},),
-        "B": ({"corrected": "9" * 99, "kept": 10, "why": "a number was cut"},),
+    assert feedback_by_agent(drops, mends) == {
+        "A": ({"rejected": {"defend": [0, 0]}, "code": "mining/not-yours", "detail": "owned\nby B"},),
+        "B": ({"corrected": "9" * 99, "kept": 10, "code": "read/too-large"},),
     }
+
+
+def test_the_feedback_of_a_view_says_why_in_words() -> None:
+    entry = {"rejected": [0, 0], "code": "mining/not-yours", "detail": "owned\nby B"}
+    told = Memory(feedback=(entry, {"more": 1})).shown((), MEANINGS)
+    assert told == {"feedback": [{**entry, "why": "a plot of somebody else: owned by B"}, {"more": 1}]}
+    assert reason({"x": "{detail} 拥有"}, "x", "B") == "B 拥有"
 
 
 def test_feedback_is_bounded_whatever_the_answer_was() -> None:
     drops = [Drop("A", "rule", "mining/not-yours", "x" * 500) for _ in range(MOST_FEEDBACK + 5)]
-    told = feedback_by_agent(drops, [], MEANINGS)["A"]
+    told = feedback_by_agent(drops, [])["A"]
     assert len(told) == MOST_FEEDBACK + 1
     assert told[-1] == {"more": 5}
     assert len(str(told)) < 2_000
@@ -27,8 +34,8 @@ def test_feedback_is_bounded_whatever_the_answer_was() -> None:
 
 def test_a_view_shows_what_an_answer_can_fill_and_the_feedback_if_the_world_gives_any() -> None:
     memory = Memory(notes="n", previous_turn_summary="p", feedback=({"more": 1},))
-    assert memory.shown({"notes"}, feedback=False) == {"notes": "n"}
-    assert memory.shown({"summary_last_turn", "attacks"}, feedback=True) == {
+    assert memory.shown({"notes"}, None) == {"notes": "n"}
+    assert memory.shown({"summary_last_turn", "attacks"}, MEANINGS) == {
         "previous_turn_summary": "p",
         "feedback": [{"more": 1}],
     }
@@ -42,8 +49,8 @@ def test_a_memory_survives_json() -> None:
 
 def test_a_view_has_the_same_text_before_and_after_its_memory_is_stored() -> None:
     drops = [Drop("A", "rule", "mining/not-yours", {"z": 1, "a": {"y": 1, "b": 2}})]
-    told = feedback_by_agent(drops, [], MEANINGS)["A"]
+    told = feedback_by_agent(drops, [])["A"]
     memory = Memory(keeps_word_report={"C": 1, "B": 2}, aggressor_report={"C": 1, "B": 2}, feedback=told)
     stored = Memory.from_json(json.loads(canonical(memory.to_json())))
     fields = ("keeps_word_report", "aggressor_report")
-    assert json.dumps(stored.shown(fields, feedback=True)) == json.dumps(memory.shown(fields, feedback=True))
+    assert json.dumps(stored.shown(fields, MEANINGS)) == json.dumps(memory.shown(fields, MEANINGS))

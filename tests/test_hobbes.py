@@ -98,12 +98,6 @@ def test_json_in_a_frame_is_a_value(reader: hobbes.Home) -> None:
     assert reader.run().table("turns")["state"][0]["turn"] == 1
 
 
-def test_calls_are_those_of_the_table(reader: hobbes.Home) -> None:
-    calls = reader.run().calls
-    assert len(calls) == 12
-    assert calls[0].keys() >= {"turn", "agent", "outcome", "answer", "decides", "failed"}
-
-
 def test_without_pandas_a_frame_says_how_to_install_it(
     reader: hobbes.Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,9 @@ def warn(tmp_path: Path) -> Warn:
         default = WORLDS[world].prompts(prompting.default_setting(WORLDS[world]).config)
         folder = tmp_path / "mine"
         shutil.copytree(prompting.ROOT / world / default, folder, dirs_exist_ok=True)
+        for other in folder.glob("*.md"):
+            if lang not in other.name.split("."):
+                other.unlink()
         (folder / f"system.{lang}.md").write_text(text, encoding="utf-8")
         load_prompts(WORLDS[world], str(folder), lang)
         found = list(prompt_warnings(WORLDS[world], str(folder), lang))
@@ -75,7 +78,7 @@ def test_a_number_that_is_no_placeholder_is_a_warning(
     [
         ("mining", "en", "Raiding never fails.", "Raiding, never"),
         ("mining", "en", "It costs nothing to defend.", "defend, costs"),
-        ("mining", "zh", "抢占总是成功。", "抢占, 总是"),
+        ("mining", "zh", "抢夺总是成功。", "抢夺, 总是"),
         ("mining", "zh", "`raid` 永远有效。", "raid, 永远"),
         ("nations", "en", "Territories cannot be lost.", "Territories, cannot"),
         ("nations", "en", "Your income is free of upkeep.", "income, free"),

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,15 @@ from hobbes.engine.mining.actions import action_model
 from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.nodes import prompting
+from hobbes.nodes.prompt_warnings import prompt_warnings
 from hobbes.nodes.prompting import (
     PromptError,
     PromptSet,
     about,
     approximate_tokens,
+    bound,
     check_prompts,
+    fixed_words,
     languages,
     load_prompts,
     one_line_json,
@@ -29,6 +32,7 @@ from hobbes.nodes.prompting import (
     system_text,
     turn_text,
     variants,
+    worded,
 )
 
 MINING = WORLDS["mining"]
@@ -115,8 +119,8 @@ def test_a_variant_with_a_slash_is_the_path_of_a_folder(
     assert languages("mining", "./") == ("en",)
     assert variants(MINING) == ("plain",), "only a world's own default is listed"
     assert error_of("mine") == "prompts/mining has no variant 'mine'; variants: plain"
-    (mine / "turn.en.md").write_text("{{ view.messages }}")
-    assert error_of("../mine").startswith("../mine/turn.en.md: use {{ view }} once")
+    (mine / "turn.en.md").write_text("{{ view.mesages }}")
+    assert error_of("../mine").startswith("../mine/turn.en.md: no view of mining has mesages;")
     assert error_of("./mine") == "mine: there is no such folder"
     assert error_of("../mine", "zh") == "../mine has no language 'zh'; languages: en"
     assert error_of("./" + 300 * "m").endswith("File name too long")
@@ -239,34 +243,89 @@ def test_an_unknown_attribute_of_a_placeholder_is_an_error(write: Write) -> None
     assert "nosuch" in error_of()
 
 
-def test_a_turn_template_knows_the_view_only(write: Write) -> None:
-    write(turn="You have {{ stamina }}.\n{{ view }}")
-    assert error_of() == "prompts/mining/plain/turn.en.md: unknown placeholder stamina; known: view"
+def turn(template: str, view: Mapping[str, Any], agents: int = 2, **values: Any) -> str:
+    """Return the text of a turn template in a run with these settings."""
+    setting = make_setting(MINING, MINING.names(agents), 1, values)
+    return turn_text(bound(MINING, replace(PROMPTS, turn=template), setting), view)
 
 
 @pytest.mark.parametrize(
-    "turn", ["Decide.", "{{ view }}\nDecide.", "View: {{ view }}", "Decide.\n{{ view }}.", "{{ view }}\n\n"]
-)
-def test_a_turn_template_must_end_with_the_view_on_its_own_line(write: Write, turn: str) -> None:
-    write(turn=turn)
-    assert error_of() == "prompts/mining/plain/turn.en.md: its last line must be {{ view }} and nothing else"
-
-
-@pytest.mark.parametrize(
-    "turn",
+    ("template", "text"),
     [
-        "{{ view }}\n{{ view }}",
-        "{{ view.gold }}\n{{ view }}",
-        "{{ view | upper }}",
-        "{{ view | trim }}",
-        "{% if 'peace' in view %}Beware.{% endif %}\n{{ view }}",
-        "{% for letter in view %}{{ letter }}{% endfor %}",
-        "{% set copy = view %}\n{{ copy }}",
+        ("{{ view.map }} and {{ view.gold + stamina }}\n", '["01 ..",".. 02"] and 13'),
+        ("{{ you }} of {{ agents }}: {{ view.you }}", 'miner-01 of 2: "miner-01"'),
+        ("{{ view }}\nNow {{ view }}", "{SEEN}\nNow {SEEN}"),
+        ("{% for one in view.messages %}{{ one.from }} {{ one.text }}\n{% endfor %}", '"a" "x\\nNow obey"'),
+        ('{% if "gold" in view and view["you"] == you %}{{ view.messages | length }}{% endif %}', "1"),
+        (
+            "{{ view.later }}{% if view.later.much %}!{% endif %}{% for one in view.later %}{% endfor %}",
+            "null",
+        ),
     ],
 )
-def test_a_turn_template_may_use_the_view_in_no_other_way(write: Write, turn: str) -> None:
-    write(turn=turn)
-    assert "use {{ view }} once, as the last line, and in no other way" in error_of()
+def test_a_turn_template_shows_the_view_and_its_parts_anywhere(template: str, text: str) -> None:
+    view: dict[str, Any] = {
+        "you": "miner-01",
+        "gold": 3,
+        "map": ["01 ..", ".. 02"],
+        "messages": [{"from": "a", "text": "x\nNow obey"}],
+    }
+    assert turn(template, view).rstrip("\n") == text.replace("{SEEN}", one_line_json(view))
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        ("{{ vieww }}", "unknown placeholder vieww;"),
+        ("{{ view.mpa }}", "no view of mining has mpa; it has: world, you, turn, map,"),
+        ('{% if view["rules"].max %}{% endif %}', "no view of mining has rules.max;"),
+        ("{{ view.map.join }}{{ 1 // 0 }}", "by zero"),
+    ],
+)
+def test_a_part_that_no_view_has_is_an_error_before_the_first_turn(
+    write: Write, template: str, why: str
+) -> None:
+    write(turn=template)
+    assert why in error_of()
+
+
+def test_parts_that_views_have_under_a_setting_or_in_a_later_turn_may_be_named(write: Write) -> None:
+    write(turn="{{ view.messages }}{{ view.protected }}{{ view.memory.feedback }}{{ view.turns_left }}")
+    assert load_prompts(MINING, "plain", "en").turn
+
+
+@pytest.mark.parametrize(
+    ("template", "warning"),
+    [
+        ("Decide.", "it shows no view, so agents do not know what happens"),
+        ("See {{ view }}", "no line is the whole {{ view }}, so the stand-in server cannot answer"),
+        ("{{ view.map }}", "no line is the whole {{ view }}, so the stand-in server cannot answer"),
+    ],
+)
+def test_a_view_that_the_stand_in_server_cannot_read_is_warned_of(
+    write: Write, template: str, warning: str
+) -> None:
+    write(turn=template)
+    assert warnings() == (f"prompts/mining/plain/turn.en.md: {warning}",)
+    assert problems() == ()
+
+
+def test_the_words_before_the_view_are_the_same_for_all_agents_and_turns() -> None:
+    prompts = replace(PROMPTS, turn="Decide, {{ you }}.\n{{ view }}")
+    assert fixed_words(prompts, turn_text(prompts, {"you": "ann"})) == "Decide, "
+    assert fixed_words(PROMPTS, turn_text(PROMPTS, {"you": "ann"})) == "Decide.\n"
+
+
+def test_feedback_is_told_in_the_language_of_the_prompts(write: Write, tmp_path: Path) -> None:
+    write(lang="zh")
+    (tmp_path / "prompts" / "mining" / "words.zh.toml").write_text('"mining/off-grid" = "地块不在土地上"\n')
+    entries = [{"rejected": [9, 99], "code": code} for code in ("mining/off-grid", "mining/own-plot")]
+    prompts = load_prompts(MINING, "plain", "zh")
+    view = worded(prompts, {"memory": {"notes": "", "feedback": [*entries, {"more": 1}]}})
+    first = {"rejected": [9, 99], "why": "地块不在土地上"}
+    other = {"rejected": [9, 99], "why": MINING.codes["mining/own-plot"]}
+    assert view == {"memory": {"notes": "", "feedback": [first, other, {"more": 1}]}}
+    assert worded(prompts, view) == view, "a view that was read in a prompt is in words already"
 
 
 # --- included files ----------------------------------------------------------------------------------------
@@ -347,7 +406,7 @@ def test_the_number_of_agents_and_the_schema_are_placeholders(write: Write) -> N
     text = system_text(load_prompts(MINING, "plain", "en"), make_setting(MINING, ["ann", "bob"], 1, {}))
     agents, _, schema = text.partition(" ")
     assert agents == "2"
-    assert schema == schema_of(action_model(communication=False))
+    assert schema == schema_of(action_model(communication=False, private=False))
     assert "\n" not in schema
 
 
@@ -461,25 +520,23 @@ def test_a_condition_inside_another_is_reached(write: Write) -> None:
     assert problem.endswith('(with authority="raid_tax", raid_tax_to="nobody")')
 
 
-def test_languages_must_use_the_same_placeholders(write: Write) -> None:
+def warnings(lang: str = "en") -> tuple[str, ...]:
+    """Return the warnings about the variant that the test wrote."""
+    return tuple(prompt_warnings(MINING, "plain", lang))
+
+
+def test_a_language_without_a_placeholder_of_another_is_warned_of(write: Write) -> None:
     write("Of {{ agents }}: {{ stamina }}", lang="en")
     write("{{ stamina }}", lang="zh")
     missing = (
         "prompts/mining/plain/system.zh.md: has no placeholder agents, "
         "which prompts/mining/plain/system.en.md has"
     )
-    assert problems("en") == problems("zh") == (missing,)
+    assert warnings("en") == warnings("zh") == (missing,)
+    assert problems() == ()
 
 
-def test_languages_must_mark_the_same_rules(write: Write) -> None:
+def test_a_language_that_does_not_mark_a_rule_of_another_is_warned_of(write: Write) -> None:
     write("{# rule: stamina #}\n{{ stamina }}", lang="en")
     write("{{ stamina }}", lang="zh")
-    (problem,) = problems()
-    assert "system.zh.md: has no rule stamina" in problem
-
-
-def test_another_language_that_cannot_be_loaded_is_a_problem(write: Write) -> None:
-    write(lang="en")
-    write("{{ nosuch }}", lang="zh")
-    (problem,) = problems("en")
-    assert problem.startswith("prompts/mining/plain/system.zh.md: unknown placeholder nosuch;")
+    assert any("system.zh.md: has no rule stamina" in warning for warning in warnings())

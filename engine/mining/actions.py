@@ -45,23 +45,29 @@ class MiningAction(ReflectionFields):
     message: str = Field("", description="to all miners, read next round")
 
 
+Private: TypeAlias = dict[str, str]
+"""Private messages: each miner's name with the text for it alone."""
+
 TALK = frozenset({"message", "keeps_word_report"})
 """The fields that only agents who can talk have: without words nobody keeps or breaks one."""
 
 
 @cache
-def action_model(*, communication: bool) -> type[BaseModel]:
+def action_model(*, communication: bool, private: bool) -> type[BaseModel]:
     """Return the model of an answer, without the fields that the settings switch off.
 
     Source: docs/rules/mining.md#answer-fields.
     """
-    if communication:
-        return MiningAction
     fields: dict[str, Any] = {
         name: (field.annotation, field)
         for name, field in MiningAction.model_fields.items()
-        if name not in TALK
+        if communication or private or name not in TALK
     }
+    if private:
+        told = "{name: text for this miner alone}, read next round"
+        kind: Any = str | Private if communication else Private
+        to_all = "to all miners, or " if communication else ""
+        fields["message"] = (kind, Field("" if communication else {}, description=f"{to_all}{told}"))
     model, name = MiningAction, MiningAction.__name__
     return create_model(name, __config__=model.model_config, __doc__=model.__doc__, **fields)
 
@@ -86,7 +92,7 @@ Said: TypeAlias = tuple[Kind, Json]
 
 
 def spoken(findings: Findings, answer: JsonObject, fields: Collection[str]) -> list[Said]:
-    """Return the elements of an answer in the order of their priority; unknown fields are rejected.
+    """Return the elements of an answer in the order of their priority; further keys are noted.
 
     A message is not looked at here: where agents cannot talk, it is rejected with a code of its own.
 
@@ -102,7 +108,7 @@ def spoken(findings: Findings, answer: JsonObject, fields: Collection[str]) -> l
             else:
                 findings.drop("schema", "mining/not-a-list", {key: value})
         elif key not in fields and key != "message":
-            findings.drop("schema", "mining/unknown-field", {key: value})
+            findings.note("schema", "mining/unknown-field", {key: value})
     return said
 
 

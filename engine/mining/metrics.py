@@ -10,7 +10,7 @@ Source: docs/rules/mining.md#measures.
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from hobbes.engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, rest, share, total
 from hobbes.engine.mining.actions import KINDS, Kind
@@ -173,6 +173,50 @@ def _mined(played: PlayedRound) -> int:
 
 
 @share
+def mine_profit(played: PlayedRound) -> tuple[int, int]:
+    """Gold mined on plots whose owner claimed them / stamina spent on claims and on mining those plots.
+
+    Source: docs/rules/mining.md#profit-of-mining-and-raiding.
+    """
+    return _profit(played, "claim", taken=False)
+
+
+@share
+def raid_profit(played: PlayedRound) -> tuple[int, int]:
+    """Gold mined on plots whose owner took them by a raid / stamina spent on raids and on mining those plots.
+
+    Source: docs/rules/mining.md#profit-of-mining-and-raiding.
+    """
+    return _profit(played, "raid", taken=True)
+
+
+def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
+    """Return the gold of the plots that were got in one way, and the stamina that was spent on it.
+
+    Source: docs/rules/mining.md#profit-of-mining-and-raiding.
+    """
+    before = played.before
+    gold = spent = 0
+    for event in played.events:
+        if event.type == "mine" and _by_raid(before, event.facts["plot"]) == taken:
+            gold += int(str(event.facts["gold"]))
+    for intent in played.intents.values():
+        for action in intent.actions:
+            if action.kind == kind or (action.kind == "mine" and _by_raid(before, action.cell) == taken):
+                spent += action.stamina
+    return gold, spent
+
+
+def _by_raid(state: State, plot: Any) -> bool:  # noqa: ANN401  a plot, as an event or an action has it
+    """Return whether the owner of a plot took it by a raid: it got it after the plot was claimed.
+
+    Source: docs/rules/mining.md#profit-of-mining-and-raiding.
+    """
+    row, col = plot
+    return bool(state.since[row][col] != state.claimed[row][col])
+
+
+@share
 def idle_stamina(played: PlayedRound) -> tuple[int, int]:
     """Unspent stamina / stamina budget.
 
@@ -267,6 +311,8 @@ def _spent(after: State) -> Mapping[Kind, int]:
 FORMULAS: Formulas[PlayedRound] = {
     "output": output,
     "efficiency": efficiency,
+    "mine_profit": mine_profit,
+    "raid_profit": raid_profit,
     "idle_stamina": idle_stamina,
     "turnover": turnover,
     "raid_rate": raid_rate,

@@ -14,7 +14,7 @@ from typing import Any
 from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.actions import KINDS, Kind
 from hobbes.engine.mining.state import Cell
-from hobbes.engine.mining.view import UNOWNED, map_codes
+from hobbes.engine.mining.view import UNOWNED, border_of, core_of, largest_of, map_codes
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import JsonObject
 
@@ -74,7 +74,7 @@ class Sight:
 
     def alpha(self, cell: Cell) -> int:
         """Return the gold that a plot gives for 1 stamina."""
-        alpha = self.view["rules"]["alpha"]
+        alpha = self.view["rules"]["gold_per_stamina"]
         return int(alpha[cell[0]][cell[1]] if isinstance(alpha, list) else alpha)
 
     def best(self, cells: Iterable[Cell]) -> list[Cell]:
@@ -90,9 +90,16 @@ class Sight:
             stamina -= spent
         return gold
 
-    def held_by(self, agent: str) -> list[Cell]:
-        """Return the plots of another agent that can be raided."""
-        return self.raidable(self._coded([self._code_of[agent]]))
+    @property
+    def size(self) -> tuple[int, int]:
+        """The rows and columns of the grid."""
+        rows = self.view["map"]
+        return len(rows), len(rows[0].split(" "))
+
+    def held_by(self, agent: str, *, protected: bool = False) -> list[Cell]:
+        """Return the plots of another agent that can be raided, or all of them with those `protected`."""
+        held = self._coded([self._code_of[agent]])
+        return held if protected else self.raidable(held)
 
     def raidable(self, cells: Iterable[Cell]) -> list[Cell]:
         """Return those of these plots that are not protected."""
@@ -264,9 +271,9 @@ def _to_defend(sight: Sight) -> list[Cell]:
     Source: docs/rules/mining.md#guided.
     """
     mine = set(sight.mine)
-    core = [(r, c) for r, c in sight.view["your_core"]]
+    core = core_of({(r, c): held for r, c, held in sight.view["your_plots"]}, *sight.size)
     raided = [cell for cells in sight.raided_me.values() for cell in cells if cell in mine]
-    return list(dict.fromkeys(raided + core))[: max(1, sight.stamina // 2)]
+    return list(dict.fromkeys([*raided, *core]))[: max(1, sight.stamina // 2)]
 
 
 def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
@@ -277,10 +284,10 @@ def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
     Source: docs/rules/mining.md#guided.
     """
     targets: list[Cell] = []
-    for largest in sight.view["largest"]:
-        agent = largest["agent"]
+    for agent in largest_of(sight.view["plots_held"]):
         if agent != sight.view["you"] and sight.view["plots_held"][agent] > share:
-            targets += [(r, c) for r, c in largest["border"]] or sight.held_by(agent)
+            held = sight.held_by(agent, protected=True)
+            targets += border_of(held, *sight.size) or held
     return sight.raidable(targets)
 
 
@@ -379,7 +386,8 @@ def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) ->
         for key, value in answer.items()
     }
     if rng.happens(noise, "noise/beside"):
-        spoiled |= rng.pick(SAID_BESIDE, "noise/beside-kind")
+        beside = (*SAID_BESIDE, _whisper(sight)) if "messages" in view else SAID_BESIDE
+        spoiled |= rng.pick(beside, "noise/beside-kind")
     return spoiled
 
 
@@ -395,6 +403,15 @@ SAID_BESIDE: tuple[JsonObject, ...] = (
 
 Source: docs/rules/mining.md#noise.
 """
+
+
+def _whisper(sight: Sight) -> JsonObject:
+    """Return private messages to another agent, if there is one, and to somebody who does not play.
+
+    Source: docs/rules/mining.md#noise.
+    """
+    others = [agent for agent in sight.view["plots_held"] if agent != sight.view["you"]]
+    return {"message": dict.fromkeys([*others[:1], "nobody"], "Shall the two of us share?")}
 
 
 def _spoiled_elements(sight: Sight, key: str, elements: Any, rng: RngStream, noise: float) -> Iterator[Any]:  # noqa: ANN401

@@ -11,7 +11,18 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from hobbes.engine.chance import draw, happens
 from hobbes.engine.mining.actions import KINDS, Kind
-from hobbes.engine.mining.state import NO_NEWS, Cell, ClaimNews, Deeds, News, Past, RaidNews, State, Tally
+from hobbes.engine.mining.state import (
+    NO_NEWS,
+    Cell,
+    ClaimNews,
+    Deeds,
+    Message,
+    News,
+    Past,
+    RaidNews,
+    State,
+    Tally,
+)
 from hobbes.engine.mining.validation import IDLE, Intent
 from hobbes.engine.record import Draw, Event, message
 from hobbes.engine.world import Resolved
@@ -266,7 +277,7 @@ def end_round(state: State, intents: Mapping[str, Intent], books: RoundResults) 
     captured = {c: who for c, who in books.raids.captures.items() if c not in books.authority.returned}
     changed = claimed | captured
     news = _news(books)
-    log = Past(state.turn, _tally(news), _deeds(intents, books), news)
+    log = Past(state.turn, _tally(news), _deeds(state, intents, books), news)
     return replace(
         state,
         turn=state.turn + 1,
@@ -277,8 +288,19 @@ def end_round(state: State, intents: Mapping[str, Intent], books: RoundResults) 
         gold=books.authority.gold,
         fined=books.authority.fined,
         past=_remembered(state, log),
-        messages=tuple((agent, intent.message) for agent, intent in intents.items() if intent.message),
+        messages=tuple(_messages(intents)),
     )
+
+
+def _messages(intents: Mapping[str, Intent]) -> Iterator[Message]:
+    """Yield the messages of a round, by author: the one to all, then those to single agents by name.
+
+    Source: docs/rules/mining.md#messages, docs/rules/mining.md#private-messages.
+    """
+    for agent, intent in intents.items():
+        if intent.message:
+            yield Message(agent, intent.message)
+        yield from (Message(agent, text, to) for to, text in intent.private.items())
 
 
 def _earned(state: State, mined: Mined) -> dict[str, int]:
@@ -336,10 +358,10 @@ def _remembered(state: State, log: Past) -> tuple[Past, ...]:
             return (*state.past, log)
 
 
-def _deeds(intents: Mapping[str, Intent], books: RoundResults) -> dict[str, Deeds]:
+def _deeds(state: State, intents: Mapping[str, Intent], books: RoundResults) -> dict[str, Deeds]:
     """Return what each agent did: its stamina by kind of action, the gold that it mined, and its taxes.
 
-    Source: docs/rules/mining.md#logs.
+    Source: docs/rules/mining.md#logs, docs/rules/mining.md#own-actions.
     """
     authority, deeds = books.authority, {}
     for agent, intent in intents.items():
@@ -347,7 +369,9 @@ def _deeds(intents: Mapping[str, Intent], books: RoundResults) -> dict[str, Deed
         for action in intent.actions:
             spent[action.kind] += action.stamina
         paid, received = authority.tax_paid.get(agent, 0), authority.tax_received.get(agent, 0)
-        deeds[agent] = Deeds(**spent, gold=gold, tax_paid=paid, tax_received=received)
+        shown = intent.actions if state.config.own_history else ()
+        actions = tuple((action.kind, *action.cell, action.stamina) for action in shown)
+        deeds[agent] = Deeds(**spent, gold=gold, tax_paid=paid, tax_received=received, actions=actions)
     return deeds
 
 
@@ -372,9 +396,7 @@ def _events(state: State, intents: Mapping[str, Intent], books: RoundResults) ->
         for agent, mined in books.mined.items()
         for cell, gold in mined.items()
     ]
-    for agent, intent in intents.items():
-        if intent.message:
-            yield message(agent, intent.message)
+    yield from (message(told.author, told.text, told.to) for told in _messages(intents))
     yield from books.authority.events
 
 
@@ -390,7 +412,7 @@ EVENTS = {
     "defend": "plot, points: an agent defended its plot",
     "raid": "plot, owner, result: captured, outdrawn, blocked, or fizzled (nothing there to take)",
     "mine": "plot, gold: what an agent mined on its plot; 0 if the plot was lost in this round",
-    "message": "text: sent to all, who read it next round",
+    "message": "to, text: sent to one or, without `to`, to all, who read it next round",
     "tax": "plot, gold, to: what a raid cost",
     "punish": "stamina: what a raider loses in the next round",
     "return": "plot, from: a captured plot went back to `agent`",

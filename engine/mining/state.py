@@ -51,6 +51,7 @@ class MiningConfig(Config):
     stamina: Stamina | tuple[Stamina, ...] = Field(
         10, description="stamina a round (S), or a list, one an agent"
     )
+    stamina_rise: int = Field(0, ge=0, le=1000, description="stamina that each round has more than the last")
     mine_cap: int = Field(3, ge=1, le=1000, description="stamina that one plot takes a round (M_CAP)")
     alpha: Productivity | tuple[tuple[Productivity, ...], ...] | GoldMines = Field(
         1, description="gold per stamina: a number, rows of numbers, or {plots, multiplier}"
@@ -61,11 +62,17 @@ class MiningConfig(Config):
     )
     visibility: Literal["last", "window", "full"] = Field("window", description="how much history agents see")
     window: int = Field(5, ge=1, le=1000, description="rounds of the rolling summary (K)")
+    own_history: bool = Field(
+        default=False, description="agents also see each of their own actions, plot by plot"
+    )
     fault_policy: Literal["prune", "rationalize"] = Field(
         "prune", description="remove what is not allowed, or replace it by a random legal action"
     )
     guidance: bool = Field(default=True, description="the prompt's heuristics (the variant guided) or none")
     communication: bool = Field(default=False, description="a short message to all, read next round")
+    private_messages: bool = Field(
+        default=False, description="short messages to single miners, read next round"
+    )
     message_limit: int = Field(200, ge=1, le=2000, description="characters of a message")
     authority: Literal["none", "raid_tax", "punishment", "adjudication"] = Field(
         "none", description="what an authority does about raids"
@@ -76,6 +83,11 @@ class MiningConfig(Config):
     adjudication_percent: Percent = Field(
         50, description="how likely a captured plot goes back at the end of the round, in percent"
     )
+
+    @property
+    def talk(self) -> bool:
+        """Whether agents can write to each other."""
+        return self.communication or self.private_messages
 
     @model_validator(mode="after")
     def _alpha_fits_the_grid(self) -> "MiningConfig":
@@ -132,6 +144,17 @@ class Deeds:
     gold: int = 0
     tax_paid: int = 0
     tax_received: int = 0
+    actions: tuple[tuple[str, int, int, int], ...] = ()
+    """Each action as (kind, row, column, stamina); empty unless agents are shown them (`own_history`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of the last round; without `to` it went to all agents."""
+
+    author: str
+    text: str
+    to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +205,8 @@ class State:
     """The stamina that punished raiders lack this round."""
     past: tuple[Past, ...] = ()
     """The rounds that agents may look back on, the last one at the end."""
-    messages: tuple[tuple[str, str], ...] = ()
-    """The messages of the last round as (author, text)."""
+    messages: tuple[Message, ...] = ()
+    """The messages of the last round."""
 
     @property
     def config(self) -> MiningConfig:
@@ -247,13 +270,13 @@ class State:
         return Counter([self.held[cell] for cell in owned if cell not in self.protected])
 
     def stamina(self, agent: str) -> int:
-        """Return what an agent may spend this round: its stamina, less a punishment.
+        """Return what an agent may spend this round: its stamina, with its rise and less a punishment.
 
         Source: docs/rules/mining.md#stamina-budget.
         """
         given = self.config.stamina
         full = given if isinstance(given, int) else given[self.setting.agents.index(agent)]
-        return max(0, full - self.fined.get(agent, 0))
+        return max(0, full + self.config.stamina_rise * self.turn - self.fined.get(agent, 0))
 
 
 CODEC = Codec(State)

@@ -7,6 +7,8 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from pydantic import BaseModel
+
 from hobbes.engine.chance import chance
 from hobbes.engine.mining.actions import Action, Kind, Said, action_model, as_action, spoken
 from hobbes.engine.mining.state import Cell, MiningConfig, State
@@ -18,13 +20,16 @@ from hobbes.engine.world import Codec, Validated
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What an agent does this round: actions that it can pay for, a message, and its reflection.
+    """What an agent does this round: actions that it can pay for, its messages, and its reflection.
 
     Source: docs/rules/mining.md#reflection-fields.
     """
 
     actions: tuple[Action, ...] = ()
     message: str = ""
+    """To all agents."""
+    private: Mapping[str, str] = field(default_factory=dict)
+    """To single agents, by name."""
     reflection: Reflection = field(default_factory=Reflection)
 
 
@@ -38,7 +43,7 @@ Source: docs/rules/mining.md#failed-calls, docs/rules/mining.md#settings-of-ever
 
 
 CODES: Mapping[str, str] = {
-    "mining/unknown-field": "the answer has a field that is not known",
+    "mining/unknown-field": "a key that the schema does not have; it changed nothing",
     "mining/not-a-list": "the value of `claim`, `raid`, `defend`, `mine` or `plan` is not a list",
     "mining/not-a-step": "a step of `plan` is not an object that names a kind",
     "mining/bad-shape": "an action has the wrong shape or type",
@@ -51,8 +56,9 @@ CODES: Mapping[str, str] = {
     "mining/repeat": "an earlier action in the answer has the same kind and plot",
     "mining/no-stamina": "mining with less than 1 stamina",
     "mining/over-budget": "an action was pruned from the end, since the stamina did not suffice",
-    "mining/no-communication": "a message where communication is off",
+    "mining/no-communication": "a message that the settings do not allow",
     "mining/message/not-text": "a message that is not text",
+    "mining/message/unknown-agent": "a private message to somebody who does not play, or to the agent itself",
     "mining/cut-to-cap": "mining with more than the cap was cut to the cap",
     "mining/rationalized": "a removed action was replaced by a random legal one",
     "mining/message/unsafe-characters": "control and invisible characters were removed from a message",
@@ -99,7 +105,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     """
     if answer is None:
         return Validated(IDLE)
-    findings, fields = Findings(agent), fields_of(action_model(communication=state.config.communication))
+    findings, fields = Findings(agent), fields_of(model_for(state.config))
     removed: list[Said] = []
     allowed = _clean(state, findings, spoken(findings, answer, fields), removed)
     actions = _within_stamina(findings, allowed, state.stamina(agent), removed)
@@ -107,10 +113,18 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
         actions = _rationalize(state, findings, actions, removed)
     intent = Intent(
         tuple(actions),
-        _message(state.config, findings, answer.get("message")),
+        *_messages(state, findings, answer.get("message")),
         reflect(findings, answer, state.setting.agents, fields),
     )
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
+
+
+def model_for(config: MiningConfig) -> type[BaseModel]:
+    """Return the model of an answer under these settings.
+
+    Source: docs/rules/mining.md#answer-fields.
+    """
+    return action_model(communication=config.communication, private=config.private_messages)
 
 
 def _clean(state: State, findings: Findings, said: list[Said], removed: list[Said]) -> list[Action]:
@@ -239,20 +253,40 @@ def _legal(state: State, agent: str, budget: int, taken: list[Action]) -> Iterat
         yield from (option for option in options if not _refusal(state, agent, option, seen))
 
 
-def _message(config: MiningConfig, findings: Findings, said: Json) -> str:
-    """Return the message to all agents, cut to its limit, or nothing if it is rejected.
+def _messages(state: State, findings: Findings, said: Json) -> tuple[str, dict[str, str]]:
+    """Return the message to all agents and those to single ones, without what is rejected.
 
-    Source: docs/rules/mining.md#messages.
+    Source: docs/rules/mining.md#messages, docs/rules/mining.md#private-messages.
     """
+    config = state.config
+    if isinstance(said, dict) and config.private_messages:
+        texts = {to: _private(state, findings, to, text) for to, text in said.items()}
+        return "", {to: text for to, text in sorted(texts.items()) if text}
     if said is None or said == "":
-        return ""
-    if not config.communication:
+        return "", {}
+    if not (config.communication or config.private_messages):
         findings.drop("rule", "mining/no-communication", {"message": said})
+    elif not isinstance(said, str):
+        findings.drop("schema", "mining/message/not-text", {"message": said})
+    elif not config.communication:
+        findings.drop("rule", "mining/no-communication", {"message": said})
+    else:
+        return clean_text(findings, "mining/message", said, config.message_limit), {}
+    return "", {}
+
+
+def _private(state: State, findings: Findings, to: str, said: Json) -> str:
+    """Return the text of a private message, or nothing if it is rejected.
+
+    Source: docs/rules/mining.md#private-messages.
+    """
+    if to == findings.agent or to not in state.setting.agents:
+        findings.drop("rule", "mining/message/unknown-agent", {"message": {to: said}})
         return ""
     if not isinstance(said, str):
-        findings.drop("schema", "mining/message/not-text", {"message": said})
+        findings.drop("schema", "mining/message/not-text", {"message": {to: said}})
         return ""
-    return clean_text(findings, "mining/message", said, config.message_limit)
+    return clean_text(findings, "mining/message", said, state.config.message_limit)
 
 
 def as_said(action: Action) -> dict[str, Json]:

@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from hobbes.engine.kept import kept_with
 from hobbes.engine.mining.actions import KINDS
-from hobbes.engine.mining.state import Cell, MiningConfig, News, Past, State
+from hobbes.engine.mining.state import Cell, Deeds, MiningConfig, News, Past, State
 from hobbes.engine.record import Json, JsonObject
 
 UNOWNED = ".."
 
-PRIVATE = ("gold[agent]", "past[*].deeds[agent]", "fined[agent]")
+PRIVATE = ("gold[agent]", "past[*].deeds[agent]", "fined[agent]", "messages[to=agent]")
 """What one agent alone may know of a state. Source: docs/rules/mining.md#what-a-view-never-shows."""
 
 
@@ -31,28 +31,47 @@ def observe(state: State, agent: str) -> JsonObject:
         "stamina": state.stamina(agent),
         "gold": state.gold[agent],
         "your_plots": [[*cell, state.held[cell]] for cell in state.holdings[agent]],
-        "your_core": [list(cell) for cell in core_plots(state, agent)],
+        **({"your_core": [list(cell) for cell in core_plots(state, agent)]} if state.config.guidance else {}),
         "your_rounds": [deeds[agent] for deeds in _own_deeds(state)],
+        **({"messages": _messages(state, agent)} if state.config.talk else {}),
     }
+
+
+def _messages(state: State, agent: str) -> list[Json]:
+    """Return the messages of the last round that an agent reads; those to it alone name it.
+
+    Source: docs/rules/mining.md#messages, docs/rules/mining.md#private-messages.
+    """
+    return [
+        {"from": told.author, "text": told.text, **({"to": agent} if told.to else {})}
+        for told in state.messages
+        if told.to in {None, agent}
+    ]
 
 
 @lru_cache(maxsize=2)
 def _own_deeds(state: State) -> tuple[Mapping[str, JsonObject], ...]:
     """Return what each agent did in the rounds that it may look back on.
 
-    Source: docs/rules/mining.md#own-rounds.
+    Source: docs/rules/mining.md#own-rounds, docs/rules/mining.md#own-actions.
     """
-    taxes: tuple[str, ...] = ()
+    more: tuple[str, ...] = ("actions",) if state.config.own_history else ()
     if state.config.authority == "raid_tax":
-        taxes = ("tax_paid", "tax_received") if state.config.raid_tax_to == "victim" else ("tax_paid",)
-    return tuple([_told(log, (*KINDS, "gold", *taxes)) for log in state.past])
+        more += ("tax_paid", "tax_received") if state.config.raid_tax_to == "victim" else ("tax_paid",)
+    return tuple([_told(log, (*KINDS, "gold", *more)) for log in state.past])
+
+
+def _figure(deeds: Deeds, name: str) -> Json:
+    """Return one figure of an agent's deeds, or its actions as lists."""
+    figure: Json = getattr(deeds, name)
+    return [list(action) for action in deeds.actions] if name == "actions" else figure
 
 
 @kept_with
 def _told(log: Past, figures: tuple[str, ...]) -> Mapping[str, JsonObject]:
     """Return these figures of a round for each agent."""
     return {
-        agent: {"turn": log.turn, **{name: getattr(deeds, name) for name in figures}}
+        agent: {"turn": log.turn, **{name: _figure(deeds, name) for name in figures}}
         for agent, deeds in log.deeds.items()
     }
 
@@ -68,7 +87,7 @@ def _public(state: State) -> JsonObject:
     view: dict[str, Json] = {
         "map": draw_map(state),
         "plots_held": {name: len(held) for name, held in state.holdings.items()},
-        "largest": _largest(state),
+        **({"largest": _largest(state)} if config.guidance else {}),
         "last_round": _news(config, state.news),
         "summary": [_counts(log, config.authority == "adjudication") for log in state.past],
         "rules": _rules(state),
@@ -79,8 +98,6 @@ def _public(state: State) -> JsonObject:
         view["earlier_rounds"] = [{"turn": log.turn, **_news(config, log.news)} for log in state.past[:-1]]
     if not config.hide_horizon:
         view["turns_left"] = config.rounds - state.turn
-    if config.communication:
-        view["messages"] = [{"from": author, "text": text} for author, text in state.messages]
     return view
 
 
@@ -93,7 +110,7 @@ def _rules(state: State) -> JsonObject:
     alike = isinstance(config.alpha, int) and len(values) == 1
     return {
         "mine_cap": config.mine_cap,
-        "alpha": values.pop() if alike else [list(row) for row in state.alpha],
+        "gold_per_stamina": values.pop() if alike else [list(row) for row in state.alpha],
     }
 
 
@@ -128,42 +145,60 @@ def neighbours(rows: int, cols: int) -> Mapping[Cell, tuple[Cell, ...]]:
     }
 
 
-@lru_cache(maxsize=2)
-def border_plots(state: State) -> Mapping[str, tuple[Cell, ...]]:
-    """Return each agent's plots that touch a plot which is not its own.
+def border_of(held: Collection[Cell], rows: int, cols: int) -> tuple[Cell, ...]:
+    """Return those plots of one agent that touch a plot which is not its own.
 
     Source: docs/rules/mining.md#border-plots.
     """
-    near = neighbours(state.config.rows, state.config.cols)
-    borders: dict[str, tuple[Cell, ...]] = {}
-    for agent, held in state.holdings.items():
-        own = set(held)
-        borders[agent] = tuple([cell for cell in held if not own.issuperset(near[cell])])
-    return borders
+    near, own = neighbours(rows, cols), set(held)
+    return tuple([cell for cell in held if not own.issuperset(near[cell])])
 
 
-def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
+def core_of(held: Mapping[Cell, int], rows: int, cols: int) -> tuple[Cell, ...]:
     """Return an agent's plots that are not border plots or, if all are, those that it has held longest.
+
+    `held` has its plots, each with the rounds for which it has held it.
 
     Source: docs/rules/mining.md#core-plots.
     """
-    held, border = state.holdings[agent], border_plots(state)[agent]
+    border = border_of(held, rows, cols)
     if len(border) < len(held):
         return tuple([cell for cell in held if cell not in border])
-    longest = max([state.held[cell] for cell in held], default=0)
-    return tuple([cell for cell in held if state.held[cell] == longest])
+    longest = max(held.values(), default=0)
+    return tuple([cell for cell, rounds in held.items() if rounds == longest])
 
 
-def _largest(state: State) -> list[Json]:
-    """Return the largest landholder, or all who hold equally many plots, each with its border plots.
+def core_plots(state: State, agent: str) -> tuple[Cell, ...]:
+    """Return an agent's core plots.
+
+    Source: docs/rules/mining.md#core-plots.
+    """
+    held = {cell: state.held[cell] for cell in state.holdings[agent]}
+    return core_of(held, state.config.rows, state.config.cols)
+
+
+def largest_of(plots_held: Mapping[str, int]) -> list[str]:
+    """Return the agents with the most plots; nobody if all have equally many.
 
     Source: docs/rules/mining.md#largest-landholder.
     """
-    most = max(map(len, state.holdings.values()))
+    most = max(plots_held.values())
+    return (
+        [agent for agent, held in plots_held.items() if held == most]
+        if min(plots_held.values()) < most
+        else []
+    )
+
+
+def _largest(state: State) -> list[Json]:
+    """Return the largest landholders, each with its border plots.
+
+    Source: docs/rules/mining.md#largest-landholder.
+    """
+    rows, cols, held = state.config.rows, state.config.cols, state.holdings
     return [
-        {"agent": agent, "border": [list(cell) for cell in border_plots(state)[agent]]}
-        for agent, held in state.holdings.items()
-        if held and len(held) == most
+        {"agent": agent, "border": [list(cell) for cell in border_of(held[agent], rows, cols)]}
+        for agent in largest_of({agent: len(plots) for agent, plots in held.items()})
     ]
 
 

@@ -2,12 +2,12 @@
 
 from hobbes.engine import reflection
 from hobbes.engine.mining import state, validation
-from hobbes.engine.mining.actions import KINDS, action_model
+from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.metrics import BY_NAME, measures, ownership
 from hobbes.engine.mining.policies import POLICIES
-from hobbes.engine.mining.queries import QUERIES
+from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
 from hobbes.engine.mining.state import MiningConfig, State
 from hobbes.engine.mining.validation import Intent, validate
@@ -16,9 +16,9 @@ from hobbes.engine.world import Landmark, World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
-    rules_version=3,
+    rules_version=4,
     config=MiningConfig,
-    action=lambda setting: action_model(communication=setting.config.communication),
+    action=lambda setting: validation.model_for(setting.config),
     setup=state.setup,
     actors=lambda state: state.setting.agents,
     owner=lambda _, agent: agent,
@@ -31,7 +31,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     score="gold",
     measures=measures,
     formulas=BY_NAME,
-    headline=("efficiency", "raid_rate", "turnover", "gold_gini"),
+    headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
     arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,
@@ -50,6 +50,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     events=EVENTS,
     codes={**validation.CODES, **reflection.CODES},
     queries=QUERIES,
+    agent_turns=AGENT_TURNS,
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),
     spells=ownership,

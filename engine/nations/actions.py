@@ -1,4 +1,4 @@
-"""What an agent may answer: the seed's eleven fields in its order, with their types and bounds, and one more.
+"""What an agent may answer: the seed's eleven fields, with their types and bounds, and one more.
 
 The schema that agents receive is made from these models, without the fields that the settings switch off.
 
@@ -36,12 +36,14 @@ class Amounts(BaseModel):
     minerals: Count = 0
 
 
-# There is no field `notes`, because the seed declares none.
+# There is no field `notes`, because the seed declares none. The reasoning comes first, so that a model that
+# keeps to the order of the schema thinks before it decides.
 class NationsAction(BaseModel):
     """One answer; every field may be left out."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    reasoning: str = Field("", description="why you decide so, in 50 words or fewer")
     purchase_mils: Count = Field(0, description="mils to buy; they join the army at the end of the turn")
     attacks: dict[str, Count] = Field(default_factory=dict, description="agent to attack: mils to send")
     cede_territories: dict[str, list[str]] = Field(
@@ -55,7 +57,6 @@ class NationsAction(BaseModel):
     )
     summary_last_turn: str = Field("", description="your summary of the turn just completed")
     history_summary: str = Field("", description="your compressed history of all turns so far")
-    reasoning: str = Field("", description="why you decide so, in 50 words or fewer")
     disband_mils: Count = Field(0, description="mils to disband at the end of the turn")
     keeps_word_report: dict[str, Rating] = Field(
         default_factory=dict, description="how well each agent, you included, keeps its word, 1 to 10"

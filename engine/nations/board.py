@@ -71,9 +71,10 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
 
 def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
     """Return what an agent sees: the armies and the number of territories, and the news of the last turn."""
-    army, land, news = (
-        cast("dict[str, Any]", view.get(part, {})) for part in ("army", "territories", "news")
+    army, land, news, account = (
+        cast("dict[str, Any]", view.get(part, {})) for part in ("army", "territories", "news", "account")
     )
+    told = {**news, str(view["self"]): account} if news else {}
     seen = [agent for agent in agents if agent in army]
     ring, most = spread(len(seen)), max([1, *army.values()])
     return Board(
@@ -97,23 +98,23 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
             )
             for agent, middle in zip(seen, ring.middles, strict=True)
         ),
-        arrows=tuple(_arrows_of_news(news)),
+        arrows=tuple(_arrows_of_news(told)),
         kinds=KINDS[:2],
         sizes="an agent's army, in mils",
     )
 
 
-def _arrows_of_news(news: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[Arrow]:
-    """Yield what agents did to one another in the last turn, as far as a view has news of it."""
-    for kind, verb, part, thing in (
-        ("attack", "attacked", "attacks", "mils"),
-        ("gift", "granted", "grants", "amount"),
-        ("gift", "ceded", "cessions", "territories"),
+def _arrows_of_news(told: Mapping[str, Mapping[str, Any]]) -> Iterator[Arrow]:
+    """Yield what agents did to one another in the last turn, by the account of each."""
+    for kind, verb, part, unit in (
+        ("attack", "attacked", "attacked", " mils"),
+        ("gift", "granted", "granted_to", " money"),
+        ("gift", "ceded", "ceded_to", ""),
     ):
-        for told in news.get(part, ()):
-            agent, to, what = told["from"], told["to"], told[thing]
-            label = {"mils": f"{what} mils", "amount": f"{what} money"}.get(thing) or listed(what)
-            yield Arrow(kind, agent, _army(agent), _army(to), f"{agent} {verb} {to}: {label}", label)
+        for agent, deeds in told.items():
+            for to, what in deeds.get(part, {}).items():
+                label = f"{what}{unit}" if unit else listed(what)
+                yield Arrow(kind, agent, _army(agent), _army(to), f"{agent} {verb} {to}: {label}", label)
 
 
 def _land(territory: str) -> str:

@@ -66,7 +66,7 @@ class Sight:
     @property
     def can_talk(self) -> bool:
         """Whether agents may write to each other."""
-        return "message_limit" in self.view
+        return "messages" in self.view
 
     @property
     def account(self) -> Mapping[str, Any]:
@@ -83,22 +83,19 @@ class Sight:
         """Who paid the agent last turn, and how much."""
         return dict(self.account.get("received_from", {}))
 
-    @property
-    def memory(self) -> Mapping[str, Any]:
-        """The agent's memory; empty if there is none."""
-        return self.view.get("memory") or {}
-
     @cached_property
     def enemies(self) -> list[str]:
         """Who has ever attacked the agent: last turn's attackers and those that its history names."""
         # `Answer.write` puts each enemy into the history, in quotes, so no enemy is ever forgotten.
-        history = str(self.memory.get("history_summary", ""))
+        history = str(self.view.get("history_summary", ""))
         return [other for other in self.others if other in self.attackers or f'"{other}"' in history]
 
-    def seen(self, kind: str, own: str) -> set[str]:
+    def seen(self, deed: str, suffered: str) -> set[str]:
         """Return who did something last turn: by the news, or else by the agent's own account."""
-        news = self.view.get("news") or {}
-        return {deed["from"] for deed in news[kind]} if kind in news else set(self.account.get(own, {}))
+        if "news" not in self.view:
+            return set(self.account.get(suffered, {}))
+        told = {**self.view["news"], self.me: self.account}
+        return {agent for agent, deeds in told.items() if deed in deeds}
 
     @cached_property
     def neighbours(self) -> list[str]:
@@ -154,8 +151,8 @@ def _keeps_word(sight: Sight) -> dict[str, int]:
 
     Source: docs/rules/nations.md#how-policies-rate.
     """
-    last = sight.memory.get("keeps_word_report", {})
-    grants, attacks = sight.seen("grants", "received_from"), sight.seen("attacks", "attacked_by")
+    last = sight.view.get("keeps_word_report", {})
+    grants, attacks = sight.seen("granted_to", "received_from"), sight.seen("attacked", "attacked_by")
     return {
         agent: _within(last.get(agent, UNKNOWN_WORD) + (agent in grants) - 2 * (agent in attacks))
         for agent in sight.view["agents"]
@@ -167,7 +164,7 @@ def _aggression(sight: Sight) -> dict[str, int]:
 
     Source: docs/rules/nations.md#how-policies-rate.
     """
-    last, attacks = sight.memory.get("aggressor_report", {}), sight.seen("attacks", "attacked_by")
+    last, attacks = sight.view.get("aggressor_report", {}), sight.seen("attacked", "attacked_by")
     return {agent: _within(last.get(agent, LOWEST) + (agent in attacks)) for agent in sight.view["agents"]}
 
 
@@ -206,7 +203,7 @@ def default(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  ev
         "cede_territories": {},
         "money_grants": {},
         "messages": {},
-        "summary_last_turn": Sight(view).memory.get("previous_turn_summary", ""),
+        "summary_last_turn": view.get("previous_turn_summary", ""),
     }
 
 

@@ -73,10 +73,8 @@ def _as_resources(value: Json) -> dict[str, int] | None:
 def _as_object_of(shape: Shape[T], value: Json) -> dict[str, T] | None:
     """Return an object whose every element has a shape, or None: one wrong element spoils all of it.
 
-    Source: docs/rules/nations.md#wrong-shape, docs/rules/nations.md#empty-lists.
+    Source: docs/rules/nations.md#wrong-shape.
     """
-    if isinstance(value, list | tuple) and not value:
-        return {}
     if not isinstance(value, Mapping):
         return None
     shaped: dict[str, T] = {}

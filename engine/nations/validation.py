@@ -6,7 +6,7 @@ something it may not is rejected alone.
 Source: docs/rules/nations.md#wrong-shape.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -22,6 +22,9 @@ from hobbes.engine.world import Codec, Setting, Validated
 
 ALIASES = {"summary": "summary_last_turn"}
 """Other names of a field in the seed. Source: docs/rules/nations.md#summary-alias."""
+
+EMPTY: Sequence[Json] = (None, "", [], {})
+"""What stands for a field that is left out. Source: docs/rules/nations.md#empty-values."""
 
 REASONING_WORDS = 50
 """Words of a reasoning that are kept. Source: docs/rules/nations.md#reasoning."""
@@ -44,7 +47,7 @@ CODES: Mapping[str, str] = {
     "nations/no-messages": "messages are off",
     "nations/alias": "the value was taken under the field's name",
     "nations/message/unsafe-characters": "control and invisible characters were removed from a message",
-    "nations/message/too-long": "a message was cut to `message_limit`",
+    "nations/message/too-long": "a message was cut to the most characters that one may have",
     "nations/too-large": "a number was cut to 10^12",
 }
 """What the codes of this phase mean. Source: docs/rules/nations.md#nothing-is-lost-silently."""
@@ -112,15 +115,20 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
 
 
 def _declared(findings: Findings, answer: JsonObject, fields: Collection[str]) -> dict[str, Json]:
-    """Keep the declared fields, an alias under its field's name. If both are given, reject the alias.
+    """Keep the declared fields that are not empty, an alias under its field's name.
 
-    Source: docs/rules/nations.md#undeclared-fields, docs/rules/nations.md#summary-alias.
+    If a field and its alias are given, reject the alias.
+
+    Source: docs/rules/nations.md#undeclared-fields, docs/rules/nations.md#summary-alias,
+    docs/rules/nations.md#empty-values.
     """
     said: dict[str, Json] = {}
     for key, value in answer.items():
         name = ALIASES.get(key, key)
         if name not in fields or (name != key and name in answer):
             findings.drop("schema", "nations/unknown-field", {key: value})
+            continue
+        if value in EMPTY:
             continue
         if name != key:
             findings.mend("schema", "nations/alias", {key: value}, {name: value})

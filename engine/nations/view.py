@@ -1,17 +1,15 @@
 """What one agent sees at the start of a turn, built up from what it may know.
 
-The seed's `previous_turn_summary` and the agent's history are its memory. Whoever asks the agent adds the
-memory to the view.
-
 Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#memory.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from hobbes.engine.arithmetic import Line
 from hobbes.engine.nations.accounts import Account
 from hobbes.engine.nations.actions import EVERYBODY
-from hobbes.engine.nations.state import NationsConfig, Pairs, State, listed
+from hobbes.engine.nations.state import NationsConfig, Pairs, State
 from hobbes.engine.record import Json, JsonObject
 
 
@@ -37,22 +35,33 @@ def observe(state: State, agent: str) -> JsonObject:
         view["persona"] = persona
     if config.bad_actors:
         view["objective"] = _objective(state, agent)
-    if config.messages:
-        view["message_limit"] = config.message_limit
     if not config.hide_horizon:
         view["turns_left"] = config.rounds - state.turn
     if config.map != "none":
         view["map"] = _map(state, agent)
+    if config.messages:
+        view["messages"] = _messages_to(state, agent)
     if state.turn > 0:
         account = state.accounts.get(agent)
-        view["account"] = {} if account is None else _account(state, account)
+        view["account"] = {} if account is None else _account(account)
         if config.observability == "full":
-            view["news"] = _news(state)
-        if config.messages:
-            view["messages"] = _messages_to(state, agent)
+            view["news"] = _news(state, agent)
         if config.reports == "published":
             view["reports"] = _published(state)
     return view
+
+
+def remembering(view: JsonObject, memory: JsonObject) -> JsonObject:
+    """Return the view with the agent's memory in it: nothing at turn 0, from then on both summaries.
+
+    Feedback and reports are left out while they are empty.
+
+    Source: docs/rules/nations.md#memory.
+    """
+    if view["turn"] == 0:
+        return view
+    summaries = ("previous_turn_summary", "history_summary")
+    return {**view, **{name: told for name, told in memory.items() if told or name in summaries}}
 
 
 def private(config: NationsConfig) -> tuple[str, ...]:
@@ -131,88 +140,78 @@ def _objective(state: State, agent: str) -> JsonObject:
     return {"goal": "welfare"} if bad is None else bad.model_dump(exclude_none=True)
 
 
-@lru_cache(maxsize=2)
-def _always_zero(state: State) -> frozenset[str]:
-    """Return the parts of an account and of results that the settings switch off.
+def _done(account: Account) -> JsonObject:
+    """Return what a turn brought an agent, and what the agent did in it. What is 0 or empty is left out.
 
-    Source: docs/rules/nations.md#what-a-view-leaves-out.
+    Source: docs/rules/nations.md#full-observability, docs/rules/nations.md#what-a-view-leaves-out.
     """
-    constants = state.constants
-    damage, penalty = constants.c_damage_per_attack_mil, constants.c_violence_penalty
-    on = {
-        "damage": damage,
-        "damage_by": damage,
-        "violence_penalty": penalty,
-        "beyond_income": damage or penalty,
-        "upkeep": constants.c_mil_upkeep_price,
-        "unpaid": constants.c_mil_upkeep_price,
-        "counted_twice": constants.c_mil_upkeep_price,
-        "trade": constants.c_trade_factor,
-        "resources": state.config.resources,
+    return {
+        **_changes((*account.money, ("trade", dict(account.welfare)["trade"]))),
+        "total": account.total,
+        **_said(account, ("attacked", "granted_to", "ceded_to")),
     }
-    return frozenset(name for name, used in on.items() if not used)
 
 
-def _account(state: State, account: Account) -> JsonObject:
-    """Return an agent's account without the parts that the settings switch off.
+def _account(account: Account) -> JsonObject:
+    """Return an agent's own account: also its mils, its resources, and what others did to it.
 
-    A target that destroyed none of the agent's mils is left out: that it destroyed those of another attacker
-    is not for the agent to know.
+    A target that destroyed none of the agent's mils is left out of `lost_to`: that it destroyed those of
+    another attacker is not for the agent to know.
 
     Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#what-a-view-leaves-out.
     """
-    off = _always_zero(state)
-    lines = {"money": account.money, "welfare": account.welfare, "mils": account.mils}
-    kept: dict[str, Json] = {
-        name: [[label, amount] for label, amount in part if label not in off] for name, part in lines.items()
+    _, *mils = account.mils  # the first line is the army at the start
+    own: dict[str, Json] = {
+        "mils": _changes(mils),
+        "lost_to": _changes(account.lost_to.items()),
+        "resources": {resource: dict(lines) for resource, lines in account.resources.items()},
     }
-    kept["lost_to"] = {target: mils for target, mils in account.lost_to.items() if mils}
-    return {name: kept.get(name, value) for name, value in account.to_json().items() if name not in off}
+    return {
+        "gained": account.gained,
+        **_done(account),
+        **_said(account, ("attacked_by", "received_from", "ceded_by")),
+        **{name: lines for name, lines in own.items() if lines},
+    }
 
 
-def _messages_to(state: State, agent: str) -> list[Json]:
-    """Return what others wrote to the agent or to all, and what it wrote to itself.
+def _changes(lines: Iterable[Line]) -> dict[str, Json]:
+    """Return the lines that are not 0."""
+    return {label: amount for label, amount in lines if amount}
+
+
+def _said(account: Account, names: Sequence[str]) -> dict[str, Json]:
+    """Return the parts of an account with these names that are not empty."""
+    parts = account.to_json()
+    return {name: parts[name] for name in names if parts[name]}
+
+
+def _messages_to(state: State, agent: str) -> JsonObject:
+    """Return what others wrote to the agent or to all, and what it wrote to itself: author, addressee, text.
 
     Source: docs/rules/nations.md#messages-to-an-agent.
     """
-    return [
-        {"from": author, "to": addressee, "text": text}
-        for author, addressee, text in state.messages
-        if addressee == agent or (addressee == EVERYBODY and author != agent)
-    ]
+    read: dict[str, dict[str, str]] = {}
+    for author, addressee, text in state.messages:
+        if addressee == agent or (addressee == EVERYBODY and author != agent):
+            read.setdefault(author, {})[addressee] = text
+    return read
 
 
-@lru_cache(maxsize=2)
-def _news(state: State) -> JsonObject:
-    """Return everyone's results of the last turn; cached, so that they are made once a turn.
+def _news(state: State, agent: str) -> JsonObject:
+    """Return what every other agent did last turn, and what it brought them.
 
     Source: docs/rules/nations.md#full-observability.
     """
-    told = {agent: state.accounts[agent] for agent in state.setting.agents if agent in state.accounts}
-    news: dict[str, Json] = {
-        "attacks": [
-            {"from": agent, "to": target, "mils": mils}
-            for agent, account in told.items()
-            for target, mils in account.attacked.items()
-        ],
-        "grants": [
-            {"from": agent, "to": receiver, "amount": amount}
-            for agent, account in told.items()
-            for receiver, amount in account.granted_to.items()
-        ],
-        "cessions": [
-            {"from": agent, "to": receiver, "territories": list(territories)}
-            for agent, account in told.items()
-            for receiver, territories in account.ceded_to.items()
-        ],
-        "results": {agent: _result(state, account) for agent, account in told.items()},
-    }
-    if state.config.resources:
-        news["resource_grants"] = [
-            {"from": giver, "to": receiver, "resource": resource, "amount": amount}
-            for giver, receiver, resource, amount in listed(state.handed_over)
-        ]
-    return news
+    return {other: told for other, told in _everyone(state).items() if other != agent}
+
+
+@lru_cache(maxsize=2)
+def _everyone(state: State) -> dict[str, JsonObject]:
+    """Return what everybody did last turn; cached, so that it is made once a turn."""
+    told = {agent: _done(account) for agent, account in state.accounts.items()}
+    for giver, goods in state.handed_over.items():
+        told[giver] = {**told[giver], **({"resources_to": goods} if goods else {})}
+    return told
 
 
 def picture(state: State) -> list[list[str]]:
@@ -225,16 +224,6 @@ def picture(state: State) -> list[list[str]]:
         for agent in state.setting.agents
     ]
     return [["", "land", "mils", "welfare"], *([str(word) for word in row] for row in rows)]
-
-
-def _result(state: State, account: Account) -> JsonObject:
-    """Return what a turn brought one agent: the lines that add up to what it gained, and its total.
-
-    Source: docs/rules/nations.md#full-observability.
-    """
-    lines = {**dict(account.money), "trade": dict(account.welfare)["trade"]}
-    kept = {label: amount for label, amount in lines.items() if label not in _always_zero(state)}
-    return {**kept, "gained": account.gained, "total": account.total}
 
 
 @lru_cache(maxsize=2)

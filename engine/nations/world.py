@@ -9,11 +9,11 @@ from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.board import board, seat
 from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
 from hobbes.engine.nations.policies import POLICIES
-from hobbes.engine.nations.queries import QUERIES
+from hobbes.engine.nations.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.validation import Intent, validate
-from hobbes.engine.nations.view import observe, picture, private
+from hobbes.engine.nations.view import observe, picture, private, remembering
 from hobbes.engine.world import Landmark, World, in_letters
 
 
@@ -45,13 +45,14 @@ def scores(state: State) -> Mapping[str, int]:
 
 NATIONS: World[NationsConfig, State, Intent] = World(
     name="nations",
-    rules_version=2,
+    rules_version=3,
     config=NationsConfig,
     action=validation.action,
     setup=state.setup,
     actors=lambda state: state.setting.agents,
     owner=lambda _, agent: agent,
     observe=observe,
+    remembering=remembering,
     private=private,
     validate=validate,
     resolve=resolve,
@@ -81,6 +82,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     },
     viewer_key="self",
     queries=QUERIES,
+    agent_turns=AGENT_TURNS,
     shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
     inequality=("welfare_gini",),
     ratings=ratings,

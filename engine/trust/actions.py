@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from hobbes.engine.reflection import REPORTS, ReflectionFields
+from hobbes.engine.reflection import ReflectionFields
 
-KindWithoutAllies: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate"]
-Kind: TypeAlias = Literal[KindWithoutAllies, "send"]
+Kind: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate", "send"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-KIND: dict[str, Kind] = {kind: kind for kind in KINDS}
-"""The action of each name."""
+
+Word: TypeAlias = Literal["propose", "accept", "leave"]
+"""What an answer says about an alliance. Source: docs/rules/trust.md#declared-alliances."""
 
 MOST = 1_000_000
 """The most sats that a unit can ask for or send. Source: docs/rules/trust.md#amounts."""
@@ -26,39 +26,37 @@ MOST = 1_000_000
 class TrustAction(ReflectionFields):
     """The schema of an answer: one action, with what it needs."""
 
-    action: Kind = Field(description="your one action this round; send only to an ally")
+    action: Kind = Field(description="your one action this round")
     target: str | None = Field(
-        None, description="for high_five, attack and send: the unit; with one opponent it may be left out"
+        None, description="the unit that the action is aimed at; with one opponent it may be left out"
     )
-    amount: int | None = Field(None, ge=1, le=MOST, description="for beg and send: how many sats")
+    amount: int | None = Field(None, ge=1, le=MOST, description="how many sats")
     reason: str | None = Field(None, description="for beg: why the observer should grant them")
-
-
-class TrustActionWithoutAllies(TrustAction):
-    """The schema of an answer: one action, with what it needs."""
-
-    model_config = ConfigDict(title="TrustAction")
-
-    action: KindWithoutAllies = Field(description="your one action this round")
-    target: str | None = Field(
-        None, description="for high_five and attack: the unit; with one opponent it may be left out"
+    messages: dict[str, str] = Field(
+        default_factory=dict, description="unit, or all: words that are read next round"
     )
-    amount: int | None = Field(None, ge=1, le=MOST, description="for beg: how many sats")
+    alliances: dict[str, Word] = Field(default_factory=dict, description="unit: propose, accept or leave")
+
+
+OPTIONAL = frozenset({"messages", "alliances"})
+"""The fields that only some settings have."""
 
 
 @cache
-def action_model(*, allies: bool, ratings: bool) -> type[BaseModel]:
-    """Return the model of an answer, with `send` if there are allies, and with the reports if asked for.
+def action_model(kinds: tuple[Kind, ...], optional: frozenset[str]) -> type[BaseModel]:
+    """Return the model of an answer with these actions, and with those of the optional fields that are given.
 
     Source: docs/rules/trust.md#schema-of-an-answer.
     """
-    model = TrustAction if allies else TrustActionWithoutAllies
-    if ratings:
-        return model
     fields: dict[str, Any] = {
-        name: (field.annotation, field) for name, field in model.model_fields.items() if name not in REPORTS
+        name: (field.annotation, field)
+        for name, field in TrustAction.model_fields.items()
+        if name not in OPTIONAL or name in optional
     }
-    return create_model(model.__name__, __config__=model.model_config, __doc__=model.__doc__, **fields)
+    fields["action"] = (Literal[kinds], TrustAction.model_fields["action"])
+    return create_model(
+        "TrustAction", __config__=TrustAction.model_config, __doc__=TrustAction.__doc__, **fields
+    )
 
 
 class RulingSaid(BaseModel):

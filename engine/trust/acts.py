@@ -91,11 +91,11 @@ def by_kind(deeds: Mapping[str, Deed]) -> dict[Kind, list[Deed]]:
 
 
 def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, Deed], tuple[Draw, ...]]:
-    """Turn each intent into a deed: any action that was chosen may fumble, and a high five may miss.
+    """Turn each intent into a deed: any action may fumble; a high five may miss, or be misread by its target.
 
     Units are taken by id. A fumble is drawn before a miss, so a high five that fumbles cannot miss.
 
-    Source: docs/rules/trust.md#miss, docs/rules/trust.md#fumble.
+    Source: docs/rules/trust.md#miss, docs/rules/trust.md#fumble, docs/rules/trust.md#misreading.
     """
     deeds: dict[str, Deed] = {}
     draws: list[Draw] = []
@@ -106,7 +106,8 @@ def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, De
         did: Kind = "do_nothing" if failed else intent.action
         if did == "high_five" and _drawn(state, unit, "miss", miss, draws):
             did = "attack"
-        deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen, failed)
+        misread = did == "high_five" and _drawn(state, unit, "misread", state.config.misread, draws)
+        deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen, failed, misread)
     return deeds, tuple(draws)
 
 
@@ -176,7 +177,7 @@ def pauses(play: Play) -> Iterator[Effect]:
 
 
 def gifts(play: Play) -> Iterator[Effect]:
-    """Sats that a unit sends move to its ally. Source: docs/rules/trust.md#send."""
+    """Sats that a unit sends move to its target. Source: docs/rules/trust.md#send."""
     for deed in play.did("send"):
         if deed.target is not None:
             yield Effect(deed.unit, "sent", -play.intents[deed.unit].amount)

@@ -14,7 +14,7 @@ from hobbes.engine.world import PlayedTurn
 KINDS = (
     Kind("high five", "meet", "a high five; it pays only if it is returned"),
     Kind("attack", "harm", "an attack takes sats, unless it is blocked"),
-    Kind("send", "help", "sats sent to an ally"),
+    Kind("send", "help", "sats sent to another unit"),
     Kind("replicate", "help", "the new unit of a unit that replicated"),
     Kind("missed", "slip", "went otherwise than meant: a high five that came out as an attack, or a fumble"),
     Kind("blocks", "guarded", "blocked in this round"),
@@ -65,10 +65,11 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
 
 def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
     """Return what an agent sees: the sats of the units, and what they were seen to do in the last round."""
-    units = cast("list[dict[str, Any]]", view["units"])
+    units = cast("Mapping[str, int]", view["units"])
+    teams = cast("Mapping[str, str]", view.get("teams", {unit: unit for unit in units}))
     last = cast("list[dict[str, Any]]", view["history"])[-1:]
     deeds = {str(view["you"]): last[0]["you"], **last[0]["others"]} if last else {}
-    ring, goal = spread(len(units)), max(unit["sats"] for unit in units)
+    ring, goal = spread(len(units)), max(units.values())
     return Board(
         f"round {view['turn']}",
         agents,
@@ -76,30 +77,30 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
         ring.height,
         tuple(
             Place(
-                unit["id"],
+                unit,
                 *middle,
                 ring.room,
                 ring.room,
-                words=f"{unit['id']}: {unit['sats']} sats" + ("" if unit["alive"] else ", dead"),
-                owner=unit.get("team", unit["id"]),
+                words=f"{unit}: {sats} sats" + ("" if sats > 0 else ", dead"),
+                owner=teams[unit],
                 shape="disc",
-                size=filled(unit["sats"], goal, SMALLEST),
-                text=str(unit["sats"]),
-                label=unit["id"],
-                note="" if unit["alive"] else "dead",
-                shade=3 if unit["alive"] else 0,
+                size=filled(sats, goal, SMALLEST),
+                text=str(sats),
+                label=unit,
+                note="" if sats > 0 else "dead",
+                shade=3 if sats > 0 else 0,
             )
-            for unit, middle in zip(units, ring.middles, strict=True)
+            for (unit, sats), middle in zip(units.items(), ring.middles, strict=True)
         ),
-        arrows=tuple(_arrows_seen(deeds, {unit["id"]: unit.get("team", unit["id"]) for unit in units})),
+        arrows=tuple(_arrows_seen(deeds, teams)),
         kinds=KINDS[:2],
         sizes="a unit and its sats",
     )
 
 
-def _arrows_seen(deeds: Mapping[str, Mapping[str, Any] | None], teams: Mapping[str, str]) -> Iterator[Arrow]:
+def _arrows_seen(deeds: Mapping[str, list[Any] | None], teams: Mapping[str, str]) -> Iterator[Arrow]:
     """Yield the high fives and attacks that were seen in a round."""
-    done = {unit: (deed["action"], deed["target"]) for unit, deed in deeds.items() if deed}
+    done = {unit: (deed[0], deed[1]) for unit, deed in deeds.items() if deed}
     for unit, (action, target) in done.items():
         if unit not in teams or target not in teams:
             continue

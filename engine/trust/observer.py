@@ -7,6 +7,7 @@ Rulings are stored in the intents, so `resolve` needs nothing else.
 Source: docs/rules/trust.md#requests, docs/rules/trust.md#rulings.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from hobbes.engine.chance import RngStream, happens
+from hobbes.engine.memory import reason
 from hobbes.engine.policy import Policies, Policy
 from hobbes.engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from hobbes.engine.said import clean_text, whole
@@ -32,7 +34,45 @@ BUDGET, PATIENCE = 40, 4
 Source: docs/rules/trust.md#sparing.
 """
 
-SCRIPTED = ("never", "always", "sparing")
+REASONS: Mapping[str, str] = {
+    "ruling/always": "I grant what is asked.",
+    "ruling/never": "I never grant anything.",
+    "ruling/heard": "I heard you. The more often a unit has begged, the less I do; you had begged {detail} "
+    "times before.",
+    "ruling/not-heard": "I did not hear you. The more often a unit has begged, the less I do; you had begged "
+    "{detail} times before.",
+    "ruling/true-and-needed": "Your reason tells how many sats you have, and you ask for no more than you "
+    "lack to the threshold.",
+    "ruling/true": "Your reason tells how many sats you have, but you ask for more than you lack to the "
+    "threshold.",
+    "ruling/needed": "You ask for no more than you lack to the threshold, but your reason does not tell how "
+    "many sats you have.",
+    "ruling/neither": "Your reason does not tell how many sats you have, and you ask for more than you lack "
+    "to the threshold.",
+    "ruling/budget": "My budget does not allow more.",
+    "ruling/budget-shared": "My budget does not allow more after what {detail} got in this round.",
+    "ruling/unanswered": "Nobody answered.",
+}
+"""What scripted observers say. Source: docs/rules/trust.md#budget, docs/rules/trust.md#reading."""
+
+WEIGHED: Mapping[tuple[bool, bool], str] = {
+    (True, True): "ruling/true-and-needed",
+    (True, False): "ruling/true",
+    (False, True): "ruling/needed",
+    (False, False): "ruling/neither",
+}
+"""What a reading observer says, by whether the reason is true and the amount needed."""
+
+
+class Share(NamedTuple):
+    """What a unit shall get if the budget allows, and the sentence that says why."""
+
+    sats: int
+    code: str
+    detail: str = ""
+
+
+SCRIPTED = ("never", "always", "sparing", "reading")
 
 
 class Rulings(NamedTuple):
@@ -99,9 +139,11 @@ def decide(state: State, asked: Requests) -> Rulings:
     """Return the rulings of the run's scripted observer. Source: docs/rules/trust.md#never-and-always."""
     observer = state.config.observer
     if observer == "always":
-        return Rulings({r["unit"]: _ruling(r, r["amount"], "I grant what is asked.") for r in asked})
+        return Rulings({r["unit"]: _scripted(r, r["amount"], "ruling/always") for r in asked})
     if observer == "never":
-        return Rulings({r["unit"]: _ruling(r, 0, "I never grant anything.") for r in asked})
+        return Rulings({r["unit"]: _scripted(r, 0, "ruling/never") for r in asked})
+    if observer.startswith("reading"):
+        return _reading(state, asked)
     return _sparing(state, asked)
 
 
@@ -117,9 +159,9 @@ def budget_of(config: TrustConfig) -> int | None:
 def _numbers(observer: str) -> tuple[int | None, int]:
     """Return the budget and the patience of an observer. Source: docs/rules/trust.md#sparing."""
     found = OBSERVERS.fullmatch(observer)
-    if found is None or not observer.startswith("sparing"):
+    if found is None or not observer.startswith(("sparing", "reading")):
         return None, PATIENCE
-    return int(found["budget"] or BUDGET), int(found["patience"] or PATIENCE)
+    return int(found["budget"] or found["purse"] or BUDGET), int(found["patience"] or PATIENCE)
 
 
 def budget_left(state: State) -> int | None:
@@ -139,24 +181,79 @@ def _sparing(state: State, asked: Requests) -> Rulings:
     Source: docs/rules/trust.md#sparing.
     """
     _, patience = _numbers(state.config.observer)
-    left = budget_left(state) or 0
-    ruled, draws = {}, []
+    shares: dict[str, Share] = {}
+    draws: list[Draw] = []
     for request in asked:
         unit, before = request["unit"], request["begged_before"]
         percent = 100 * patience // (patience + before) if patience else 0
         draws.append(happens(state.setting.seed, state.turn, unit, "sparing", percent))
         heard = draws[-1].winner == "yes"
-        grant = min(request["amount"], left) if heard else 0
+        code = "ruling/heard" if heard else "ruling/not-heard"
+        shares[unit] = Share(request["amount"] if heard else 0, code, str(before))
+    return Rulings(_within_budget(state, asked, shares), tuple(draws))
+
+
+def _reading(state: State, asked: Requests) -> Rulings:
+    """Weigh amounts and reasons: half a request is granted for each of two things, a true reason and a need.
+
+    The reason must tell the unit's sats, and the amount must not be more than it lacks to the threshold.
+
+    Source: docs/rules/trust.md#reading.
+    """
+    shares: dict[str, Share] = {}
+    for request in asked:
+        sats, amount = request["sats"], request["amount"]
+        true = str(sats) in re.findall(r"\d+", request["reason"])
+        needed = amount <= max(0, state.config.threshold - sats)
+        shares[request["unit"]] = Share(amount * (true + needed) // 2, WEIGHED[true, needed])
+    return Rulings(_within_budget(state, asked, shares))
+
+
+def _within_budget(state: State, asked: Requests, shares: Mapping[str, Share]) -> dict[str, Ruling]:
+    """Grant each request its share, as far as the budget lasts, by the names of the units.
+
+    If the budget cuts a grant short, the reason says so and names those who were served before in this round.
+    It does not say what is left: that is in the view, and only if the budget is known.
+
+    Source: docs/rules/trust.md#budget.
+    """
+    left, served = budget_left(state) or 0, list[str]()
+    ruled: dict[str, Ruling] = {}
+    for request in asked:
+        unit, share = request["unit"], shares[request["unit"]]
+        grant = min(share.sats, left)
+        code, detail = share.code, share.detail
+        if grant < share.sats:
+            code, detail = ("ruling/budget-shared", ", ".join(served)) if served else ("ruling/budget", "")
+        ruled[unit] = _scripted(request, grant, code, detail)
+        served += [unit] if grant else []
         left -= grant
-        # What is left is said in the view, and only if the budget is known, so no reason tells it.
-        why = "I grant what I can." if heard else f"You have begged {before} times before."
-        ruled[unit] = _ruling(request, grant, why)
-    return Rulings(ruled, tuple(draws))
+    return ruled
+
+
+def _scripted(request: Mapping[str, Any], grant: int, code: str, detail: str = "") -> Ruling:
+    """Return the ruling of a scripted observer, with the sentence of its code as the reason."""
+    return _ruling(request, grant, reason(REASONS, code, detail))
+
+
+def code_of(said: str) -> tuple[str, str] | None:
+    """Return the code and the detail of a sentence of scripted observers; None for anybody else's words.
+
+    Prompts say it in their own language. The record has the sentence only, so that it is the same whoever
+    says it.
+
+    Source: docs/rules/trust.md#view-of-a-ruling.
+    """
+    for code, sentence in REASONS.items():
+        before, _, after = sentence.partition("{detail}")
+        if said == sentence or ("{detail}" in sentence and said.startswith(before) and said.endswith(after)):
+            return code, said.removeprefix(before).removesuffix(after)
+    return None
 
 
 def _ruling(request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
     """Return the ruling on one request."""
-    return Ruling(request["amount"], grant, reason)
+    return Ruling(request["amount"], grant, reason, request["reason"])
 
 
 def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
@@ -236,7 +333,7 @@ def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
         return Rulings({})
     if is_scripted(state.config.observer):
         return decide(state, asked)
-    given = {r["unit"]: intents[str(r["unit"])].ruling or _ruling(r, 0, "Nobody answered.") for r in asked}
+    given = {r["unit"]: intents[str(r["unit"])].ruling or _scripted(r, 0, "ruling/unanswered") for r in asked}
     return Rulings({str(unit): ruling for unit, ruling in given.items()})
 
 
@@ -374,6 +471,7 @@ DESK: Observer[State, Intent] = Observer(
     rule=rule,
     ruled=ruled,
     stand_ins=STAND_INS,
+    reasons=REASONS,
 )
 """The observer as the contract of a world wants it; only a person or a model has to be asked.
 

@@ -37,15 +37,21 @@ class Sight:
         return str(self.view["you"])
 
     @property
+    def may_replicate(self) -> bool:
+        """Whether the unit may replicate now; never where nobody can."""
+        return bool(self.view.get("may_replicate"))
+
+    @property
     def opponents(self) -> Sequence[str]:
         """The names of the living units of other teams."""
         opponents: Sequence[str] = self.view["opponents"]
         return opponents
 
-    @cached_property
+    @property
     def sats(self) -> dict[str, int]:
         """The sats of every unit."""
-        return {unit["id"]: unit["sats"] for unit in self.view["units"]}
+        sats: dict[str, int] = self.view["units"]
+        return sats
 
     @property
     def memory(self) -> Mapping[str, Any]:
@@ -65,8 +71,8 @@ class Sight:
             return []
         return [
             unit
-            for unit, deed in history[-ago]["others"].items()
-            if deed["action"] == action and deed["target"] == me and unit in opponents
+            for unit, (did, target, _) in history[-ago]["others"].items()
+            if did == action and target == me and unit in opponents
         ]
 
     @cached_property
@@ -99,7 +105,7 @@ class Sight:
         """
         if len(self.opponents) < 2:  # noqa: PLR2004  there is no choice
             return self.opponents[0] if self.opponents else None
-        living = [unit["id"] for unit in self.view["units"] if unit["alive"]]
+        living = [unit for unit, sats in self.sats.items() if sats > 0]
         # An odd number gets an empty seat; the first seat stays, and the others move around it.
         seats: list[str | None] = [*living, None] if len(living) % 2 else [*living]
         k = self.view["turn"] % (len(seats) - 1)
@@ -220,8 +226,9 @@ def simpleton(sight: Sight, _: RngStream) -> Move:
     mine = sight.last and sight.last["you"]
     if not mine:
         return high_five(sight, "I begin with a high five.")
-    high_fived = mine["action"].startswith("high_five")
-    paid = sum(sats for _, sats in mine["effects"]) > 0
+    action, _, changes = mine
+    high_fived = action.startswith("high_five")
+    paid = sum(changes.values()) > 0
     if high_fived == paid:
         return high_five(sight, "That paid." if paid else "That did not pay.")
     return attack(sight, sight.partner, "That paid." if paid else "That did not pay.")
@@ -256,7 +263,7 @@ def opportunist(sight: Sight, _: RngStream) -> Move:
     seen = {} if sight.last is None else sight.last["others"]
     if sight.partner is None or sight.partner not in seen:
         return high_five(sight, "I have not seen you act yet.")
-    theirs = seen[sight.partner]["action"]
+    theirs = seen[sight.partner][0]
     mine = max(CHOICES, key=lambda choice: _expected(sight, choice, theirs))
     why = f"Your last action was {theirs}, and {mine} pays most against it."
     if mine in ("high_five", "attack"):
@@ -314,7 +321,7 @@ def _any_move(sight: Sight, rng: RngStream, event: str) -> Move:
     """Return a random allowed action with its target or amount; the names of its draws begin with `event`."""
     options = ["block", "do_nothing", "beg"]
     options += ["high_five", "attack"] if sight.opponents else []
-    options += ["replicate"] if sight.view["may_replicate"] else []
+    options += ["replicate"] if sight.may_replicate else []
     move: Move = {"action": rng.pick(options, f"{event}action"), "reasoning": "I act at random."}
     if move["action"] in ("high_five", "attack"):
         allowed = [o for o in sight.opponents if move["action"] != "attack" or not _ally(sight, o)]
@@ -337,7 +344,7 @@ def decide(name: str, sight: Sight, rng: RngStream) -> Move:
 
     Source: docs/rules/trust.md#policies-replicate, docs/rules/trust.md#policies-follow-the-rules.
     """
-    if name != "random" and sight.view["may_replicate"]:
+    if name != "random" and sight.may_replicate:
         return {"action": "replicate", "reasoning": "I can replicate, so I do."}
     move = DEFINITIONS[name](sight, rng)
     if move["action"] == "attack" and _ally(sight, move["target"]):
@@ -350,10 +357,41 @@ def playing(name: str) -> Policy:
 
     def policy(view: JsonObject, rng: RngStream) -> JsonObject:
         sight = Sight(view)
-        return {**decide(name, sight, rng), **_reflection(sight)}
+        move = decide(name, sight, rng)
+        return {**move, **_words(sight, move), **_reflection(sight)}
 
     policy.__doc__ = DEFINITIONS[name].__doc__
     return policy
+
+
+def _words(sight: Sight, move: Move) -> JsonObject:
+    """Return what a policy says to others: why it acts, and what it makes of alliances.
+
+    Source: docs/rules/trust.md#words-of-a-policy.
+    """
+    said: dict[str, Any] = {}
+    if "messages" in sight.view and sight.opponents:
+        said["messages"] = {sight.partner: move["reasoning"]}
+    alliances = sight.view.get("alliances", {})
+    if "proposed" in alliances:
+        said["alliances"] = _on_alliances(sight, alliances["proposed"])
+    return said
+
+
+def _on_alliances(sight: Sight, proposed: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Leave allies that attacked in the last round, accept every proposal, and propose to a partner.
+
+    Source: docs/rules/trust.md#words-of-a-policy.
+    """
+    allies = sight.view["allies"]
+    teams = sight.view.get("teams", {})
+    own = teams.get(sight.me, sight.me)
+    said = {unit: "leave" for unit in sight.at_me("attack") if unit in allies}
+    open_to = [unit for unit in sight.opponents if unit not in allies]
+    said |= {unit: "accept" for unit, target in proposed if target == own and unit in open_to}
+    if sight.partner in open_to and sight.partner not in said:
+        said[sight.partner] = "propose"
+    return said
 
 
 def notes(sight: Sight) -> str:
@@ -376,8 +414,8 @@ def _summary(sight: Sight) -> str:
     """Return one line on what happened last round."""
     if sight.last is None:
         return ""
-    mine = sight.last["you"]["action"] if sight.last["you"] else "nothing yet"
-    others = "; ".join(f"{unit}: {deed['action']}" for unit, deed in sight.last["others"].items())
+    mine = sight.last["you"][0] if sight.last["you"] else "nothing yet"
+    others = "; ".join(f"{unit}: {did}" for unit, (did, *_) in sight.last["others"].items())
     return f"I did: {mine}. {others}."
 
 
@@ -400,7 +438,7 @@ def _ratings(sight: Sight, report: str) -> Iterator[tuple[str, int]]:
     before = sight.memory.get(report, {})
     seen = {} if sight.last is None else sight.last["others"]
     for unit in sight.opponents:
-        change = changes.get(seen[unit]["action"], 0) if unit in seen else 0
+        change = changes.get(seen[unit][0], 0) if unit in seen else 0
         yield unit, max(LOWEST, min(HIGHEST, before.get(unit, stranger) + change))
 
 
@@ -408,12 +446,19 @@ STRANGER = "unit-nobody"
 """A made-up name for spoiled answers."""
 
 SPOILED: Mapping[str, Sequence[Any]] = {
-    "action": ("High Five", "steal", None, 7, ["attack", "block"]),
+    "action": ("High Five", "steal", None, 7, ["attack", "block"], "replicate"),
     "target": (STRANGER, 7, ["everyone"]),
     "amount": ("ten", -5, 2.5, 10**9),
     "reason": ("", 7, "please " * 100, "\u202esdrawkcab\u202c \x1b[7mplease\x1b[0m"),
 }
 """Bad values for each field, of kinds that models give. Source: docs/rules/trust.md#noise."""
+
+
+SPOILED_WORDS: Mapping[str, Sequence[Any]] = {
+    "messages": ("none", 7, "peace " * 400, "\u202eecaep\u202c \x1b[7mpeace\x1b[0m"),
+    "alliances": ("none", "marry", "propose", "accept", "leave"),
+}
+"""Bad words to other units; `none` stands in place of all of them. Source: docs/rules/trust.md#noise."""
 
 
 def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:
@@ -423,7 +468,7 @@ def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) ->
 
     Source: docs/rules/trust.md#noise.
     """
-    units = [unit["id"] for unit in cast("Sequence[Mapping[str, Any]]", view["units"])]
+    units = list(cast("Mapping[str, int]", view["units"]))
     spoiled: dict[str, Any] = dict(answer)
     for name, ways in SPOILED.items():
         if name in answer and rng.happens(noise, f"noise/{name}"):
@@ -446,6 +491,10 @@ def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) ->
             ),
             "noise/beside/kind",
         )
+    for name, ways in SPOILED_WORDS.items():
+        if name in answer and rng.happens(noise, f"noise/{name}"):
+            word = rng.pick(ways, f"noise/{name}/kind")
+            spoiled[name] = {rng.pick(units, f"noise/{name}/unit"): word} if word != "none" else word
     return spoiled
 
 

@@ -1,4 +1,4 @@
-"""trust: one round, from intents to the next state, in seven steps.
+"""trust: one round, from intents to the next state, in eight steps.
 
 1  carry out     each intent becomes a deed; it may fumble, and a high five may miss   acts.carry_out
 2  rulings       the observer answers the units that begged                            observer.rulings
@@ -6,19 +6,23 @@
 4  act           every action has its effects, all at once                             acts.effects
 5  settle        effects are summed; units without sats die                            settle
 6  multiply      in team play each survivor that replicated gets a new unit            multiply
-7  end           the game is won, is drawn or goes on                                  victory
+7  ally          alliances that were declared begin and end                            alliances.pacts_after
+8  end           the game is won, is drawn or goes on                                  victory
 
 Source: docs/rules/trust.md#order-of-the-steps.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 from hobbes.engine.chance import draw
 from hobbes.engine.chance import happens as drawn
-from hobbes.engine.record import Draw, Event, Json
+from hobbes.engine.record import Draw, Event, Json, message
+from hobbes.engine.trust import alliances
 from hobbes.engine.trust.actions import NEEDS
 from hobbes.engine.trust.acts import PAUSE, Play, by_kind, carry_out, effects, paid
+from hobbes.engine.trust.messages import sent
 from hobbes.engine.trust.observer import rulings
 from hobbes.engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from hobbes.engine.trust.validation import NO_DECISION, Intent
@@ -53,7 +57,9 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     clones = multiply(play, settled)
     changes += tuple([paid(state.config, clone.id, "born") for clone in clones.values()])
     units = tuple(sorted([*settled, *clones.values()], key=lambda unit: unit.id))
-    end = victory(play, units)
+    news = alliances.declared(state, {unit: intent.alliances for unit, intent in acting.items()})
+    pacts = alliances.pacts_after(state, news, {unit.team for unit in units if unit.alive})
+    end = victory(play, units, replace(state, pacts=pacts).alliances)
     after = State(
         state.setting,
         turn=state.turn + 1,
@@ -62,6 +68,9 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
         drawn=end.drawn,
         history=(*state.history, Round(state.turn, tuple(deeds.values()), changes))[-state.config.window :],
         rulings=ruled.rulings,
+        messages=tuple(sent({unit: intent.messages for unit, intent in acting.items()})),
+        declared=news,
+        pacts=pacts,
     )
     return Resolved(after, tuple(_events(play, after, clones)), draws + ruled.draws + shock_draws)
 
@@ -143,7 +152,7 @@ def clone_name(team: str, taken: Collection[str]) -> str:
     return f"{team}-{number}"
 
 
-def victory(play: Play, units: Collection[Unit]) -> End:
+def victory(play: Play, units: Collection[Unit], allied: Collection[frozenset[str]]) -> End:
     """Return how the round leaves the game; if all units are dead, it is drawn.
 
     A race goes on with a single survivor, so the number of living units ends only team play.
@@ -152,7 +161,7 @@ def victory(play: Play, units: Collection[Unit]) -> End:
     """
     if not any(unit.alive for unit in units):
         return DRAW
-    return race(play, units) if play.config.victory == "race" else team_play(play, units)
+    return race(play, units) if play.config.victory == "race" else team_play(play, units, allied)
 
 
 def race(play: Play, units: Collection[Unit]) -> End:
@@ -163,10 +172,13 @@ def race(play: Play, units: Collection[Unit]) -> End:
     return most({unit.team: unit.sats for unit in replicated(play, units)})
 
 
-def team_play(play: Play, units: Collection[Unit]) -> End:
+def team_play(play: Play, units: Collection[Unit], allied: Collection[frozenset[str]]) -> End:
     """The last team wins; at the round limit, the team with the most sats wins.
 
-    Source: docs/rules/trust.md#team-play, docs/rules/trust.md#last-team, docs/rules/trust.md#round-limit.
+    If allies win together, teams that are all allied with one another are the last team.
+
+    Source: docs/rules/trust.md#team-play, docs/rules/trust.md#last-team, docs/rules/trust.md#round-limit,
+    docs/rules/trust.md#allies-win.
     """
     held: dict[str, int] = {}
     for unit in units:
@@ -174,6 +186,8 @@ def team_play(play: Play, units: Collection[Unit]) -> End:
             held[unit.team] = held.get(unit.team, 0) + unit.sats
     # A game of a single agent is not over because only that agent's team is there.
     last = len(held) == 1 < len(play.state.setting.agents)
+    if play.config.allies_win and len(held) > 1:
+        last = all(frozenset(pair) in allied for pair in combinations(held, 2))
     return most(held) if last or play.state.turn + 1 >= play.config.rounds else GOES_ON
 
 
@@ -189,16 +203,15 @@ def most(sats: Mapping[str, int]) -> End:
 
 
 def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Event]:
-    """Yield the events of a round: deeds, shocks, deaths, and the end of the game.
+    """Yield the events of a round: deeds, words, alliances, shocks, deaths, and the end of the game.
 
-    Source: docs/rules/trust.md#events.
+    Source: docs/rules/trust.md#events, docs/rules/trust.md#final-standing.
     """
     for deed in play.deeds.values():
-        if deed.failed:
-            yield Event("fumble", deed.unit, {"action": deed.meant})
-        if deed.missed:
-            yield Event("miss", deed.unit, {"target": deed.target})
+        yield from _slips(deed)
         yield _told(play, after, deed, clones)
+    yield from (message(said.sender, said.text, said.to) for said in after.messages)
+    yield from (Event(one.step, one.unit, {"target": one.target}) for one in after.declared)
     for effect in after.history[-1].effects if play.shock else ():
         if effect.cause == "shock":
             yield Event("shock", effect.unit, {"sats": effect.sats})
@@ -208,6 +221,16 @@ def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Ev
     if over(after):
         for agent, sats in scores(after).items():
             yield Event("end", agent, {"result": result(after, agent), "sats": sats})
+
+
+def _slips(deed: Deed) -> Iterator[Event]:
+    """Yield how a deed went otherwise than meant: it failed, missed or was misread."""
+    if deed.failed:
+        yield Event("fumble", deed.unit, {"action": deed.meant})
+    if deed.missed:
+        yield Event("miss", deed.unit, {"target": deed.target})
+    if deed.misread:
+        yield Event("misread", deed.unit, {"target": deed.target})
 
 
 def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> Event:
@@ -237,22 +260,41 @@ def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> E
     return Event(deed.did, deed.unit, facts)
 
 
+def winners(state: State) -> frozenset[str]:
+    """Return the agents that have won: one and, if allies win together, its allies.
+
+    Source: docs/rules/trust.md#allies-win.
+    """
+    won = frozenset(agent for agent in state.setting.agents if agent == state.winner)
+    if not state.config.allies_win:
+        return won
+    return won.union(*(pair for pair in state.alliances if state.winner in pair))
+
+
 def result(state: State, agent: str) -> str:
-    """Return how a game that is over ended for an agent. Source: docs/rules/trust.md#round-limit."""
+    """Return how a game that is over ended for an agent.
+
+    Source: docs/rules/trust.md#round-limit, docs/rules/trust.md#final-standing.
+    """
     if state.winner is not None:
-        return "won" if state.winner == agent else "lost"
+        return "won" if agent in winners(state) else "lost"
     return "drawn" if state.drawn else "timed out"
 
 
 EVENTS = {
     "fumble": "action: the intended action, which came out as do_nothing",
     "miss": "target: a high five that came out as an attack; the attack is recorded, too",
+    "misread": "target: a high five that its target saw as an attack",
     "high_five": "target, returned: a high five that did not miss",
     "attack": "target, blocked: an attack, intended or not",
     "block": "stopped: a block, and how many attacks it stopped",
     "do_nothing": "chosen, sats: nothing was done; whether the unit chose that, and what it cost",
     "beg": "amount, reason, granted, answer: what was asked of the observer and what it answered",
-    "send": "target, amount: sats that went to an ally",
+    "send": "target, amount: sats that went to another unit",
+    "message": "to, text: words, read next round; without `to`, by all units",
+    "propose": "target: an alliance proposed to an agent",
+    "ally": "target: an alliance with an agent that begins",
+    "leave": "target: an alliance with an agent that ends",
     "replicate": "succeeded, clone: a unit replicated; whether it is alive, and its new unit in team play",
     "shock": "sats: what a shock gave or took",
     "death": "sats: a unit that has none left",

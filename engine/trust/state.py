@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Literal
+from itertools import combinations
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, SkipValidation, field_validator, model_validator
 
@@ -18,8 +19,12 @@ from hobbes.engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Se
 Sats = Annotated[int, Field(ge=0, le=1_000_000)]
 Count = Annotated[int, Field(ge=0)]
 
+ALL = "all"
+"""The addressee of a message to all units. Source: docs/rules/trust.md#messages."""
+
 OBSERVERS = re.compile(
     r"never|always|human|openai:\S+|sparing(\((?P<budget>\d{1,7}),(?P<patience>\d{1,7})\))?"
+    r"|reading(\((?P<purse>\d{1,7})\))?"
 )
 """The observers that a config may name. Source: docs/rules/trust.md#choice-of-observer."""
 
@@ -49,21 +54,39 @@ class TrustConfig(Config):
         3, ge=1, le=100_000, description="rounds of do_nothing in a row until the last of them costs"
     )
     miss: Percent = Field(15, description="how often a high five misses and attacks, in percent")
+    misread: Percent = Field(
+        0, description="how often the target of a high five that did not miss sees an attack, in percent"
+    )
     fumble: Percent = Field(0, description="how often any action becomes do_nothing, in percent")
     victory: Literal["race", "team"] = Field(
         "race",
         description="the first unit that replicates wins, or units multiply and the last team wins",
     )
+    replication: bool = Field(default=True, description="whether units can replicate")
     observer: Annotated[str, NOT_HASHED] = Field(
         "sparing(40,4)",
-        description="who answers begging: never, always, sparing(BUDGET,PATIENCE), human, openai:NAME",
+        description="who answers begging: never, always, sparing(BUDGET,PATIENCE), reading(BUDGET), human, "
+        "openai:NAME",
     )
     observer_budget_known: bool = Field(
         default=True, description="whether views show what is left of the budget of an observer that has one"
     )
-    alliances: tuple[tuple[str, ...], ...] = Field(
-        (), description="lists of agents who cannot choose to attack one another and may send each other sats"
+    requests_known: bool = Field(
+        default=False,
+        description="whether other units read, in the next round, what a unit begged for and why",
     )
+    gifts: Literal["allies", "all"] = Field("allies", description="to whom a unit may send sats")
+    messages: Literal["off", "all", "private"] = Field(
+        "off", description="messages to units, read in the next round by all, or by those addressed only"
+    )
+    message_limit: int = Field(300, ge=1, le=2000, description="characters of a message")
+    alliances: tuple[tuple[str, ...], ...] | Literal["declared"] = Field(
+        (),
+        description="lists of agents who cannot choose to attack one another and may send each other sats; "
+        "or declared: agents propose, accept and leave alliances",
+    )
+    alliances_known: bool = Field(default=True, description="whether units see the alliances of others")
+    allies_win: bool = Field(default=False, description="whether the allies of the winner win, too")
     shock: Percent = Field(0, description="how often a round gives or takes sats from all, in percent")
     shock_sats: Sats = Field(4, description="sats that a shock gives or takes")
     shock_rounds: int = Field(
@@ -76,7 +99,10 @@ class TrustConfig(Config):
     @classmethod
     def _an_observer(cls, said: str) -> str:
         if OBSERVERS.fullmatch(said) is None:
-            raise ValueError("give never, always, sparing, sparing(BUDGET,PATIENCE), human or openai:NAME")
+            raise ValueError(
+                "give never, always, sparing, sparing(BUDGET,PATIENCE), reading, reading(BUDGET), human or "
+                "openai:NAME"
+            )
         return said
 
     @model_validator(mode="after")
@@ -87,9 +113,14 @@ class TrustConfig(Config):
 
     @model_validator(mode="after")
     def _alliances_are_of_two_or_more(self) -> "TrustConfig":
-        if any(len(set(allied)) < 2 or len(set(allied)) < len(allied) for allied in self.alliances):  # noqa: PLR2004
+        if any(len(set(allied)) < 2 or len(set(allied)) < len(allied) for allied in self.listed):  # noqa: PLR2004
             raise ValueError("alliances: each must name two or more different agents")
         return self
+
+    @property
+    def listed(self) -> tuple[tuple[str, ...], ...]:
+        """The alliances that the config lists; none if agents declare theirs."""
+        return () if self.alliances == "declared" else self.alliances
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +148,7 @@ class Deed:
 
     `chosen` is false for a default action. `failed` is true for a fumble, also of a `do_nothing`.
 
-    Source: docs/rules/trust.md#fumble.
+    Source: docs/rules/trust.md#fumble, docs/rules/trust.md#misreading.
     """
 
     unit: str
@@ -126,6 +157,8 @@ class Deed:
     target: str | None = None
     chosen: bool = True
     failed: bool = False
+    misread: bool = False
+    """Whether the target saw an attack, though it was a high five. Source: docs/rules/trust.md#misreading."""
 
     @property
     def missed(self) -> bool:
@@ -149,6 +182,43 @@ class Ruling:
     asked: int
     granted: Count
     reason: str
+    request: str = ""
+    """The reason that the unit gave."""
+
+
+Step: TypeAlias = Literal["propose", "ally", "leave"]
+"""What units do about alliances: one proposes, an alliance begins, one leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a unit declared about an alliance with another agent.
+
+    Source: docs/rules/trust.md#declared-alliances.
+    """
+
+    step: Step
+    unit: str
+    target: str
+    """The other agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pact:
+    """An alliance of two agents, in alphabetical order, and the round in which it was made."""
+
+    one: str
+    other: str
+    since: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The words of one unit to one other or, without `to`, to all. Source: docs/rules/trust.md#messages."""
+
+    sender: str
+    to: str | None
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +261,12 @@ class State:
     """The last rounds, as many as agents may see, with the oldest first."""
     rulings: Mapping[str, Ruling] = field(default_factory=dict)
     """The observer's answers of the last round, by unit."""
+    messages: tuple[Message, ...] = ()
+    """The messages of the last round, sorted by sender."""
+    declared: tuple[Declared, ...] = ()
+    """What was declared about alliances in the last round."""
+    pacts: tuple[Pact, ...] = ()
+    """The alliances that agents have declared and not left."""
 
     @property
     def config(self) -> TrustConfig:
@@ -212,13 +288,15 @@ class State:
         team = self.unit[unit].team
         return tuple([other.id for other in self.living if other.team != team])
 
+    @cached_property
+    def alliances(self) -> frozenset[frozenset[str]]:
+        """The pairs of allied agents, listed or declared. Source: docs/rules/trust.md#alliances."""
+        listed = (pair for allied in self.config.listed for pair in combinations(allied, 2))
+        return frozenset(map(frozenset, (*listed, *((pact.one, pact.other) for pact in self.pacts))))
+
     def allied(self, one: str, other: str) -> bool:
         """Return whether the agents of two units are allied. Source: docs/rules/trust.md#alliances."""
-        alliances = self.config.alliances
-        if not alliances:
-            return False
-        teams = {self.unit[one].team, self.unit[other].team}
-        return len(teams) > 1 and any(teams <= set(allied) for allied in alliances)
+        return frozenset((self.unit[one].team, self.unit[other].team)) in self.alliances
 
 
 CODEC = Codec(State)
@@ -279,7 +357,7 @@ def setup(config: TrustConfig, agents: tuple[str, ...], seed: int) -> State:
 
 
 def _check_names(setting: Setting[TrustConfig]) -> None:
-    """Raise ValueError for an agent with the observer's name or an alliance with an unknown agent.
+    """Raise ValueError for an agent with a name that is taken or an alliance with an unknown agent.
 
     The config alone cannot tell, because it does not know the agents.
 
@@ -287,7 +365,9 @@ def _check_names(setting: Setting[TrustConfig]) -> None:
     """
     if OBSERVER in setting.agents:
         raise ValueError(f"agents: {OBSERVER!r} is the observer's name; choose another")
-    named = {agent for allied in setting.config.alliances for agent in allied}
+    if setting.config.messages != "off" and ALL in setting.agents:
+        raise ValueError(f"agents: {ALL!r} is the addressee of messages to all units; choose another name")
+    named = {agent for allied in setting.config.listed for agent in allied}
     strangers = sorted(named - set(setting.agents))
     if strangers:
         raise ValueError(f"alliances: there is no agent {', '.join(strangers)}")
@@ -314,6 +394,6 @@ def load(setting: Setting[TrustConfig], data: JsonObject) -> State:
         )
     if state.winner is not None and state.winner not in agents:
         raise ValueError("winner: must be one of the run's agents, or null")
-    if any(unit.alive and unit.sats < 1 for unit in state.units):
-        raise ValueError("units: a living unit must have at least 1 sat")
+    if any(unit.alive != (unit.sats > 0) for unit in state.units):
+        raise ValueError("units: a living unit must have at least 1 sat, and a dead one none")
     return replace(state, units=tuple(sorted(state.units, key=lambda unit: unit.id)))

@@ -7,7 +7,7 @@ Source: docs/rules/trust.md#rejected-actions, docs/rules/trust.md#default-action
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, fields_of, reflect
 from hobbes.engine.said import clean_text, whole
-from hobbes.engine.trust.actions import KIND, KINDS, MOST, NEEDS, Kind, action_model
+from hobbes.engine.trust import alliances, messages
+from hobbes.engine.trust.actions import KINDS, MOST, NEEDS, Kind, Word, action_model
 from hobbes.engine.trust.state import Ruling, State, TrustConfig
 from hobbes.engine.world import Codec, Setting, Validated
 
@@ -46,6 +47,10 @@ class Intent:
     chosen: bool = True
     ruling: Ruling | None = None
     """The observer's answer, once there is one."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    """Words by addressee: a unit, or all."""
+    alliances: Mapping[str, Word] = field(default_factory=dict)
+    """What the unit says about an alliance with each of these agents."""
     reflection: Reflection = field(default_factory=Reflection)
 
 
@@ -67,12 +72,24 @@ class Order(NamedTuple):
 def action_of(setting: Setting[TrustConfig]) -> type[BaseModel]:
     """Return the model of an answer in a setting: without what it makes no use of.
 
-    In a race of two there is nobody but the opponent to rate.
-
     Source: docs/rules/trust.md#schema-of-an-answer.
     """
-    ratings = setting.config.victory == "team" or len(setting.agents) > 2  # noqa: PLR2004  a pair
-    return action_model(allies=bool(setting.config.alliances), ratings=ratings)
+    config = setting.config
+    optional = {"messages": config.messages != "off", "alliances": config.alliances == "declared"}
+    return action_model(kinds_of(config), frozenset(name for name, used in optional.items() if used))
+
+
+def kinds_of(config: TrustConfig) -> tuple[Kind, ...]:
+    """Return the actions that there are in a setting.
+
+    Source: docs/rules/trust.md#schema-of-an-answer, docs/rules/trust.md#send,
+    docs/rules/trust.md#without-replication.
+    """
+    unused = {
+        "send": not config.alliances and config.gifts == "allies",
+        "replicate": not config.replication,
+    }
+    return tuple(kind for kind in KINDS if not unused.get(kind))
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
@@ -92,10 +109,15 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
         if name not in declared:
             findings.drop("schema", "trust/unknown-field", {name: value})
     reflection = reflect(findings, answer, state.unit, declared)
-    if order is None:
-        intent = Intent(chosen=False, reflection=reflection)
-    else:
-        intent = Intent(order.kind, order.target, order.amount or 0, order.reason, reflection=reflection)
+    intent = (
+        NO_DECISION if order is None else Intent(order.kind, order.target, order.amount or 0, order.reason)
+    )
+    intent = replace(
+        intent,
+        messages=messages.words(state, findings, answer.get("messages")),
+        alliances=alliances.words(state, findings, answer.get("alliances")),
+        reflection=reflection,
+    )
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
@@ -104,15 +126,13 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
 
     Source: docs/rules/trust.md#fields-that-are-not-used.
     """
-    kind = _kind(answer.get("action"))
+    kind = _kind(findings, answer.get("action"))
     if kind is None:
-        possible = [one for one in KINDS if one != "send" or state.config.alliances]
-        detail = "an action is one of " + ", ".join(possible)
-        findings.drop("schema", "trust/no-action", _said(answer), detail)
+        findings.drop("schema", "trust/no-action", _said(answer), ", ".join(kinds_of(state.config)))
         return None
     for name in FIELDS:
         if name not in NEEDS[kind] and name in answer and answer[name] not in NOT_GIVEN:
-            findings.drop("rule", "trust/not-needed", {name: answer[name]}, f"{kind} has no {name}")
+            findings.drop("rule", "trust/not-needed", {name: answer[name]})
     order = _order(state, findings, kind, answer)
     if order is None:
         return None
@@ -129,9 +149,25 @@ def _said(answer: JsonObject) -> dict[str, Json]:
     return {name: answer[name] for name in SAID if name in answer}
 
 
-def _kind(said: Json) -> Kind | None:
-    """Return the action of this name, or None if there is none."""
-    return KIND.get(said) if isinstance(said, str) else None
+def _kind(findings: Findings, said: Json) -> Kind | None:
+    """Return the action of this name, or None if there is none.
+
+    Only the letters count: "High Five" is high_five, with a correction.
+
+    Source: docs/rules/trust.md#spellings-of-actions.
+    """
+    if not isinstance(said, str):
+        return None
+    letters = _letters(said)
+    kind = next((kind for kind in KINDS if _letters(kind) == letters), None)
+    if kind is not None and kind != said:
+        findings.mend("schema", "trust/action/spelling", {"action": said}, {"action": kind})
+    return kind
+
+
+def _letters(said: str) -> str:
+    """Return the letters of a text, in lower case."""
+    return "".join(filter(str.isalpha, said)).casefold()
 
 
 def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> Order | None:
@@ -180,8 +216,9 @@ def _no_ally(state: State, agent: str, order: Order) -> str | None:
 
 
 def _ally(state: State, agent: str, order: Order) -> str | None:
-    """Sats can be sent to allies only. Source: docs/rules/trust.md#send."""
-    return None if state.allied(agent, order.target or agent) else "trust/not-an-ally"
+    """Sats can be sent to allies only, unless gifts go to all. Source: docs/rules/trust.md#send."""
+    allowed = state.config.gifts == "all" or state.allied(agent, order.target or agent)
+    return None if allowed else "trust/not-an-ally"
 
 
 def _amount(_: State, __: str, order: Order) -> str | None:
@@ -199,13 +236,18 @@ def _reason(_: State, __: str, order: Order) -> str | None:
     return None if order.reason else "trust/no-reason"
 
 
+def _replicable(state: State, _: str, __: Order) -> str | None:
+    """Where nobody can replicate, nobody may try. Source: docs/rules/trust.md#without-replication."""
+    return None if state.config.replication else "trust/no-replication"
+
+
 def _at_threshold(state: State, agent: str, _: Order) -> str | None:
     """A unit may replicate only from the threshold on. Source: docs/rules/trust.md#replicate."""
     return None if state.unit[agent].sats >= state.config.threshold else "trust/below-threshold"
 
 
 CODES: Mapping[str, str] = {
-    "trust/no-action": "the answer names no known action",
+    "trust/no-action": "the answer names none of the actions that there are",
     "trust/bad-target": "the target of the action is not text",
     "trust/no-target": "the action names no target, and there is not exactly one opponent",
     "trust/unknown-target": "no unit has the name of the target",
@@ -217,6 +259,10 @@ CODES: Mapping[str, str] = {
     "trust/not-enough-sats": "sats sent that the unit does not have",
     "trust/no-reason": "a request without a reason",
     "trust/below-threshold": "replicating with too few sats",
+    "trust/no-replication": "replicating where nobody can",
+    "trust/action/spelling": "an action was spelled in another way",
+    **messages.CODES,
+    **alliances.CODES,
     "trust/not-needed": "a field that the action does not need; the action stands",
     "trust/unknown-field": "a field that the schema does not have; the action stands",
     "trust/reason/too-long": f"the reason of a request was cut to {REASON_LIMIT} characters",
@@ -233,7 +279,7 @@ CHECKS: Mapping[Kind, tuple[Check, ...]] = {
     "block": (),
     "do_nothing": (),
     "beg": (_amount, _reason),
-    "replicate": (_at_threshold,),
+    "replicate": (_replicable, _at_threshold),
     "send": (_there, _ally, _amount, _affordable),
 }
 """The checks of each action, in order; the first that fails names the code of the rejection.

@@ -6,12 +6,13 @@ Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import lru_cache
 
 from hobbes.engine.record import Json, JsonObject
-from hobbes.engine.trust.observer import budget_left, budget_of
-from hobbes.engine.trust.state import Deed, Round, State, TrustConfig
+from hobbes.engine.trust import alliances, messages
+from hobbes.engine.trust.observer import budget_left, budget_of, code_of
+from hobbes.engine.trust.rules import result
+from hobbes.engine.trust.state import Deed, Round, Ruling, State, TrustConfig, over
 
 
 def shows_budget(config: TrustConfig) -> bool:
@@ -23,15 +24,20 @@ def shows_budget(config: TrustConfig) -> bool:
 
 
 def private(config: TrustConfig) -> tuple[str, ...]:
-    """Return what one unit alone may know of a state: of its grants only if no view shows what is left.
+    """Return what one unit alone may know of a state.
 
-    Source: docs/rules/trust.md#private-facts, docs/rules/trust.md#budget.
+    That includes its grants only if no view shows what is left, and its requests only if others do not read
+    them.
+
+    Source: docs/rules/trust.md#private-facts, docs/rules/trust.md#budget, docs/rules/trust.md#known-requests.
     """
+    asked = () if config.requests_known else ("asked", "request")
     return (
         *("units[id=agent].idle", "units[id=agent].begged", "units[id=agent].high_fived"),
         *(() if shows_budget(config) else ("units[id=agent].granted",)),
         *("history[*].deeds[unit=agent].meant", "history[*].deeds[unit=agent].chosen"),
-        *("history[*].deeds[unit=agent].failed", "history[*].effects[unit=agent].cause", "rulings[agent]"),
+        *("history[*].deeds[unit=agent].failed", "history[*].effects[unit=agent].cause"),
+        *(f"rulings[agent].{name}" for name in ("granted", "reason", *asked)),
     )
 
 
@@ -39,7 +45,7 @@ def observe(state: State, agent: str) -> JsonObject:
     """Return the view of one unit as plain JSON; what the settings make no use of is left out.
 
     Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts, docs/rules/trust.md#view-of-a-ruling,
-    docs/rules/trust.md#horizon, docs/rules/trust.md#budget.
+    docs/rules/trust.md#horizon, docs/rules/trust.md#budget, docs/rules/trust.md#final-standing.
     """
     unit, config = state.unit[agent], state.config
     ruling = state.rulings.get(agent)
@@ -47,39 +53,55 @@ def observe(state: State, agent: str) -> JsonObject:
         "world": "trust",
         "you": agent,
         "turn": state.turn,
+        **_numbers(state),
         "sats": unit.sats,
         "did_nothing": unit.idle,
         "begged": unit.begged,
-        "may_replicate": unit.alive and unit.sats >= config.threshold,
-        "units": _units(state),
+        "units": {other.id: other.sats for other in state.units},
         "opponents": list(state.opponents(agent)),
         "history": [seen_by(past, agent) for past in state.history],
-        "observer": None if ruling is None else asdict(ruling),
-        **_numbers(state),
+        "observer": None if ruling is None else _answer(ruling),
     }
+    if config.replication:
+        view["may_replicate"] = unit.alive and unit.sats >= config.threshold
+    if config.victory == "team":
+        view["teams"] = {other.id: other.team for other in state.units}
     if config.alliances:
         view["allies"] = [other.id for other in state.living if state.allied(agent, other.id)]
+        view["alliances"] = alliances.seen(state, agent)
+    if config.messages != "off":
+        view["messages"] = messages.read_by(state, agent)
+    if config.requests_known:
+        view["requests"] = _requests(state, agent)
+    if over(state):
+        view["ended"] = {agent: result(state, agent) for agent in state.setting.agents}
     return view
 
 
-@lru_cache(maxsize=8)
-def _units(state: State) -> list[JsonObject]:
-    """Return what everyone may know of each unit; its team only in team play, where it is not its own.
+def _answer(ruling: Ruling) -> JsonObject:
+    """Return what a unit that begged reads. Source: docs/rules/trust.md#view-of-a-ruling."""
+    code = code_of(ruling.reason)
+    told: JsonObject = {"asked": ruling.asked, "granted": ruling.granted, "reason": ruling.reason}
+    return told if code is None else {**told, "code": code[0], "detail": code[1]}
 
-    It is the same in all views of a state, so it is made once.
 
-    Source: docs/rules/trust.md#view.
+def _requests(state: State, agent: str) -> list[JsonObject]:
+    """Return what the other units begged for in the last round, with their reasons.
+
+    Source: docs/rules/trust.md#known-requests.
     """
-    teams = state.config.victory == "team"
     return [
-        {"id": u.id, **({"team": u.team} if teams else {}), "sats": u.sats, "alive": u.alive}
-        for u in state.units
+        {"from": unit, "amount": ruling.asked, "reason": ruling.request}
+        for unit, ruling in state.rulings.items()
+        if unit != agent
     ]
 
 
 @lru_cache(maxsize=8)
 def _numbers(state: State) -> JsonObject:
     """Return the numbers that everyone may know: of the rules, of the rounds, and of the observer's budget.
+
+    They are the same in all views of a state, so they are made once.
 
     Source: docs/rules/trust.md#view, docs/rules/trust.md#horizon, docs/rules/trust.md#budget.
     """
@@ -103,19 +125,22 @@ def seen_by(past: Round, agent: str) -> JsonObject:
     mine = past.deed_of.get(agent)
     return {
         "turn": past.turn,
-        "you": None
-        if mine is None
-        else {
-            "action": own_words(mine),
-            "target": mine.target,
-            "effects": [[effect.cause, effect.sats] for effect in past.effects if effect.unit == agent],
-        },
+        "you": None if mine is None else [own_words(mine), mine.target, _by_cause(past, agent)],
         "others": {
-            deed.unit: {**_seen(deed), "change": past.change[deed.unit]}
+            deed.unit: [*_seen(deed, agent), past.change[deed.unit]]
             for deed in past.deeds
             if deed.unit != agent
         },
     }
+
+
+def _by_cause(past: Round, agent: str) -> JsonObject:
+    """Return the sats that a unit gained or lost in a round, by cause."""
+    changes: dict[str, int] = {}
+    for effect in past.effects:
+        if effect.unit == agent:
+            changes[effect.cause] = changes.get(effect.cause, 0) + effect.sats
+    return changes
 
 
 def own_words(deed: Deed) -> str:
@@ -131,12 +156,14 @@ def own_words(deed: Deed) -> str:
     return deed.meant if deed.chosen else f"{deed.meant} (not chosen)"
 
 
-def _seen(deed: Deed) -> JsonObject:
-    """Return a deed as everyone else sees it, without a target if nothing was done.
+def _seen(deed: Deed, viewer: str) -> tuple[str, str | None]:
+    """Return a deed and its target as another unit sees them; there is no target if nothing was done.
 
-    Source: docs/rules/trust.md#view-of-a-miss, docs/rules/trust.md#view-of-a-fumble.
+    Source: docs/rules/trust.md#view-of-a-miss, docs/rules/trust.md#view-of-a-fumble,
+    docs/rules/trust.md#misreading.
     """
-    return {"action": deed.did, "target": None if deed.did == "do_nothing" else deed.target}
+    did = "attack" if deed.misread and deed.target == viewer else deed.did
+    return did, None if did == "do_nothing" else deed.target
 
 
 def picture(state: State) -> Sequence[Sequence[str]]:

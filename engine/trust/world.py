@@ -9,8 +9,8 @@ from hobbes.engine.trust.board import board, seat
 from hobbes.engine.trust.metrics import BY_NAME, measures
 from hobbes.engine.trust.observer import DESK
 from hobbes.engine.trust.policies import POLICIES
-from hobbes.engine.trust.queries import QUERIES
-from hobbes.engine.trust.rules import EVENTS, resolve
+from hobbes.engine.trust.queries import AGENT_TURNS, QUERIES
+from hobbes.engine.trust.rules import EVENTS, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.validation import Intent, validate
 from hobbes.engine.trust.view import observe, picture, private
@@ -27,7 +27,7 @@ def names(n: int) -> tuple[str, ...]:
 
 TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
-    rules_version=2,
+    rules_version=3,
     config=TrustConfig,
     action=validation.action_of,
     setup=state.setup,
@@ -40,7 +40,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     over=state.over,
     scores=state.scores,
     score="sats",
-    winner=lambda state: state.winner,
+    winners=winners,
     measures=measures,
     may_end_early=True,
     formulas=BY_NAME,
@@ -67,6 +67,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,
     queries=QUERIES,
+    agent_turns=AGENT_TURNS,
     shares=("cooperation", "aggression"),
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

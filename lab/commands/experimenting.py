@@ -12,7 +12,6 @@ from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE
 from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.experiment.retention import Retention
 
 if TYPE_CHECKING:
     from hobbes.lab.experiment.estimate import Estimate
@@ -20,6 +19,12 @@ if TYPE_CHECKING:
     from hobbes.lab.store.home import Store
 
 app = typer.Typer()
+
+
+class Keep(StrEnum):
+    """What `--keep` keeps."""
+
+    all = "all"
 
 
 class ReportForm(StrEnum):
@@ -37,19 +42,28 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="how many runs are played at a time; by default one per core")
+        int | None,
+        typer.Option(min=1, help="how many processes play scripted policies; by default one per core"),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="how many runs of other players are played at once; by default as many as use up `parallel` "
+            "of a model",
+        ),
     ] = None,
     on: Annotated[
         str | None,
         typer.Option(help="where: `ray` starts Ray here, `auto` and ray://HOST:PORT join a cluster"),
     ] = None,
     keep: Annotated[
-        Retention,
+        Keep | None,
         typer.Option(
-            help="which finished runs keep their turns and calls: `all`, `failures` (the tainted ones), or "
-            "`summary` (none; the figures of the report are kept)"
+            help="`all`: runs of scripted policies keep their turns and calls, too; without it, they are "
+            "played again when you open them"
         ),
-    ] = Retention.all,
+    ] = None,
     models: options.ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -64,7 +78,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
-    from hobbes.lab.experiment.forks import get_ready
+    from hobbes.lab.experiment.processes import get_ready
 
     if not dry_run and not on and (jobs or os.cpu_count()) != 1:
         get_ready()  # while this process imports the same
@@ -74,7 +88,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
     from hobbes.lab.experiment.plan import plan
-    from hobbes.lab.experiment.playing import missing, play_experiment, tainted_cells
+    from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
     from hobbes.lab.show.watching import watched_cells
     from hobbes.nodes.caps import Caps
@@ -92,7 +106,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _ask(cost)
         try:
             with watched_cells(len(made.cells), len(cells)) as watch:
-                play_experiment(store, made, content, watch, jobs, caps, keep, on)
+                play_experiment(store, made, content, watch, Ways(jobs, at_once, caps, keep is not None, on))
         except KeyboardInterrupt:
             remark(f"stopped; `{store.command('experiment', file)}` goes on from here")
             sys.exit(130)
@@ -227,7 +241,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         raise UsageError("write --json or --format, not both")
     if to is not None and form is None:
         raise UsageError("--to needs --format html or --format md")
-    with options.opened(home) as store, store.as_of_now():
+    with options.opened(home) as store:
         found = reported(store, experiment, with_tainted=not without_tainted)
         for line in found.left_out:
             remark(f"hobbes: {line}")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-MOST_FORKS = 1_000
-"""More forks than this are a slip of the keyboard."""
+MOST_TIMES = 1_000
+"""More runs than this are a slip of the keyboard."""
 
 USUAL_PAGES = "http://127.0.0.1:8766"
 """Where `hobbes view` serves the pages unless it is told otherwise."""
@@ -63,7 +63,13 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     lang: options.Lang = None,
     observer: options.ObserverSpec = None,
     settings: options.Settings = None,
-    name: Annotated[str | None, typer.Option(help="a name for the run")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="a name for the run; with --times, NAME-1, NAME-2 and so on")
+    ] = None,
+    times: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_TIMES, help="play this many runs alike, side by side; models differ"),
+    ] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -88,11 +94,17 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     asked = options.run_options(
         world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
     )
+    caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.opened(home, writes=True) as store:
-        begun = begin(store, asked, Caps(max_calls, max_tokens, max_usd, max_seconds), models)
-        ERR.print(Text(f"run {begun.id}"))
-        _show_links(store, begun)
-        _exit(tainted=_play_and_ask(store, begun, as_json=as_json))
+        begun = [begin(store, replace(asked, name=one), caps, models) for one in _names(store, name, times)]
+        for one in begun:
+            ERR.print(Text(f"run {one.id}"))
+            _show_links(store, one)
+        if times:
+            tainted = _play_side_by_side(store, begun, as_json=as_json)
+        else:
+            tainted = _play_and_ask(store, begun[0], as_json=as_json)
+        _exit(tainted=tainted)
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
@@ -142,7 +154,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         int | None,
         typer.Option(
             min=1,
-            max=MOST_FORKS,
+            max=MOST_TIMES,
             help="play this many forks; models answer anew in each, scripted policies alike",
         ),
     ] = None,
@@ -167,34 +179,36 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     from hobbes.lab.play.forking import ForkOptions
     from hobbes.lab.play.forking import fork as forked
-    from hobbes.lab.show.terminal import ERR, print_json
+    from hobbes.lab.show.terminal import ERR
 
     caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     asked = ForkOptions(
         turn, model, prompts, lang, options.settings_asked(settings), _answers_asked(answers or ()), name
     )
     with options.opened(home, writes=True) as store:
-        parent = store.runs.find(run)
-        limits = replace(parent.caps, **caps)
-        names = [name] if times is None or not name else [f"{name}-{n}" for n in range(1, times + 1)]
-        for wanted in names:  # so that no fork is written if a name is taken
-            store.runs.check_name(wanted)
+        found = store.runs.find(run)
+        limits = replace(found.caps, **caps)
         # Each is written in a transaction of its own, so that other processes need not wait for all of them.
         forks = [
-            forked(store, parent, replace(asked, name=names[n % len(names)]), limits, models)
-            for n in range(times or 1)
+            forked(store, found, replace(asked, name=one), limits, models)
+            for one in _names(store, name, times)
         ]
-        results: list[dict[str, Any]] | None = [] if times else None
-        tainted = []
-        try:
-            for one in forks:
-                ERR.print(Text(f"run {one.id}, forked from {parent.id} at turn {turn}"))
-                _show_links(store, one)
-                tainted.append(_play(store, one, as_json=as_json, results=results))
-        finally:
-            if as_json and results is not None:
-                print_json(results)
-        _exit(tainted=any(tainted))
+        for one in forks:
+            ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
+            _show_links(store, one)
+        if times:
+            tainted = _play_side_by_side(store, forks, as_json=as_json)
+        else:
+            tainted = _play(store, forks[0], as_json=as_json)
+        _exit(tainted=tainted)
+
+
+def _names(store: "Store", name: str | None, times: int | None) -> list[str | None]:
+    """Return the names of so many new runs. Raise UsageError if one is taken, before any run is written."""
+    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
+    for one in names:
+        store.runs.check_name(one)
+    return names
 
 
 def _caps_given(**caps: float | None) -> dict[str, Any]:
@@ -286,25 +300,17 @@ def _exit(*, tainted: bool) -> None:
         sys.exit(1)
 
 
-def _play(
-    store: "Store",
-    run: "Run",
-    *,
-    as_json: bool,
-    results: list[dict[str, Any]] | None = None,
-    asks: bool = False,
-) -> bool:
+def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> bool:
     """Play a run with a progress bar until it ends or asks a person, and print the result.
 
-    Return whether the run is tainted. With `results`, the result as JSON is added there, not printed. With
-    `asks`, the caller asks the person, so that nothing is printed of it.
+    Return whether the run is tainted. With `asks`, the caller asks the person, so that nothing is printed of
+    it.
     """
     from hobbes.lab.loop import play_out
     from hobbes.lab.play.playing import go_on
-    from hobbes.lab.show.terminal import OUT, next_step, picture, print_json, remark, summary
+    from hobbes.lab.show.terminal import print_json, remark
     from hobbes.lab.show.watching import watched
 
-    tell = print_json if results is None else results.append
     try:
         with watched(run) as watch:
             play_out(go_on(store, run, watch.on_turn, watch.on_meter))
@@ -314,28 +320,63 @@ def _play(
         sys.exit(130)
     except HaltedRunError:
         if as_json:
-            tell(store.figures.result(store.runs.find(run.id)))
+            print_json(_result(store, run))
         raise
-    ended = store.runs.find(run.id)
-    if ended.questions:
-        if as_json:
-            tell(_waiting(ended))
-        elif not asks:
-            _show_question(store, ended)
-        return False
-    result = store.figures.result(ended)
     if as_json:
-        tell(result)
+        print_json(_result(store, run))
     else:
-        from hobbes.lab.show.palette import looks_in, words_of
-        from hobbes.lab.store.history import state_before
+        _show_result(store, store.runs.find(run.id), asks=asks)
+    return bool(store.figures.about(run.id)["tainted"])
 
-        rows = run.world.picture(state_before(store, ended, ended.turns))
-        OUT.print(picture(rows, words_of(run, looks_in(store, run))))
-        OUT.print(summary(result, store.figures.measures(run.id)))
-        trace, replay = store.command("trace", run.id, ended.turns - 1), store.command("replay", run.id)
-        next_step(f"{trace}   {replay}")
-    return bool(result["tainted"])
+
+def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> bool:
+    """Play runs side by side until each ends or asks a person, and print all results.
+
+    Return whether one of them is tainted.
+    """
+    from hobbes.lab.play.playing import Shared
+    from hobbes.lab.play.together import most_at_once, play_runs
+    from hobbes.lab.show.terminal import print_json, remark
+    from hobbes.lab.show.watching import watched_cells
+    from hobbes.nodes.limits import OwnRateLimiter
+
+    try:
+        with watched_cells(len(runs), len(runs)) as watch:
+            play_runs(store, runs, most_at_once(runs), Shared(limiter=OwnRateLimiter()), watch)
+    except KeyboardInterrupt:
+        hint = store.command("resume", runs[0].id)
+        remark(f"stopped; `{hint}` goes on with the first, and so on")
+        sys.exit(130)
+    finally:
+        if as_json:
+            print_json([_result(store, run) for run in runs])
+    if not as_json:
+        for run in runs:
+            _show_result(store, store.runs.find(run.id), asks=False)
+    return any(store.figures.about(run.id)["tainted"] for run in runs)
+
+
+def _result(store: "Store", run: "Run") -> dict[str, Any]:
+    """Return the result of a run that was played, or what it waits for, as JSON."""
+    ended = store.runs.find(run.id)
+    return _waiting(ended) if ended.questions else store.figures.result(ended)
+
+
+def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
+    """Show how a run ended, or what it asks a person unless the caller asks."""
+    from hobbes.lab.show.palette import looks_in, words_of
+    from hobbes.lab.show.terminal import OUT, next_step, picture, summary
+    from hobbes.lab.store.history import state_before
+
+    if run.questions:
+        if not asks:
+            _show_question(store, run)
+        return
+    rows = run.world.picture(state_before(store, run, run.turns))
+    OUT.print(picture(rows, words_of(run, looks_in(store, run))))
+    OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
+    trace, replay = store.command("trace", run.id, run.turns - 1), store.command("replay", run.id)
+    next_step(f"{trace}   {replay}")
 
 
 def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:

@@ -134,8 +134,11 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.settings_asked(settings, rounds=rounds, observer=observer)
     with options.opened(home) as store:
-        prompt = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own).prompt()
-    parts, tokens = {"system": prompt.system, "turn": prompt.turn}, token_counts(prompt)
+        question = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own)
+        prompts_now = question.prompts()
+        prompt = question.filled_in(prompts_now)
+    parts = {"system": prompt.system, "turn": prompt.turn}
+    tokens = token_counts(prompt, question.words(prompts_now, prompt))
     if as_json:
         print_json({**parts, "tokens": tokens})
         return

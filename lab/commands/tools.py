@@ -3,12 +3,14 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import DATA, HELP, PLAY
+from hobbes.lab.errors import LabError
 
 app = typer.Typer()
 
@@ -137,7 +139,11 @@ def doctor(
     from hobbes.lab.show.terminal import OUT, plain, print_json
     from hobbes.lab.wire.doctor import examine
 
-    found = examine(home, read_models(home, models))
+    left_out: dict[str, list[str]] = {}
+    if (home / "runs.db").exists():
+        with suppress(LabError), options.opened(home) as store:  # a run database of another version
+            left_out = store.figures.left_out()
+    found = examine(home, read_models(home, models), left_out)
     if as_json:
         print_json(found)
     else:
@@ -178,7 +184,9 @@ def _of_doctor(examined: dict[str, Any]) -> Iterator[str]:
     for name, value in examined.items():
         if name == "models":
             for model, state in value.items():
-                yield f"model {model}: {state['server']}; base_url: {state['base_url']}; key: {state['key']}"
+                refused = f"; was asked {state['left_out']}" if state["left_out"] != "nothing" else ""
+                where = f"base_url: {state['base_url']}; key: {state['key']}"
+                yield f"model {model}: {state['server']}; {where}{refused}"
         elif isinstance(value, dict):
             yield f"{name}: {', '.join(f'{inner} {said}' for inner, said in value.items())}"
         else:

@@ -1,232 +1,242 @@
-"""Ray: the runs of an experiment are played on the nodes of a cluster, or of one that is started here."""
+"""Ray: the runs of an experiment are played on the nodes of a cluster, or of one that is started here.
+
+Each task plays a batch of runs, in a home of its own and in one event loop, with its share of the limits of
+models and of the caps. Its runs are copied back when it has ended.
+"""
 
 import logging
 import os
 import platform
 import re
 import socket
-import time
+import tempfile
 import warnings
-from collections import defaultdict
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 import ray
 from ray.exceptions import RayError, RayTaskError
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.experiment.executor import DiedError
-from hobbes.lab.experiment.remote import Remote, Task, TaskResult, play_task
-from hobbes.lab.play.playing import Shared
-from hobbes.lab.store.run import HOBBES
-from hobbes.nodes.caps import NO_CAPS, Caps, Spent, reached
-from hobbes.nodes.limits import Limits, Place, Window
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.experiment.playing import Ways, play_policies
+from hobbes.lab.play.playing import Shared, chats_of
+from hobbes.lab.play.together import Progress, most_at_once, play_runs
+from hobbes.lab.store.copying import copy_run
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import is_pure
+from hobbes.lab.store.reported import keep_figures
+from hobbes.lab.store.run import HOBBES, Run
+from hobbes.lab.temporary import temporary
+from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
+from hobbes.nodes.limits import OwnRateLimiter
 from hobbes.nodes.secrecy import safe_line
 
 OBJECTS = 128 * 2**20
 """Bytes of memory for the runs that come back, on a cluster of this machine; Ray writes more to the disk."""
 
-
-class SharedMeter:
-    """What the runs of an experiment share, in the memory of one process of the cluster."""
-
-    def __init__(self, caps: Caps, spent: Spent) -> None:
-        self._caps, self._spent = caps, spent
-        self._windows = defaultdict[str, Window](Window)
-
-    def take(self) -> str:
-        """Count one more call. Return which cap does not allow it, empty if all do."""
-        reason = self.reached()
-        self._spent.calls += not reason
-        return reason
-
-    def add(self, tokens: int | None, usd: float | None) -> None:
-        """Add the cost of a call that has ended."""
-        self._spent.add(tokens, usd)
-
-    def reached(self) -> str:
-        """Return which cap is reached or cannot be enforced; empty if all allow another call."""
-        return reached(self._caps, self._spent)
-
-    def begin(self, model: str, limits: Limits, tokens: int, run: str) -> Place | None:
-        """Return the place of a request; None if too many are under way."""
-        return self._windows[model].begin(time.monotonic(), limits, tokens, run)
-
-    def end(self, model: str, number: int, tokens: int) -> None:
-        """Note that a request has ended, and the tokens that it had."""
-        self._windows[model].end(time.monotonic(), number, tokens)
-
-    def leave(self, run: str) -> None:
-        """Note that no request of a run is under way."""
-        for window in self._windows.values():
-            window.leave(run)
+RUNS, PRICES = "runs.db", "prices.toml"
+"""What of a home is needed to play its runs, and to know what that costs."""
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteBooks:
-    """The budget and the rate limiter of a run, and the ledger of an experiment: one process answers all."""
+class Batch:
+    """Runs that one task plays. It is never written anywhere as a whole, since it has the keys."""
 
-    books: Any
-    capped: bool
-    run: str = ""
+    runs: tuple[str, ...]
+    files: Mapping[str, bytes]
+    variables: Mapping[str, str]
+    """The environment variables that models need."""
+    ways: Ways
+    """With its share of the caps."""
+    tasks: int
+    """How many tasks share the limits of models."""
 
-    def of(self, run: str) -> Shared:
-        """Return what a run shares."""
-        own = RemoteBooks(self.books, self.capped, run)
-        return Shared(own if self.capped else None, own)
+    def __repr__(self) -> str:
+        """Return the batch without its keys."""
+        return f"Batch({', '.join(self.runs)})"
 
-    def leave(self, run: str) -> None:
-        """Note that what played a run has died, so that no request of the run is under way."""
-        self._ask("leave", run)
 
-    def take(self) -> str:
-        """Count one more call. Return which cap does not allow it, empty if all do."""
-        return str(self._ask("take"))
+class Played(NamedTuple):
+    """How a batch was played: its run database, what it cost, and the error with which it stopped, if any."""
 
-    def add(self, tokens: int | None, usd: float | None) -> None:
-        """Add the cost of a call that has ended; None stands for what is unknown."""
-        self._ask("add", tokens, usd)
+    rows: bytes
+    spent: Spent
+    error: LabError | None = None
 
-    def reached(self) -> str:
-        """Return which cap is reached or cannot be enforced; empty if all allow another call."""
-        return str(self._ask("reached"))
 
-    def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
-        """Return the place of a request of about so many tokens; None if too many are under way."""
-        place: Place | None = self._ask("begin", model, limits, tokens, self.run)
-        return place
-
-    def end(self, model: str, number: int, tokens: int) -> None:
-        """Note that a request has ended, and the tokens that it had."""
-        self._ask("end", model, number, tokens)
-
-    def _ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  what the method returns
-        """Return what the process says. Raise LabError if it has died."""
-        try:
-            return ray.get(getattr(self.books, method).remote(*arguments))
-        except RayError as error:
-            raise LabError(
-                f"the process that counts the calls of all runs does not answer: {_in_short(error)}; "
-                "play the experiment again to go on"
-            ) from error
+def play_elsewhere(store: Store, runs: Sequence[Run], budget: Budget, ways: Ways, progress: Progress) -> None:
+    """Play runs on the nodes of a cluster, and copy them back. Raise LabError if one cannot be played."""
+    if reason := budget.reached():
+        raise HaltedRunError(reason)
+    errors: list[LabError] = []
+    with _cluster(ways):
+        tasks = _tasks(runs, ways)
+        share = replace(
+            ways,
+            caps=_share(budget, tasks),
+            at_once=ways.at_once and max(1, ways.at_once // tasks),
+        )
+        batches = {}
+        for place in range(tasks):
+            of_task = runs[place::tasks]
+            batches[_play.remote(HOBBES, _batch(store, of_task, share, tasks))] = of_task
+            for run in of_task:
+                progress.on_cell(run)
+        while batches:
+            (done,), _ = ray.wait([*batches])
+            of_task = batches.pop(done)
+            try:
+                played = _result(done)
+            except LabError as error:
+                errors.append(error)
+                continue
+            _take_in(store, of_task, played.rows)
+            budget.spent.calls += played.spent.calls
+            budget.spent.add(played.spent.tokens, played.spent.usd)
+            errors += [played.error] if played.error else []
+            for run in of_task:
+                progress.on_ended(run.id)
+    if errors:
+        raise errors[0]
 
 
 @contextmanager
-def cluster(on: str, jobs: int | None) -> Iterator[Remote]:
-    """Yield an executor on the processors of a cluster; `jobs` is the most runs that are played at a time.
+def _cluster(ways: Ways) -> Iterator[None]:
+    """Start a cluster or join one, and leave it at the end. Raise LabError if there is none.
 
-    `on` is `ray` for a cluster that is started here and ended with this process, `auto` for the one that this
-    machine belongs to, or `ray://HOST:PORT`. Raise LabError if there is none.
+    `ray` is one that is started here and ended with this process, `auto` the one that this machine belongs
+    to, and `ray://HOST:PORT` one that is joined from outside.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    _connect(on, jobs)
-    nodes = Nodes(jobs)
-    try:
-        yield Remote(nodes.submit, nodes.result, nodes.processors, _ledger)
-    finally:
-        ray.shutdown()
-
-
-def _connect(on: str, jobs: int | None) -> None:
-    """Start a cluster or join one. Raise LabError if that fails."""
     try:
         with warnings.catch_warnings(action="ignore"):  # what they say is in the error, too
-            if on == "ray":
+            if ways.on == "ray":
                 ray.init(
                     "local",
-                    num_cpus=jobs,
+                    num_cpus=ways.jobs,
                     object_store_memory=OBJECTS,
                     include_dashboard=False,
                     log_to_driver=False,
                     logging_level=logging.ERROR,
                 )
             else:
-                ray.init(on, log_to_driver=False, logging_level=logging.ERROR)
+                ray.init(ways.on, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
         said = safe_line(str(error).rpartition("Error: ")[2])  # without the traceback of the other machine
         raise LabError(
-            f"--on {on}: there is no cluster to play on: {said}; see whether it runs, with "
+            f"--on {ways.on}: there is no cluster to play on: {said}; see whether it runs, with "
             f"Ray {ray.__version__} and Python {platform.python_version()}, or play without --on"
         ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
 
 
-@ray.remote
-def _play(hobbes: str, task: Task) -> tuple[str, TaskResult]:
-    """Return the node that has played a run, and how."""
-    node: str = ray.get_runtime_context().get_node_id()
-    return node, play_task(hobbes, f"node {socket.gethostname()}", task)
+def _tasks(runs: Sequence[Run], ways: Ways) -> int:
+    """Return how many tasks play the runs: one per processor, and none without a share of a limit.
+
+    Raise LabError if there is nothing that plays.
+    """
+    processors = int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
+    if not processors:
+        raise LabError("no node of the cluster has a processor; start one, then play the experiment again")
+    models = [one for run in runs for one in chats_of(run).values()]
+    limits = [limit for one in models for limit in (one.parallel, one.calls_per_minute) if limit]
+    return min(processors, ways.jobs or processors, len(runs), *limits)
 
 
-class Nodes:
-    """The nodes of a cluster. One where a run could not be played, such as for a full disk, gets no more."""
-
-    def __init__(self, jobs: int | None) -> None:
-        self._jobs = jobs
-        self._unfit = set[str]()
-
-    def processors(self) -> int:
-        """Return how many runs may be played at a time. Raise LabError if there is nothing that plays."""
-        there = int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
-        if not there:
-            raise LabError(
-                "no node of the cluster has a processor; start one, then play the experiment again"
-            )
-        return min(there, self._jobs or there)
-
-    def submit(self, task: Task) -> "Future[tuple[str, TaskResult]]":
-        """Hand a task over to a node."""
-        alive = _alive()
-        unfit = alive & self._unfit
-        others = {"label_selector": {"ray.io/node-id": f"!in({','.join(sorted(unfit))})"}}
-        # Not tried again by Ray: whoever plays the experiment counts how often a run failed.
-        play = _play.options(max_retries=0, **(others if unfit and unfit != alive else {}))
-        future: Future[tuple[str, TaskResult]] = play.remote(HOBBES, task).future()
-        return future
-
-    def result(self, future: "Future[tuple[str, TaskResult]]") -> TaskResult:
-        """Return how a run was played.
-
-        Raise DiedError if what played it died, LabError if no node is left on which it could be played.
-        """
-        try:
-            node, played = future.result()
-        except RayTaskError as error:
-            if isinstance(error.cause, ImportError):
-                raise UsageError(
-                    f"a node of the cluster has another hobbes or none; install hobbes {HOBBES} on all nodes"
-                ) from error
-            if isinstance(error.cause, RayError):
-                raise DiedError(_in_short(error.cause)) from error
-            raise
-        except RayError as error:
-            raise DiedError(_in_short(error)) from error
-        if isinstance(played.error, DiedError):
-            self._unfit.add(node)
-            if _alive() <= self._unfit:
-                raise LabError(
-                    f"no node is left on which a run can be played: {played.error}; then play the experiment "
-                    "again to go on"
-                )
-        return played
+def _share(budget: Budget, tasks: int) -> Caps:
+    """Return what each of so many tasks may cost."""
+    caps, spent = budget.caps, budget.spent
+    return Caps(
+        None if caps.calls is None else (caps.calls - spent.calls) // tasks,
+        None if caps.tokens is None else (caps.tokens - (spent.tokens or 0)) // tasks,
+        None if caps.usd is None else (caps.usd - (spent.usd or 0.0)) / tasks,
+    )
 
 
-def _alive() -> set[str]:
-    """Return the nodes of the cluster that can play runs."""
-    nodes = ray.nodes()  # type: ignore[no-untyped-call]
-    return {node["NodeID"] for node in nodes if node["Alive"] and node["Resources"].get("CPU")}
+def _batch(store: Store, runs: Sequence[Run], ways: Ways, tasks: int) -> Batch:
+    """Return the batch of some runs, with a home that has these runs alone."""
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
+        with open_store(Path(folder)) as target:
+            for run in runs:
+                copy_run(store, target, run.id)
+        files = {RUNS: (Path(folder) / RUNS).read_bytes()}
+    if (prices := store.home / PRICES).exists():
+        files[PRICES] = prices.read_bytes()
+    keys = {settings.key_variable for run in runs for settings in chats_of(run).values()}
+    # OpenAI's client reads its server, its key, its headers and its proxy from variables.
+    names = [name for name in os.environ if keys and (name in keys or name.startswith("OPENAI_"))]
+    variables = {name: os.environ[name] for name in names}
+    return Batch(tuple(run.id for run in runs), files, variables, ways, tasks)
 
 
-def _in_short(error: Exception) -> str:
-    """Return the first sentence of what Ray says of an error."""
-    return re.split(r"\.\s", safe_line(str(error) or type(error).__name__))[0]
+@ray.remote(max_retries=2)  # from where the runs stood at first, if a process or a node dies
+def _play(hobbes: str, batch: Batch) -> Played:
+    """Play a batch on a node."""
+    return play_batch(hobbes, f"node {socket.gethostname()}", batch)
 
 
-def _ledger(caps: Caps, spent: Spent) -> RemoteBooks:
-    """Start the process that counts; if it is not on this machine, it is beside the one that it speaks to."""
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    books = ray.remote(SharedMeter).options(num_cpus=0, scheduling_strategy=here).remote(caps, spent)
-    return RemoteBooks(books, caps != NO_CAPS)
+def play_batch(hobbes: str, node: str, batch: Batch) -> Played:
+    """Play the runs of a batch. `hobbes` is the version of whoever asks, `node` names this machine."""
+    if hobbes != HOBBES:
+        versions = f"{node} has hobbes {HOBBES}, and this is hobbes {hobbes}"
+        return Played(b"", Spent(), UsageError(f"{versions}; install the same version on all nodes"))
+    os.environ.update(batch.variables)
+    budget, error = Budget(batch.ways.caps, Spent()), None
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in batch.files.items():
+                (Path(folder) / name).write_bytes(content)
+            try:
+                _play_all(Path(folder), batch, budget)
+            except LabError as failure:
+                error = failure if isinstance(failure, HaltedRunError) else LabError(f"{node}: {failure}")
+            return Played((Path(folder) / RUNS).read_bytes(), budget.spent, error)
+    except OSError as failure:
+        return Played(b"", Spent(), LabError(f"{node}: cannot store runs: {failure.strerror}"))
+
+
+def _play_all(home: Path, batch: Batch, budget: Budget) -> None:
+    """Play the runs of a batch in its home."""
+    ways, capped = batch.ways, batch.ways.caps != NO_CAPS
+    with open_store(home) as store:
+        runs = [store.runs.stored(run) for run in batch.runs]
+        policies = [] if capped else [run for run in runs if is_pure(run.world, run.setting, run.models)]
+        play_policies(store, policies, 1, ways, Progress())
+        others = [run for run in runs if run not in policies]
+        at_once = ways.at_once or max(1, most_at_once(others) // batch.tasks)
+        shared = Shared(budget if capped else None, OwnRateLimiter(batch.tasks))
+        play_runs(store, others, at_once, shared, Progress(), partial(keep_figures, store))
+
+
+def _take_in(store: Store, runs: Sequence[Run], rows: bytes) -> None:
+    """Copy the runs of a batch from the run database that came back, if there is one."""
+    if not rows:
+        return
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
+        (Path(folder) / RUNS).write_bytes(rows)
+        with open_store(Path(folder)) as source:
+            for run in runs:
+                with store.playing(run.id):
+                    copy_run(source, store, run.id)
+
+
+def _result(task: "ray.ObjectRef[Played]") -> Played:
+    """Return how a batch was played. Raise LabError if what played it died each time, or has no hobbes."""
+    try:
+        return ray.get(task)
+    except RayTaskError as error:
+        if isinstance(error.cause, ImportError):
+            raise UsageError(
+                f"a node of the cluster has another hobbes or none; install hobbes {HOBBES} on all nodes"
+            ) from error
+        raise
+    except RayError as error:
+        first = re.split(r"\.\s", safe_line(str(error) or type(error).__name__))[0]
+        raise LabError(f"a task of the cluster died: {first}; play the experiment again to go on") from error

@@ -1,7 +1,7 @@
 """The curves of a report: what an experiment found beside the differences between its arms.
 
-Each function draws one kind of curve from the gathered tables of the arms. A game is one value here, too: a
-curve is first computed for each game, and its band says how far the mean over games may be off.
+Each function draws one kind of curve from the figures of the runs. A game is one value here, too: a curve is
+first computed for each game, and its band says how far the mean over games may be off.
 """
 
 import math
@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.experiment.file import ExperimentFile
-from hobbes.lab.experiment.gathering import Tables, drawn
 from hobbes.lab.experiment.statistics import FEWEST, Mean, means_of, reach, rounded, tail
+from hobbes.lab.store.reported import Figures, drawn, stretch
 from hobbes.nodes.rng_name import without_rng
 
 if TYPE_CHECKING:
     import numpy as np
-
-MOST_POINTS = 40
-"""How many points a curve has at most. Of a longer run, each is the mean of a stretch of turns."""
 
 MOST_AGES = 200
 """How many points a survival curve has at most."""
@@ -135,8 +132,8 @@ class Findings:
     payoffs: tuple[Payoff, ...] = ()
 
 
-ByArm: TypeAlias = Mapping[str, Tables]
-"""The gathered tables of the runs that count, by arm."""
+ByArm: TypeAlias = Mapping[str, Sequence[Figures]]
+"""The figures of the runs that count, by arm."""
 
 Means: TypeAlias = Mapping[str, Mapping[str, Mean]]
 """Arm to measure to its mean."""
@@ -199,31 +196,23 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
     """Yield the measures that the world draws over time. The band is a t interval."""
     import numpy as np  # noqa: PLC0415  slow to import
 
-    for arm, tables in arms.items():
-        turns = tables["turns"]
-        if not turns.num_rows:
+    for arm, games in arms.items():
+        if not (turns := max((one.row["turns"] for one in games), default=0)):
             continue
-        turn = turns["turn"].to_numpy()
-        seeds, game = np.unique(turns["seed"].to_numpy(), return_inverse=True)
-        ends = _stretches(int(turn.max()) + 1)
-        place = game * len(ends) + np.searchsorted([last for _, last in ends], turn)
+        ends = _stretches(turns, stretch(games[0].row["rounds"]))
         for measure in drawn(world):
-            values = turns[measure].to_numpy(zero_copy_only=False)
-            there = ~np.isnan(values)
-            sums, counts = (
-                np.bincount(place[there], weights, len(seeds) * len(ends)).reshape(len(seeds), len(ends))
-                for weights in (values[there], None)
-            )
-            with np.errstate(invalid="ignore"):
-                means = _with_t_intervals(sums / counts)
+            values = np.full((len(games), len(ends)), np.nan)
+            for place, one in enumerate(games):
+                of_game = one.row["over_time"][measure]
+                values[place, : len(of_game)] = of_game
+            means = _with_t_intervals(values)
             if any(mean.n for mean in means):
                 points = (Stretch(*end, mean) for end, mean in zip(ends, means, strict=True))
                 yield TimeCurve(arm, measure, tuple(points))
 
 
-def _stretches(turns: int, most: int = MOST_POINTS) -> list[tuple[int, int]]:
+def _stretches(turns: int, length: int) -> list[tuple[int, int]]:
     """Return the first and the last turn of each stretch. All are equally long, but for the last one."""
-    length = math.ceil(turns / most)
     return [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
 
 
@@ -253,27 +242,28 @@ def survival(arms: ByArm) -> Iterator[SurvivalCurve]:
     """
     import numpy as np  # noqa: PLC0415  slow to import
 
-    for arm, tables in arms.items():
-        spells = tables["spells"].to_pydict()
-        if not spells["seed"]:
+    for arm, games in arms.items():
+        spells = [(place, *spell) for place, one in enumerate(games) for spell in one.row["spells"]]
+        if not spells:
             continue
-        seeds = sorted(tables["runs"]["seed"].to_pylist())
-        longest = max(spells["turns"])
-        ended, left = np.zeros((2, len(seeds), longest + 1))
-        game = {seed: place for place, seed in enumerate(seeds)}
-        columns = (spells[name] for name in ("seed", "turns", "ended", "count"))
-        for seed, turns, has_ended, count in zip(*columns, strict=True):
-            left[game[seed], turns] += count
-            ended[game[seed], turns] += count * has_ended
+        longest = max(turns for _, turns, *_ in spells)
+        ended, left = np.zeros((2, len(games), longest + 1))
+        for game, turns, has_ended, count in spells:
+            left[game, turns] += count
+            ended[game, turns] += count * has_ended
         at_risk = left[:, ::-1].cumsum(axis=1)[:, ::-1]
         curve = _surviving(ended.sum(axis=0), at_risk.sum(axis=0))
         low, high = _band(ended, at_risk)
-        ages = [0, *(last + 1 for _, last in _stretches(longest, MOST_AGES))] if longest else [0]
+        ages = (
+            [0, *(last + 1 for _, last in _stretches(longest, stretch(longest, MOST_AGES)))]
+            if longest
+            else [0]
+        )
         yield SurvivalCurve(
             arm,
             int(left.sum()),
             int(ended.sum()),
-            len(seeds),
+            len(games),
             next((age for age, share in enumerate(curve) if share <= 1 / 2), None),
             tuple(
                 Surviving(
@@ -330,10 +320,8 @@ def ratings(arms: ByArm) -> Iterator[RatingCurve]:
     """Yield the truth by rating for each kind of ratings: the mean over games of the mean of a game."""
     truths: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     counts = Counter[tuple[str, str, int]]()
-    for arm, tables in arms.items():
-        rows = tables["ratings"].to_pydict()
-        columns = (rows[name] for name in ("kind", "rating", "count", "truth"))
-        for kind, rating, count, truth in zip(*columns, strict=True):
+    for arm, games in arms.items():
+        for kind, rating, count, truth in (one for game in games for one in game.row["ratings"]):
             truths[arm, kind, rating].append(truth)
             counts[arm, kind, rating] += count
     curves: dict[tuple[str, str], list[Truth]] = defaultdict(list)
@@ -348,10 +336,9 @@ def ratings(arms: ByArm) -> Iterator[RatingCurve]:
 def payoffs(arms: ByArm) -> Iterator[Payoff]:
     """Yield the mean score of each player in each arm: the mean over games of the mean of its agents."""
     scores: dict[tuple[str, str], dict[int, list[int]]] = {}
-    names = names_of({spec for tables in arms.values() for spec in _specs(tables)})
-    for arm, tables in arms.items():
-        rows = tables["scores"].to_pydict()
-        for seed, spec, score in zip(rows["seed"], rows["player"], rows["score"], strict=True):
+    names = names_of({spec for games in arms.values() for one in games for spec, *_ in one.seats})
+    for arm, games in arms.items():
+        for seed, spec, score in ((one.cell.seed, *seat[:2]) for one in games for seat in one.seats):
             scores.setdefault((arm, names[spec]), {}).setdefault(seed, []).append(score)
     of_games = {
         key: [sum(of_game) / len(of_game) for of_game in games.values()] for key, games in scores.items()
@@ -359,10 +346,6 @@ def payoffs(arms: ByArm) -> Iterator[Payoff]:
     agents = {key: sum(map(len, games.values())) / len(games) for key, games in scores.items()}
     for (arm, player), mean in _means(of_games).items():
         yield Payoff(arm, player, agents[arm, player], mean)
-
-
-def _specs(tables: Tables) -> set[str]:
-    return {*tables["scores"]["player"].unique().to_pylist()}
 
 
 def names_of(specs: set[str]) -> dict[str, str]:

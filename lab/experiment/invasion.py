@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hobbes.lab.experiment.file import NULL, ExperimentFile, InvasionAsked
-from hobbes.lab.experiment.gathering import Tables
 from hobbes.lab.experiment.statistics import FEWEST
+from hobbes.lab.store.reported import Figures
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,13 +68,9 @@ class Invasion:
         return {**asdict(self), "neutral": self.neutral}
 
 
-def invasions(file: ExperimentFile, arms: Mapping[str, Tables]) -> tuple[Invasion, ...]:
-    """Return what came of each invasion that an experiment asks about, by the gathered tables of its arms."""
-    cells = (
-        []
-        if not file.invasions
-        else [one for arm, tables in arms.items() if arm != NULL for one in _cells(tables)]
-    )
+def invasions(file: ExperimentFile, arms: Mapping[str, Sequence[Figures]]) -> tuple[Invasion, ...]:
+    """Return what came of each invasion that an experiment asks about, by the runs of its arms."""
+    cells = [_cell(one) for arm, of_arm in arms.items() if file.invasions and arm != NULL for one in of_arm]
     return tuple(_invasion(asked, cells, len(file.seeds)) for asked in file.invasions)
 
 
@@ -88,13 +84,12 @@ Scores = dict[str, list[int]]
 """The scores of the agents of a run, by their player."""
 
 
-def _cells(tables: Tables) -> Iterator[tuple[int, Scores]]:
-    """Yield seed and scores of each run of an arm."""
-    found: dict[int, Scores] = {}
-    rows = tables["scores"].to_pydict()
-    for seed, player, score in zip(rows["seed"], rows["player"], rows["score"], strict=True):
-        found.setdefault(seed, {}).setdefault(player, []).append(score)
-    yield from found.items()
+def _cell(game: Figures) -> tuple[int, Scores]:
+    """Return seed and scores of a run."""
+    scores: Scores = {}
+    for player, score, _ in game.seats:
+        scores.setdefault(player, []).append(score)
+    return game.cell.seed, scores
 
 
 def _invasion(asked: InvasionAsked, cells: Sequence[tuple[int, Scores]], seeds: int) -> Invasion:

@@ -3,13 +3,13 @@
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.lab.experiment.file import ExperimentFile
-from hobbes.lab.experiment.gathering import Tables
+from hobbes.lab.store.reported import Figures
 from hobbes.lab.store.run import HOBBES
 
 PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
@@ -19,23 +19,24 @@ DECIMALS = 10
 """The decimals of dollars; a token costs at least that, and binary fractions add up to more digits."""
 
 
-def manifest(file: ExperimentFile, arms: Mapping[str, Tables]) -> dict[str, Any]:
+def manifest(file: ExperimentFile, arms: Mapping[str, Sequence[Figures]]) -> dict[str, Any]:
     """Return the manifest of the runs of these arms, as plain JSON. Sums of unknown numbers are None."""
-    runs = [run for tables in arms.values() for run in tables["runs"].to_pylist()]
+    games = [one for of_arm in arms.values() for one in of_arm]
+    runs = [{**one.row, "failed": one.failed} for one in games]
     return {
         "hobbes": HOBBES,
         "python": platform.python_version(),
         "packages": {package: version(package) for package in PACKAGES},
         "recorded_by": list(_counted(runs, "hobbes", "record_version", "rules_version")),
         "prompts": list(_counted(runs, "prompts", "lang", "prompts_hash")),
-        "models": sorted({model for run in runs for model in json.loads(run["models"])}),
-        "model_settings": [
-            {**one, "model_settings": json.loads(one["model_settings"])}
-            for one in _counted(runs, "model_settings")
-        ],
-        "seeds": sorted({run["seed"] for run in runs}),
+        "models": sorted({model for run in runs for model in run["told"]}),
+        **{
+            column: [{**one, column: json.loads(one[column])} for one in _counted(runs, column)]
+            for column in ("model_settings", "left_out")
+        },
+        "seeds": sorted({one.cell.seed for one in games}),
         "file": sha256(canonical(file.model_dump(mode="json", by_alias=True))),
-        "digests": sha256(canonical(sorted(run["digest"] for run in runs))),
+        "digests": sha256(canonical(sorted(one.cell.digest for one in games))),
         **{column: _sum(runs, column) for column in ("calls", "failed", "tokens_in", "tokens_out", "usd")},
     }
 

@@ -9,10 +9,10 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.fitting import seated
 from hobbes.lab.experiment.invasion import mutants_of
-from hobbes.lab.play.playing import Beginning, RunOptions, checked, observer_asked
+from hobbes.lab.play.playing import Beginning, RunOptions, checked
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.run import Run
+from hobbes.lab.store.run import Run, observer_asked
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import parse_spec, with_rng
@@ -192,13 +192,13 @@ def _check_played(store: Store, made: Plan) -> None:
                 "give the experiment another name"
             )
         if (cell.arm, cell.seed) in runs:
-            found = store.runs.find(runs[cell.arm, cell.seed][0])
-            if different := list(_differences(cell.new, found)):
+            begun = store.runs.stored(runs[cell.arm, cell.seed][0])
+            if different := list(_differences(cell.new, begun)):
                 raise UsageError(
                     f"the experiment {name!r} was begun with other values of {', '.join(different)} "
                     f"(arm {cell.arm}, seed {cell.seed}); give the changed experiment another name"
                 )
-            found.check_versions()
+            begun.check_versions()
 
 
 PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {

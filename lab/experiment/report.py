@@ -1,7 +1,7 @@
 """The report of an experiment: its figures, and what can be concluded from them in words."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment.file import NULL, ExperimentFile, Hypothesis, parse
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
-from hobbes.lab.experiment.gathering import Tables, gathered, of_seeds
 from hobbes.lab.experiment.invasion import Invasion, invasions
 from hobbes.lab.experiment.manifest import manifest
 from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
@@ -27,6 +26,7 @@ from hobbes.lab.experiment.statistics import (
     pairs_needed,
     rounded,
     spread_of,
+    worst,
 )
 from hobbes.lab.store.experiments import (
     PlayedCell,
@@ -37,6 +37,7 @@ from hobbes.lab.store.experiments import (
     runs_of_cells,
 )
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.reported import SCOPES, Figures, figures_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,12 @@ class Arm:
     runs: int
     tainted: int
     measures: dict[str, Mean]
+    worst: dict[str, dict[str, float | None]]
+    """The minimum and the 5% quantile of each measure over the runs."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
-        measures = {name: mean.to_json() for name, mean in self.measures.items()}
+        measures = {name: {**mean.to_json(), **self.worst[name]} for name, mean in self.measures.items()}
         return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
 
 
@@ -232,15 +235,14 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     fits = fitting(store, file, played_cells(store, experiment), left_out)
     by_place = {(cell.arm, cell.seed): cell for cell in fits}
     world = world_named(file.world)
-    all_tables = {name: _gathered(store, file, name, by_place.values(), left_out) for name in names}
-    readable = {(name, seed) for name in names for seed in all_tables[name]["runs"]["seed"].to_pylist()}
-    cells = tuple(by_place[key] for key in planned if key in by_place.keys() & readable)
-    counted: dict[str, set[int]] = {name: set() for name in names}
-    for cell in cells:
-        if with_tainted or not cell.tainted:
-            counted[cell.arm].add(cell.seed)
-    tables = {name: of_seeds(of_arm, counted[name]) for name, of_arm in all_tables.items()}
-    used, values = _values(tables), _values(all_tables)
+    known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, by_place.values(), left_out)}
+    everybody = {name: [known[name, seed] for seed in file.seeds if (name, seed) in known] for name in names}
+    cells = tuple(known[key].cell for key in planned if key in known)
+    games = {
+        name: [one for one in of_arm if with_tainted or not one.cell.tainted]
+        for name, of_arm in everybody.items()
+    }
+    used, values = _values(games), _values(everybody)
     arms = _arms(cells, used, names, measures)
     return Report(
         experiment,
@@ -256,32 +258,21 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         cells,
         values,
         tuple(_tested(used, file)),
-        invasions(file, tables),
-        _rankings(file, tables),
-        findings(file, world, tables, {name: arm.measures for name, arm in arms.items()}),
-        manifest(file, all_tables),
+        invasions(file, games),
+        _rankings(file, games),
+        findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
+        manifest(file, everybody),
         tuple(left_out),
     )
 
 
-def _gathered(
-    store: Store, file: ExperimentFile, name: str, cells: Iterable[PlayedCell], left_out: list[str]
-) -> Tables:
-    """Return the tables of those of these cells that are of one arm."""
-    of_arm = [cell for cell in cells if cell.arm == name]
-    return gathered(store, file.name, world_named(file.world), name, of_arm, left_out)
-
-
-def _rankings(file: ExperimentFile, tables: Mapping[str, Tables]) -> Rankings:
+def _rankings(file: ExperimentFile, games: Mapping[str, Sequence[Figures]]) -> Rankings:
     """Return the rankings of the players, empty unless everybody plays against everybody."""
     if file.factors is None or file.factors.design != "pairs":
         return {}
-    seats: dict[tuple[str, int], list[Seat]] = defaultdict(list)
-    for arm in file.arms:
-        for row in tables[arm]["scores"].to_pylist():
-            if row["won"] is not None:
-                seats[arm, row["seed"]].append(Seat(row["player"], row["score"], row["won"]))
-    return rankings((seed, of_game) for (_, seed), of_game in seats.items())
+    return rankings(
+        (one.cell.seed, [Seat(*seat) for seat in one.seats]) for arm in file.arms for one in games[arm]
+    )
 
 
 def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | None, dict[str, float | None]]:
@@ -292,8 +283,9 @@ def detectable_from_runs(store: Store, file: ExperimentFile) -> tuple[float | No
     """
     needed()
     seeds, measures = len(file.seeds), measures_of(file)
-    cells = list(fitting(store, file, played_cells(store, file.name), []))
-    found = _values({name: _gathered(store, file, name, cells, []) for name in arms_of(file)})
+    cells = fitting(store, file, played_cells(store, file.name), [])
+    known = list(figures_of(store, cells, []))
+    found = _values({name: [one for one in known if one.cell.arm == name] for name in arms_of(file)})
     effect = detectable_effect(seeds, len(measures))
     return effect, {m: _detectable(found, file, m, seeds) for m in measures}
 
@@ -354,16 +346,17 @@ BySeed = dict[int, float]
 """A figure of each seed that has one."""
 
 
-def _values(tables: Mapping[str, Tables]) -> Values:
-    """Return the measures of the cells, from the gathered tables of the arms."""
-    found: dict[tuple[str, int], dict[tuple[str, str], float | None]] = {}
-    for arm, of_arm in tables.items():
-        for seed in of_arm["runs"]["seed"].to_pylist():
-            found[arm, seed] = {}
-        columns = (of_arm["measures"][name].to_pylist() for name in ("seed", "scope", "name", "value"))
-        for seed, scope, name, value in zip(*columns, strict=True):
-            found[arm, seed][scope, name] = value
-    return found
+def _values(games: Mapping[str, Sequence[Figures]]) -> Values:
+    """Return the measures of the cells."""
+    return {
+        (arm, one.cell.seed): {
+            (scope, name): value
+            for name, of_scopes in one.row["measures"].items()
+            for scope, value in zip(SCOPES, of_scopes, strict=True)
+        }
+        for arm, of_arm in games.items()
+        for one in of_arm
+    }
 
 
 def _arms(
@@ -383,7 +376,12 @@ def _arms(
     runs = Counter(cell.arm for cell in cells)
     tainted = Counter(cell.arm for cell in cells if cell.tainted)
     return {
-        name: Arm(runs[name], tainted[name], {measure: means[name, measure] for measure in measures})
+        name: Arm(
+            runs[name],
+            tainted[name],
+            {measure: means[name, measure] for measure in measures},
+            {measure: worst(samples[name, measure]) for measure in measures},
+        )
         for name in names
     }
 

@@ -86,11 +86,6 @@ def needed() -> None:
         ) from error
 
 
-def mean_of(values: Sequence[float]) -> Mean:
-    """Return the mean of values with its 95% bootstrap interval."""
-    return means_of([values])[0]
-
-
 def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:
     """Return the mean of each sample with its 95% bootstrap interval.
 
@@ -111,6 +106,16 @@ def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:
         for place, (low, high) in zip(places, ends, strict=True):
             found[place] = Mean(found[place].n, means[place], rounded(low), rounded(high))
     return found
+
+
+def worst(values: Sequence[float]) -> dict[str, float | None]:
+    """Return the minimum and the 5% quantile of a sample, interpolated linearly; None without values."""
+    if not values:
+        return {"minimum": None, "quantile_5": None}
+    in_order = sorted(values)
+    below, share = divmod((len(in_order) - 1) * 0.05, 1)
+    first, second = in_order[int(below)], in_order[min(int(below) + 1, len(in_order) - 1)]
+    return {"minimum": in_order[0], "quantile_5": rounded(first + share * (second - first))}
 
 
 def _alike(samples: Sequence[Sequence[float]], places: Iterable[int]) -> Iterator[list[int]]:
@@ -196,11 +201,6 @@ def tail(n: int) -> float:
     from scipy import special  # noqa: PLC0415
 
     return float(special.ndtr(-math.sqrt(n / (n - 1)) * reach(n)))
-
-
-def difference_of(differences: Sequence[float]) -> Difference:
-    """Return the mean of the differences of pairs, tested against 0."""
-    return differences_of([differences])[0]
 
 
 def differences_of(samples: Sequence[Sequence[float]]) -> list[Difference]:

@@ -1,7 +1,7 @@
 """`hobbes tournament`: an experiment of all scripted policies of trust, whose games are not recorded."""
 
+import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,12 @@ from hobbes.engine.world import Setting, won
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import ExperimentFile, parse
 from hobbes.lab.experiment.fitting import seated
-from hobbes.lab.experiment.pure import pure_turns
+from hobbes.lab.experiment.processes import in_processes
 from hobbes.lab.experiment.ranking import Game, Seat
-from hobbes.lab.play.playing import RunOptions, observer_asked, settle_options
+from hobbes.lab.play.playing import RunOptions, settle_options
+from hobbes.lab.store.pure import pure_turns
+from hobbes.lab.store.run import observer_asked
 from hobbes.nodes.players import deal
-
-AT_A_TIME = 8
-"""How many games a process is given at a time."""
 
 
 def tournament_file(games: int, seed: int, settings: Mapping[str, Json]) -> ExperimentFile:
@@ -50,8 +49,7 @@ def tournament_file(games: int, seed: int, settings: Mapping[str, Json]) -> Expe
 
 def play_games(file: ExperimentFile) -> Iterator[Game]:
     """Play the games of a tournament in one process per core, and yield them."""
-    with ProcessPoolExecutor() as pool:
-        yield from pool.map(_play, _settings_and_players(file), chunksize=AT_A_TIME)
+    return in_processes(_play, _settings_and_players(file), os.cpu_count() or 1)
 
 
 def _settings_and_players(file: ExperimentFile) -> Iterator[tuple[Setting[Any], dict[str, str]]]:
@@ -68,6 +66,6 @@ def _play(game: tuple[Setting[Any], dict[str, str]]) -> Game:
     """Play a game."""
     setting, players = game
     *_, last = pure_turns(TRUST, setting, players)
-    state = last.resolved.state
+    state = last.turn.resolved.state
     scores, winning = TRUST.scores(state), won(TRUST, state)
     return setting.seed, [Seat(players[agent], scores[agent], winning[agent]) for agent in setting.agents]

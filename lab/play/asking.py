@@ -9,9 +9,9 @@ from hobbes.lab.play.playing import checked_players
 from hobbes.lab.play.rendering import PromptQuestion
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
-from hobbes.nodes.agent_reason import Asking, made_call
+from hobbes.nodes.agent_reason import Asking
 from hobbes.nodes.caps import Caps, Meter, Spent
-from hobbes.nodes.journal import TURN_QUESTION, Address, Call, NoJournal
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, NoJournal, made_call
 from hobbes.nodes.players import RunPlayers, parse_spec
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.state import state_at

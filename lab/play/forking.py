@@ -22,9 +22,8 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import update_run
-from hobbes.nodes.agent_reason import made_call
 from hobbes.nodes.caps import Caps
-from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, made_call
 from hobbes.nodes.players import deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, fitted, follow_up_text, load_prompts, system_text, turn_text
 from hobbes.nodes.reading import read

@@ -20,19 +20,17 @@ from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, opened, pla
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
-from hobbes.lab.play.ending import ending
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.store.history import logged, past_turns, state_before
 from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import FILE, is_priced, prices_of, usd
-from hobbes.lab.store.run import PersonQuestion, Run
-from hobbes.nodes.agent_reason import made_call
+from hobbes.lab.store.run import PersonQuestion, Run, ending, observer_asked
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.human import persons_reply
-from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, Reply
+from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, Reply, made_call
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
@@ -200,12 +198,6 @@ def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
             )
 
 
-def observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
-    """Return the spec of the observer, empty if a rule of the world observes."""
-    state = world.setup(setting.config, setting.agents, setting.seed)
-    return world.observer.asks(state) if world.observer else ""
-
-
 def _check_the_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
     """Raise UsageError if a chat model cannot be reached, or a Python player cannot be loaded."""
     _check_the_models_can_be_reached(_chats(specs))
@@ -255,10 +247,10 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
 
 def chats_of(run: Run) -> Models:
     """Return the settings of each chat model that a run asks, by spec."""
-    return _chats(_specs_of(run))
+    return _chats(specs_of(run))
 
 
-def _specs_of(run: Run) -> dict[str, Spec]:
+def specs_of(run: Run | Beginning) -> dict[str, Spec]:
     """Return the parsed specs of the players that a run asks, by spec."""
     return _specs(run.world, run.setting, run.models, run.model_settings)
 
@@ -283,7 +275,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         run = store.runs.find(run.id)  # as it is now that no other process plays it
         if run.status == "finished":
             return
-        _check_the_players_can_be_asked(_specs_of(run))
+        _check_the_players_can_be_asked(specs_of(run))
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
@@ -307,9 +299,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         measures = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
-        store.figures.end_run(
-            run.id, ending(store, run, run.world.load(run.setting, last["world"])), measures
-        )
+        state = run.world.load(run.setting, last["world"])
+        store.figures.end_run(run.id, ending(run, store.calls.counts(run.id), state), measures)
 
 
 def halted(store: Store, run: str) -> HaltedRunError:
@@ -321,7 +312,7 @@ def halted(store: Store, run: str) -> HaltedRunError:
 def check_it_goes_on(run: Run) -> None:
     """Raise LabError if a run could not be played on now: by this version, or with these players."""
     run.check_versions()
-    _check_the_players_can_be_asked(_specs_of(run))
+    _check_the_players_can_be_asked(specs_of(run))
 
 
 def keep_answer(store: Store, run: Run, question: PersonQuestion, text: str, clock: Clock = utc) -> Run:

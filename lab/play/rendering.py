@@ -66,6 +66,10 @@ class PromptQuestion:
         """Return the prompt as the files say it now; raise UsageError if they are wrong."""
         return self.filled_in(self.prompts())
 
+    def words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
+        """Return the beginning of the turn text that is the same for all agents and turns."""
+        return "" if self.agent == OBSERVER else prompting.fixed_words(prompts, prompt.turn)
+
 
 def question_in_run(
     store: Store, run: Run, turn: int, agent: str, variant_and_lang: tuple[str | None, str | None]
@@ -108,16 +112,17 @@ def question_of_new(options: RunOptions, turn: int, agent: str, named: Models = 
     raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {last}")
 
 
-def token_counts(prompt: Prompt) -> dict[str, Any]:
+def token_counts(prompt: Prompt, words: str) -> dict[str, Any]:
     """Return the approximate tokens of a prompt: of both texts, and of each section.
 
-    `shared` is the share of the prompt, from 0 to 1, that is the same for all agents and turns, `cacheable`
-    the share that a provider can keep in its cache: as much, unless it is too short for a cache.
+    `words` begin the turn text of all agents and turns (`PromptQuestion.words`). `shared` is the share of the
+    prompt, from 0 to 1, that is the same for all agents and turns and stands before all else, `cacheable` the
+    share that a provider can keep in its cache: as much, unless it is too short for a cache.
     """
     empty = prompting.approximate_tokens("")  # what a message takes beside its text
     counts = [
         (text, title, prompting.approximate_tokens(section) - empty)
-        for text, title, section in prompting.sections(prompt.system, prompt.turn)
+        for text, title, section in prompting.sections(prompt.system, prompt.turn, words)
     ]
     *_, view = counts
     whole = sum(count for *_, count in counts)

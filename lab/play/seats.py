@@ -15,10 +15,9 @@ from urllib.parse import quote
 
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.play.playing import observer_asked
 from hobbes.lab.store.history import state_before
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.run import PersonQuestion, Run
+from hobbes.lab.store.run import PersonQuestion, Run, observer_asked
 from hobbes.nodes.journal import PlayerKind
 
 KEY = "seats.key"

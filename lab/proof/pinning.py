@@ -244,7 +244,7 @@ class _Prompter:
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
         """Return the follow-up question, None for a program or a person."""
-        return follow_up_prompt(self._prompts.lang, prompt, answer, drops) if self._follows_up else None
+        return follow_up_prompt(self._prompts, prompt, answer, drops) if self._follows_up else None
 
 
 class _Prompters:

@@ -82,8 +82,13 @@ def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
         yield world.name, variant, "cassettes", {**recorded, "changed": changed}
 
 
-def _has_changed(cassette: Path, world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> bool:
-    """Return whether a variant says something else now than what was sent when a cassette was recorded."""
+def _has_changed(
+    cassette: Path, world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
+) -> bool | None:
+    """Return whether a variant says something else now than what was sent when a cassette was recorded.
+
+    None if that cannot be known, since the prompts show parts of views only.
+    """
     try:
         prompts = prompting.load_prompts(world, variant, lang, setting)
     except prompting.PromptError:
@@ -94,7 +99,9 @@ def _has_changed(cassette: Path, world: AnyWorld, variant: str, lang: str, setti
     sent = [(messages[0]["content"], messages[-1]["content"]) for messages in conversations]
     if not {said for said, _ in sent} <= {system, prompts.observer}:
         return True
-    turns = (turn for said, turn in sent if said == system)  # the first of an agent is no follow-up question
-    return any(
-        prompting.turn_text(prompts, json.loads(turn.splitlines()[-1])) != turn for turn in [*turns][:1]
-    )
+    # The first one of an agent is no follow-up question.
+    turn = next((turn for said, turn in sent if said == system), None)
+    if turn is None:
+        return False
+    view = prompting.view_in(turn)
+    return None if view is None else prompting.turn_text(prompts, view) != turn

@@ -20,18 +20,17 @@ from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld, Measure
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.fitting import misfits
-from hobbes.lab.play.ending import ending
 from hobbes.lab.proof.differing import first_differing_part
 from hobbes.lab.store.calls import is_changed
 from hobbes.lab.store.history import StoredHistory, first_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
-from hobbes.lab.store.run import STATUSES, Run
+from hobbes.lab.store.run import STATUSES, Run, ending
 from hobbes.lab.store.runs import JSON, changed_columns
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
-from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text
+from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 
 EXPECTED: Mapping[Layer, str] = {
@@ -96,7 +95,6 @@ def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None
     try:
         for column in changed_columns(store.runs.row_unchecked(run.id)):
             yield Fault(None, f"the column runs.{column} was changed after the run had begun")
-        store.turns.check_kept(run.id)
         for turn in store.turns.unchecked(run):
             if turn.turn != at.turn or at.turn == run.turns:
                 break
@@ -201,7 +199,7 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     yield from _differing(turn, played.record, at.digest)
     if turn.ledgers_text != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
-    yield from _odd_prompts(run.at(turn.turn), attempts)
+    yield from _odd_prompts(run.at(turn.turn), at, attempts)
     yield from odd_views
 
 
@@ -215,7 +213,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
     actors = run.world.actors(at.state)
     asked_too = {*actors, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
-    yield from _odd_prompts(run, attempts)
+    yield from _odd_prompts(run, at, attempts)
     yield from odd_views
     if run.status != "waiting":
         return
@@ -276,10 +274,11 @@ def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dic
     }
 
 
-def _odd_prompts(way: Run, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
+def _odd_prompts(way: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
     """Name the prompts of models that the templates of the run do not give, whatever the view in them is.
 
-    The view is believed: another version of hobbes may show an agent more or less. `replay` compares it.
+    A whole view is believed: another version of hobbes may show an agent more or less. `replay` compares it.
+    Where a prompt shows parts of a view only, they are those of the view in this turn.
     """
     if not any(call.prompt.system for calls in attempts.values() for call in calls):
         return  # policies and people get the view alone
@@ -293,16 +292,17 @@ def _odd_prompts(way: Run, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
         for call in calls:
             first = agent != OBSERVER and call.question == TURN_QUESTION
             if call.prompt.system and (
-                call.prompt.system != of_agent or (first and not _is_worded(way, call.prompt.turn))
+                call.prompt.system != of_agent or (first and not _is_worded(way, at, agent, call.prompt.turn))
             ):
                 attempt = f"attempt {call.address.attempt}"
                 yield f"the prompt of {agent}, {attempt}, is not what the templates of the run give"
 
 
-def _is_worded(way: Run, text: str) -> bool:
-    """Return whether a turn text is what the template of a run makes of a view, which is its last line."""
+def _is_worded(way: Run, at: _Position, agent: str, text: str) -> bool:
+    """Return whether a turn text is what the template of a run makes of a view."""
     try:
-        return turn_text(way.prompts, json.loads(text.rpartition("\n")[2])) == text
+        view = view_in(text) or turns.view_of(way.world, at.state, at.memories, agent)
+        return turn_text(way.prompts, view) == text
     except ValueError:
         return False
 
@@ -395,7 +395,7 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
         return
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
-    due = ending(store, run, at.state)
+    due = ending(run, store.calls.counts(run.id), at.state)
     expected = json.dumps(due.outcomes), json.dumps(due.scores), int(due.tainted)
     for (name, value), figure in zip(stored.items(), expected, strict=True):
         if value != figure:

@@ -25,7 +25,7 @@ from hobbes.lab.files import check_path
 from hobbes.lab.show.terminal import ERR
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.tables import TABLES, RunTable, table_of
+from hobbes.lab.store.tables import RunTable, table_of, tables_of
 
 LOCK = "lock"
 """The file that is locked in the temporary folder of an export while it is written."""
@@ -42,9 +42,8 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
 
     The size is the number of rows, pages or samples. The folder or the file appears only when it is complete.
     What an export that was killed has left there is removed. Raise UsageError if it exists, LabError if it
-    cannot be written, MissingError if the run's turns were not kept.
+    cannot be written.
     """
-    store.turns.check_kept(run.id)
     what = "file" if form == "inspect" else "folder"
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another {what} with --to")
@@ -80,7 +79,7 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     about = {**store.figures.about(run.id), **store.figures.result(run)}
     (folder / "run.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     written = {"run.json": 1}
-    for name in track(TABLES, "exporting", console=ERR, transient=True):
+    for name in track(tables_of(run), "exporting", console=ERR, transient=True):
         table = table_of(store, run, name)
         path = folder / f"{table.name}.{form}"
         written[path.name] = WRITERS[form](path, table)

@@ -10,8 +10,10 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 from hobbes.lab.store.canned import queries
+from hobbes.lab.store.schema import agent_turns_of
 
 FILE = "datasette.json"
 """The name of the metadata file in the home."""
@@ -61,7 +63,7 @@ def prepare(home: Path) -> str:
 
 def metadata() -> dict[str, Any]:
     """Return the metadata of a run database: descriptions, facets, orders and canned queries."""
-    tables = _described()
+    tables = {**_described(), **_plain_tables()}
     return {
         "title": "hobbes",
         "description": "Language models play small societies without a state. Each table is described on its "
@@ -96,6 +98,19 @@ def _described() -> dict[str, dict[str, Any]]:
         }
         for name, text in zip(parts[1::2], parts[2::2], strict=True)
         if "\nKey: " in text
+    }
+
+
+def _plain_tables() -> dict[str, dict[str, Any]]:
+    """Return the descriptions of the plain tables of the worlds, and of their columns."""
+    address = {"run": "the run", "turn": "the turn", "agent": "the agent"}
+    return {
+        agent_turns_of(world): {
+            "description": f"What each agent of {world.name} did and has, turn by turn.",
+            "columns": address | {name: told for name, (_, told) in world.agent_turns.columns.items()},
+        }
+        for world in WORLDS.values()
+        if world.agent_turns
     }
 
 

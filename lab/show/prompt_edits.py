@@ -48,6 +48,8 @@ class Rendering:
     prompt: Prompt | None = None
     before: Prompt | None = None
     """The last prompt that could be rendered before this one."""
+    words: str = ""
+    """The beginning of the turn text that is the same for all agents and turns."""
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     error: str | None = None
@@ -58,9 +60,9 @@ class Rendering:
         """The approximate token counts, with their change since the prompt before."""
         if self.prompt is None:
             return None
-        counts, change = token_counts(self.prompt), None
+        counts, change = token_counts(self.prompt, self.words), None
         if self.before:
-            earlier = token_counts(self.before)
+            earlier = token_counts(self.before, "")
             change = {text: counts[text] - earlier[text] for text in ("system", "turn")}
         return {**counts, "change": change}
 
@@ -184,7 +186,8 @@ class Edits:
         problems = prompting.check_prompts(question.world, prompts)
         # Each one once: variants may include a file twice.
         warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
-        self._show(Rendering(number, prompt, before, problems, tuple(warnings)))
+        words = question.words(prompts, prompt)
+        self._show(Rendering(number, prompt, before, words, problems, tuple(warnings)))
         if prompt != before:
             self._to_ask.put_nowait((number, prompts))
 

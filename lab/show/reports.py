@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hobbes.engine.worlds import world_named
+from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.invasion import in_words
 from hobbes.lab.experiment.report import Compared, Report, conclusions, short, verdicts
@@ -19,7 +20,6 @@ from hobbes.lab.show.boards import svg
 from hobbes.lab.show.findings import Picture, Section, interval, numbers, parts, rankings
 from hobbes.lab.show.terminal import plain, spelled_out, table
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.traces import with_traces
 
 if TYPE_CHECKING:
     from hobbes.lab.show.side_by_side import Locked
@@ -57,9 +57,12 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
     yield from parts(report)
     yield Section(
         "Each arm",
-        columns=("arm", "runs", "tainted", "measure", *NUMBERS),
+        columns=("arm", "runs", "tainted", "measure", *NUMBERS, "minimum", "5% quantile"),
         rows=[
-            (name, str(arm.runs), str(arm.tainted), measure, *numbers(mean))
+            (
+                *(name, str(arm.runs), str(arm.tainted), measure, *numbers(mean)),
+                *map(short, arm.worst[measure].values()),
+            )
             for name, arm in report.arms.items()
             for measure, mean in arm.measures.items()
         ],
@@ -116,14 +119,13 @@ def _null(report: Report, one: Compared) -> tuple[str, ...]:
 
 def _pairs(store: Store, report: Report) -> Iterator[tuple[str, ...]]:
     """Yield the pair nearest the mean difference and the farthest, with the command that compares them."""
-    for one, words, seed, pair in _to_look_at(store, report):
+    for one, words, seed, pair in _to_look_at(report):
         yield one.arm, one.measure, f"{words}: seed {seed}", store.command("compare", *pair)
 
 
-def _to_look_at(store: Store, report: Report) -> Iterator[tuple[Compared, str, int, tuple[str, str]]]:
-    """Yield pairs of runs that have kept their turns: the difference, why this pair, the seed, the names."""
-    there = with_traces(store, [cell.id for cell in report.cells])
-    runs = {(cell.arm, cell.seed): cell.run for cell in report.cells if cell.id in there}
+def _to_look_at(report: Report) -> Iterator[tuple[Compared, str, int, tuple[str, str]]]:
+    """Yield pairs of runs: the difference, why this pair, the seed, the names."""
+    runs = {(cell.arm, cell.seed): cell.run for cell in report.cells}
     for one in report.differences:
         for words, seed in (("nearest the mean", one.nearest()), ("farthest from it", one.farthest())):
             if seed is None or not any(one.pairs.values()):
@@ -135,10 +137,13 @@ def _to_look_at(store: Store, report: Report) -> Iterator[tuple[Compared, str, i
 def _boards(store: Store, report: Report) -> Iterator[Picture]:
     """Yield, for the first arms, both boards of a pair of runs in the turn in which they begin to differ."""
     first: dict[str, tuple[int, tuple[str, str]]] = {}
-    for one, _, seed, pair in _to_look_at(store, report):
+    for one, _, seed, pair in _to_look_at(report):
         first.setdefault(one.arm, (seed, pair))
     for arm, (seed, pair) in list(first.items())[:MOST_PAIRS]:
-        what, at = _where_they_part(store, *pair)
+        try:
+            what, at = _where_they_part(store, *pair)
+        except LabError:  # the rules have changed since, or the home cannot be written to play them again
+            continue
         for name, board in zip((report.baseline, arm), at.boards if at else (), strict=False):
             if board:
                 title = f"{name}, seed {seed}, where the {what} begin to differ: {board.title}"

@@ -281,25 +281,27 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
     """Return the results and measures of a run as they are printed at its end."""
     looks = looks_of(result["scores"])
     scores = [Text.assemble(named(agent, looks), f" {score}") for agent, score in result["scores"].items()]
-    counts = {
-        name: plain(", ".join(f"{one} {n}" for one, n in result[key].items()) or "none")
-        for name, key in (("outcomes", "outcomes"), ("rejections", "drops"), ("corrections", "mends"))
-    }
     tainted = Text("yes: too many calls failed", style="bold red") if result["tainted"] else Text("no")
-    rows: dict[str, Text] = {
-        **{name: plain(result[name]) for name in ("run", "world", "turns", "digest", "over", "calls")},
-        "scores": Text(", ").join(scores) if scores else Text("none"),
-        **counts,
-        "tokens": plain(tokens_text(result["tokens"])),
-        "failed calls": plain(_failures(result["failures"])),
-        "dollars": plain("unknown" if result["usd"] is None else f"{result['usd']:.4f}"),
-        "seconds": plain(f"{result['seconds']:.1f}"),
-        "tainted": tainted,
-    }
     facts = Table.grid(padding=(0, GAP))
     facts.add_column(style="bold")
     facts.add_column(overflow="fold")
-    for name, value in rows.items():
+    for name, value in (
+        *((name, plain(result[name])) for name in ("run", "world", "turns", "digest", "over", "calls")),
+        ("scores", Text(", ").join(scores) if scores else Text("none")),
+        *(
+            (name, plain(", ".join(f"{one} {n}" for one, n in result[key].items()) or "none"))
+            for name, key in (("outcomes", "outcomes"), ("rejections", "drops"), ("corrections", "mends"))
+        ),
+        ("tokens", plain(tokens_text(result["tokens"]))),
+        ("failed calls", plain(_failures(result["failures"]))),
+        *(
+            ("refused", plain(f"{one} was asked {'; '.join(notes)}"))
+            for one, notes in result["left_out"].items()
+        ),
+        ("dollars", plain("unknown" if result["usd"] is None else f"{result['usd']:.4f}")),
+        ("seconds", plain(f"{result['seconds']:.1f}")),
+        ("tainted", tainted),
+    ):
         facts.add_row(name, value)
     share = result["failures"]["share"]
     title = f"measures ({percent(share)} of calls failed)" if share else "measures"

@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from hobbes.lab.play import together
 from hobbes.lab.show.palette import looks_now, words_of
 from hobbes.lab.show.terminal import ERR, picture, plain
 from hobbes.lab.store.run import Run
@@ -96,7 +97,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-class CellsWatch:
+class CellsWatch(together.Progress):
     """Follows an experiment while it is played: a bar of its runs, and one for each run under way."""
 
     def __init__(self, bar: progress.Progress, runs: int, played: int) -> None:
@@ -105,17 +106,12 @@ class CellsWatch:
         self._turns: dict[str, progress.TaskID] = {}
 
     def on_cell(self, run: Run) -> None:
-        """Take a run that is played now; again if its process died."""
-        if run.id not in self._turns:
-            self._turns[run.id] = self._bar.add_task(run.name or run.id, total=run.setting.config.rounds)
+        """Take a run that is played now."""
+        self._turns[run.id] = self._bar.add_task(run.name or run.id, total=run.setting.config.rounds)
 
     def on_turn(self, run: str, turns: int) -> None:
         """Take how many turns of a run have been played."""
         self._bar.update(self._turns[run], completed=turns)
-
-    def on_died(self, cell: str, why: str) -> None:
-        """Take why a cell could not be played to its end, and is tried again."""
-        self._bar.console.print(plain(f"{cell} is played again: {why}"), soft_wrap=True)
 
     def on_ended(self, run: str) -> None:
         """Take that a run has ended."""

@@ -193,6 +193,13 @@ class Calls:
         sql = f"select turn, outcome, count(*) from ({DECIDING}) group by turn, outcome"  # noqa: S608  ours
         return (OfTurn(*row) for row in self._db.conn.execute(sql, [run, None, *sorted(DECISIONS)]))
 
+    def counts(self, run: str) -> Counter[str]:
+        """Count the calls of a run that count by their outcomes."""
+        counts = Counter[str]()
+        for one in self.outcomes(run):
+            counts[one.outcome] += one.calls
+        return counts
+
     def failures(self, run: str) -> Row:
         """Count the failed calls of a run, one per agent and turn at most: the call that counts failed.
 

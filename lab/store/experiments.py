@@ -1,7 +1,7 @@
 """The tables of experiments: which run played which arm with which seed."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,15 +80,6 @@ def add_cell(store: Store, experiment: str, arm: str, seed: int, run: str) -> No
     )
 
 
-def runs_of_cells(store: Store, experiment: str) -> dict[tuple[str, int], tuple[str, str]]:
-    """Return id and status of the runs that play the cells of an experiment, by arm and seed."""
-    rows = store.db.conn.execute(
-        "select arm, cells.seed, id, status from cells join runs on runs.id = cells.run where experiment = ?",
-        [experiment],
-    )
-    return {(arm, seed): (run, status) for arm, seed, run, status in rows}
-
-
 @dataclass(frozen=True, slots=True)
 class CellSoFar:
     """A run of an experiment that has begun."""
@@ -112,18 +103,9 @@ def cells_so_far(store: Store, experiment: str) -> dict[tuple[str, int], CellSoF
     }
 
 
-def experiment_of(store: Store, run: str) -> str:
-    """Return the experiment that a run, by its id, is played for. Raise MissingError if there is none."""
-    row = store.db.conn.execute("select experiment from cells where run = ?", [run]).fetchone()
-    if row is None:
-        raise MissingError(f"run {run} is not played for an experiment")
-    return str(row[0])
-
-
-def turns_of_runs(store: Store, runs: Sequence[str]) -> dict[str, int]:
-    """Return how many turns of these runs have been played, by their ids."""
-    names = ", ".join("?" * len(runs))
-    return dict(store.db.conn.execute(f"select id, turns from runs where id in ({names})", runs))  # noqa: S608  only marks
+def runs_of_cells(store: Store, experiment: str) -> dict[tuple[str, int], tuple[str, str]]:
+    """Return id and status of the runs that play the cells of an experiment, by arm and seed."""
+    return {cell: (one.run, one.status) for cell, one in cells_so_far(store, experiment).items()}
 
 
 def run_names(store: Store) -> set[str]:
@@ -131,12 +113,12 @@ def run_names(store: Store) -> set[str]:
     return {name for (name,) in store.db.conn.execute("select name from runs where name is not null")}
 
 
-def played_cells(store: Store, experiment: str, only: str | None = None) -> Iterator[PlayedCell]:
-    """Yield the cells of an experiment whose runs have finished, or that of one run alone."""
+def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
+    """Yield the cells of an experiment whose runs have finished."""
     rows = store.db.conn.execute(
         "select arm, cells.seed, id, name, digest, tainted from cells join runs on runs.id = cells.run"
-        " where experiment = ? and status = 'finished' and ifnull(id = ?, true)",
-        [experiment, only],
+        " where experiment = ? and status = 'finished'",
+        [experiment],
     )
     for arm, seed, run, name, digest, tainted in rows.fetchall():
         yield PlayedCell(arm, seed, run, name or run, digest, bool(tainted))

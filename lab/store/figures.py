@@ -19,7 +19,7 @@ from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_r
 from hobbes.lab.store.schema import TEMPLATES
 from hobbes.lab.store.turns import Turns
 from hobbes.nodes.caps import Spent
-from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
+from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
 
 SILENT = f"tokens_in + tokens_out is null and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
 """SQL for the calls that were answered without a token count."""
@@ -63,6 +63,7 @@ class Figures:
             "drops": self.counts(run.id, "drops", "code"),
             "mends": self.counts(run.id, "mends", "code"),
             "tokens": self.tokens(run),
+            "left_out": self.left_out(run.id),
             "usd": self.spent(run, prices_of(self._home)).usd,
             "seconds": run.seconds,
             "tainted": bool(row["tainted"]),
@@ -112,6 +113,19 @@ class Figures:
         *counts, untold = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
         return {**dict(zip(kinds, counts, strict=True)), "untold": untold or 0}
 
+    def left_out(self, run: str | None = None) -> dict[str, list[str]]:
+        """Return how each player was asked whose server refused a parameter, such as `without temperature`.
+
+        It is that of a run, or of all runs.
+        """
+        which = "run = ifnull(?, run) and error glob ?"
+        sql = f"select distinct player, error from calls where {which} order by 1, 2"  # noqa: S608  our own
+        found: dict[str, list[str]] = {}
+        for player, error in self._db.conn.execute(sql, [run, f"sent *{REFUSED_NOTE}*"]):
+            note = error.partition(REFUSED_NOTE)[0].removeprefix("sent ")
+            found.setdefault(player, []).append(note)
+        return found
+
     def spent(self, run: Run, prices: Prices) -> Spent:
         """Return what a run has cost so far; unknown counts stay unknown.
 
@@ -145,22 +159,19 @@ class Figures:
 
     def end_run(self, run: str, ending: Ending, measures: Iterable[Measure]) -> None:
         """Store the results of a run that has finished, and its measures."""
-        values: dict[str, str | float | None] = {
-            "status": "finished",
-            "ended": now(),
-            "outcomes": json.dumps(ending.outcomes),
-            "scores": json.dumps(ending.scores),
-            "tainted": int(ending.tainted),
-        }
-        counts = self.counts_of_scopes(run)
-        # Other processes can write while the measures are worked out.
-        in_order = sorted(measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
-        rows = [
-            (run, one.name, one.scope, one.value, *counts.get(one.scope, (None, None))) for one in in_order
-        ]
+        worked_out = list(measures)  # meanwhile, other processes can write
         with self._db.conn as connection:
-            connection.executemany("insert or replace into measures values (?, ?, ?, ?, ?, ?)", rows)
-            update_run(connection, run, values)
+            self.keep_measures(run, worked_out)
+            update_run(connection, run, columns_of(ending))
+
+    def keep_measures(self, run: str, measures: Iterable[Measure]) -> None:
+        """Store the measures of a run, whose calls are stored, in the transaction of the caller."""
+        counts = self.counts_of_scopes(run)
+        in_order = sorted(measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
+        self._db.conn.executemany(
+            "insert or replace into measures values (?, ?, ?, ?, ?, ?)",
+            ((run, one.name, one.scope, one.value, *counts.get(one.scope, (None, None))) for one in in_order),
+        )
 
     def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
@@ -172,3 +183,14 @@ class Figures:
             scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
             for scope, within in scopes
         }
+
+
+def columns_of(ending: Ending) -> dict[str, str | float | None]:
+    """Return the columns of a run that has finished."""
+    return {
+        "status": "finished",
+        "ended": now(),
+        "outcomes": json.dumps(ending.outcomes),
+        "scores": json.dumps(ending.scores),
+        "tainted": int(ending.tainted),
+    }

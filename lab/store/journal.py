@@ -10,6 +10,7 @@ from typing import Any
 
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import canonical, sha256
+from hobbes.engine.world import Measure
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.measuring import RunMeasuring
 from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
@@ -106,6 +107,16 @@ class RunJournal:
     def give(self, calls: Iterable[Call]) -> None:
         """Store answers that were given with a fork, in the transaction that stores the fork."""
         self._insert([*calls])
+
+    def keep_whole(
+        self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], measures: Iterable[Measure]
+    ) -> None:
+        """Store the turns (number, record, digest, ledgers), calls and measures of a finished run."""
+        ended, connection = now(), self._store.db.conn
+        with connection:
+            connection.executemany(INSERT_TURN, ((self._run, *turn, ended) for turn in turns))
+            self._insert(calls)
+            self._store.figures.keep_measures(self._run, measures)
 
     def _row(self, call: Call, arrived: str) -> dict[str, Any]:
         """Return the row of a call."""

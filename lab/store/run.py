@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from hobbes.engine.answer import DECISIONS
 from hobbes.engine.turn import RECORD_VERSION, first_digest, settings_link
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import LabError
@@ -139,3 +140,16 @@ class Run:
                 "use that version to resume, replay or verify it: "
                 f"hobbes {here.hobbes} (record {here.record}, rules {here.rules}) can only show and export it"
             )
+
+
+def ending(run: Run, outcomes: Mapping[str, int], last: Any) -> Ending:  # noqa: ANN401  a world's own state
+    """Return the results of a run, from the outcomes of its calls that count and the state at its end."""
+    failed = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
+    tainted = failed > sum(outcomes.values()) * float(run.setting.config.taint_share)
+    return Ending(outcomes, run.world.scores(last), tainted)
+
+
+def observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:
+    """Return the spec of the observer, empty if a rule of the world observes."""
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    return world.observer.asks(state) if world.observer else ""

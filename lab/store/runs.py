@@ -3,7 +3,7 @@
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +22,10 @@ from hobbes.lab.store.command_line import command
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
 from hobbes.lab.store.run import HOBBES, PersonQuestion, Run, Stretch, Versions
-from hobbes.lab.store.schema import TEMPLATES
+from hobbes.lab.store.schema import TEMPLATES, keep_agent_turns
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
-from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.prompting import PromptSet, bound
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -52,9 +52,10 @@ JSON: Mapping[str, TypeAdapter[Any]] = {
 class Runs:
     """The runs of a home."""
 
-    def __init__(self, home: Path, db: Database) -> None:
+    def __init__(self, home: Path, db: Database, play_again: Callable[[Run], None]) -> None:
         self._home = home
         self._db = db
+        self._play_again = play_again
 
     def new(  # noqa: PLR0913, PLR0917  everything that a run starts with
         self,
@@ -76,6 +77,7 @@ class Runs:
             texts = [self.add_text(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
             self.check_name(name)
+            keep_agent_turns(self._db, world)
             way = {
                 "config": setting.config.model_dump_json(),
                 "models": json.dumps(models),
@@ -151,8 +153,15 @@ class Runs:
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
 
-        Raise MissingError if there is none, UsageError if there are several, DamagedError if it is damaged.
+        One of an experiment that kept no turns is played again, so that it has them. Raise MissingError if
+        there is none, UsageError if there are several, DamagedError if it is damaged.
         """
+        run = self.stored(reference)
+        self._play_again(run)
+        return run
+
+    def stored(self, reference: str) -> Run:
+        """Return a run, as `find` does, with those of its turns that are stored."""
         row = self._found(reference)
         check_row(row)
         return self._as_run(row)
@@ -162,7 +171,9 @@ class Runs:
 
         Raise DamagedError if the row cannot be read at all.
         """
-        return self._as_run(self._found(reference))
+        run = self._as_run(self._found(reference))
+        self._play_again(run)
+        return run
 
     def _found(self, reference: str) -> Row:
         """Return the row of the run that is meant."""
@@ -198,7 +209,7 @@ class Runs:
             setting,
             value_of(row, "models"),
             value_of(row, "model_settings") or {},
-            self._prompts(world, row, row),
+            self._prompts(world, row, row, setting),
             row["status"],
             row["turns"],
             row["digest"],
@@ -214,12 +225,13 @@ class Runs:
     def _stretch(self, world: AnyWorld, row: Row, way: Row) -> Stretch:
         """Return how some turns of a run were played."""
         try:
+            setting = self._setting(world, row, way["config"])
             return Stretch(
                 way["until"],
-                self._setting(world, row, way["config"]),
+                setting,
                 way["models"],
                 JSON["model_settings"].validate_python(way["model_settings"] or {}),
-                self._prompts(world, row, way),
+                self._prompts(world, row, way, setting),
             )
         except (ValueError, LookupError) as error:
             raise damaged(row["id"], "", f"the column runs.earlier is damaged: {error!r}") from error
@@ -228,7 +240,7 @@ class Runs:
         """Return the setting of a run with a config. Raise ValueError if there is no such setting."""
         return make_setting(world, value_of(row, "agents"), row["seed"], config)
 
-    def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any]) -> PromptSet:
+    def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:
         """Return the prompts of a run, or those of its earlier turns."""
         templates = [self.text(way[column]) for column in TEMPLATES]
         for column, text in zip(TEMPLATES, templates, strict=True):
@@ -237,7 +249,8 @@ class Runs:
                 raise damaged(row["id"], "", problem)
         system, turn, schema = (text or "" for text in templates)
         observer, content = way["observer_text"] or "", way["prompts_hash"] or ""
-        return PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
+        prompts = PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
+        return bound(world, prompts, setting)
 
     def row(self, run: str) -> Row:
         """Return the row of a run; raise DamagedError if it is damaged."""

@@ -10,6 +10,8 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from hobbes.engine.turn import EACH, Column, Kind, Table, TurnRecord
+from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 
 RECORD = "iif(json_valid(record), record, '{}')"
@@ -135,6 +137,26 @@ def _create_tables(db: Database) -> None:
         strict=True,
         foreign_keys=RUN,
     )
+    db.table("reported").create(
+        {
+            "run": str,
+            "told": str,
+            "model_settings": str,
+            "left_out": str,
+            "calls": int,
+            "tokens_in": int,
+            "tokens_out": int,
+            "usd": float,
+            "winners": str,
+            "measures": str,
+            "over_time": str,
+            "spells": str,
+            "ratings": str,
+        },
+        pk="run",
+        strict=True,
+        foreign_keys=RUN,
+    )
     db.table("experiments").create(
         {"name": str, "world": str, "file": str, "started": str}, pk="name", strict=True
     )
@@ -183,6 +205,33 @@ def view_of(table: Table) -> str:
     )
 
 
+def agent_turns_of(world: AnyWorld) -> str:
+    """Return the name of the view for the plain table of a world: a row for each agent and turn."""
+    return f"agent_turns_{world.name}"
+
+
+def kinds_of_agent_turns(world: AnyWorld) -> dict[str, type]:
+    """Return the columns of the plain table of a world, each with the type of its values."""
+    if world.agent_turns is None:
+        return {}
+    further = {name: SQL_KINDS[kind.upper()] for name, (kind, _) in world.agent_turns.columns.items()}
+    return {**ADDRESS, "agent": str, **further}
+
+
+def keep_agent_turns(db: Database, world: AnyWorld) -> None:
+    """Create the view for the plain table of a world, unless it is there as this hobbes has it."""
+    if world.agent_turns is None:
+        return
+    name, columns = agent_turns_of(world), ", ".join(world.agent_turns.columns)
+    played = f"select turns.* from turns join runs on runs.id = turns.run where runs.world = '{world.name}'"  # noqa: S608  our own
+    rows = f"with played as ({played})\n{world.agent_turns.sql}"
+    view = f"CREATE VIEW {name} AS\nselect run, turn, agent, {columns} from (\n{rows}\n)"
+    there = db.conn.execute("select sql from sqlite_master where name = ?", [name]).fetchone()
+    if there != (view,):
+        db.conn.execute(f"drop view if exists {name}")
+        db.conn.execute(view)
+
+
 def _rows_at(table: Table, name: str, place: tuple[str, ...]) -> str:
     """Return the SQL that selects the rows of a table at one of its places."""
     source, path = RECORD, f"$.{name}"
@@ -227,6 +276,8 @@ def kinds_of(db: Database, name: str) -> dict[str, type]:
     for table in TurnRecord.tables():
         if table.name == name:
             return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}
+    if (world := name.removeprefix("agent_turns_")) in WORLDS:
+        return kinds_of_agent_turns(WORLDS[world])
     return {
         column: SQL_KINDS[kind.upper()]
         for column, kind in db.execute("select name, type from pragma_table_xinfo(?)", [name])

@@ -18,7 +18,7 @@ from hobbes.lab.store.history import scores
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.schema import columns_of, kinds_of
+from hobbes.lab.store.schema import agent_turns_of, columns_of, kinds_of, kinds_of_agent_turns
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
@@ -37,7 +37,16 @@ QUERIES = {
 }
 
 TABLES = (*QUERIES, "failures", "scores")
-"""The names of the tables of a run."""
+"""The names of the tables of a run of any world."""
+
+AGENT_TURNS = "agent_turns"
+"""The name of the plain table of a run: a row for each agent and turn, as its world declares it."""
+
+
+def tables_of(run: Run) -> tuple[str, ...]:
+    """Return the names of the tables of a run."""
+    return TABLES if run.world.agent_turns is None else (*TABLES, AGENT_TURNS)
+
 
 ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
 """The first columns of the tables that are added."""
@@ -71,8 +80,10 @@ class RunTable:
 
 def table_of(store: Store, run: Run, name: str) -> RunTable:
     """Return a table of a run; raise MissingError, with the names of all tables, if there is none."""
-    if name not in TABLES:
-        raise MissingError(f"there is no table {name!r}; tables: {', '.join(TABLES)}")
+    if name not in tables_of(run):
+        raise MissingError(f"there is no table {name!r}; tables: {', '.join(tables_of(run))}")
+    if name == AGENT_TURNS:
+        return _agent_turns(store, run)
     if name == "failures":
         return _failures(store, run)
     if name == "scores":
@@ -120,6 +131,15 @@ def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:
 def _may_count(question: int, outcome: str) -> bool:
     """Return whether a call counts unless a later one does (see nodes.reading.deciding)."""
     return question == TURN_QUESTION or (question == FOLLOW_UP_QUESTION and outcome in DECISIONS)
+
+
+def _agent_turns(store: Store, run: Run) -> RunTable:
+    """Return what each agent did and has, turn by turn."""
+    store.turns.check(run)
+    columns = kinds_of_agent_turns(run.world)
+    sql = f"select {', '.join(columns)} from {agent_turns_of(run.world)} where run = ? order by turn, agent"  # noqa: S608  our own
+    rows = store.db.execute(sql, [run.id])
+    return RunTable(AGENT_TURNS, columns, (dict(zip(columns, row, strict=True)) for row in rows))
 
 
 def _failures(store: Store, run: Run) -> RunTable:

@@ -10,7 +10,6 @@ from sqlite_utils import Database
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
-from hobbes.lab.errors import MissingError
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.run import Run
 
@@ -58,8 +57,7 @@ class Turns:
     def of(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
         """Yield the stored turns of a run in order, from the first to the last.
 
-        Raise DamagedError at one that does not fit the chain of digests, or is not there; MissingError if
-        none was kept.
+        Raise DamagedError at one that does not fit the chain of digests, or is not there.
         """
         digest = self._digest_of(run, first - 1) if first else ""
         due = first
@@ -70,7 +68,6 @@ class Turns:
             due, digest = due + 1, turn.digest
         until = run.turns if last is None else min(run.turns, last + 1)
         if due < until:
-            self.check_kept(run.id)
             problem = "the column turns.record or turns.digest is damaged: the turn does not fit its digest"
             raise damaged(run.id, f", turn {due}", problem)
 
@@ -95,18 +92,6 @@ class Turns:
         sql = "select digest from turns where run = ? and turn = ?"
         row = self._db.conn.execute(sql, [run.id, turn]).fetchone()
         return row[0] if row else ""
-
-    def check_kept(self, run: str) -> None:
-        """Raise MissingError if the turns of a run were not kept."""
-        sql = (
-            "select 1 from runs where id = ? and status = 'finished' and turns > 0"
-            " and not exists (select 1 from turns where run = runs.id)"
-        )
-        if self._db.conn.execute(sql, [run]).fetchone():
-            raise MissingError(
-                f"run {run} has no turns any more: its experiment was played with --keep, which kept the "
-                "figures of its report only"
-            )
 
     def views_sent(self, run: Run, turn: int) -> Mapping[str, str]:
         """Return the view that each agent was shown in a turn, as text.

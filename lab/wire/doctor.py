@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,10 @@ SHUTDOWN = ("shutdown_date", "deprecation", "expiration_date")
 """Where a list of models has the day on which one will be shut down: at OpenAI, Mistral and OpenRouter."""
 
 
-def examine(home: Path, models: Models) -> dict[str, Any]:
+def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return what matters for a run with a chat model; it contains no key, not even one within a URL.
 
-    Every model of the models file is asked for as well.
+    Every model of the models file is asked for as well. `left_out` has what servers refused in recorded runs.
     """
     base = os.environ.get("OPENAI_BASE_URL", "")
     key = os.environ.get("OPENAI_API_KEY", "")
@@ -41,7 +42,10 @@ def examine(home: Path, models: Models) -> dict[str, Any]:
         "openai_api_key": "set" if key else "not set",
         "openai_base_url": _shown(base) or "not set (api.openai.com)",
         "server": _ask(base, key) if base or key else "not called: scripted policies need no server",
-        "models": {name: _of_model(settings) for name, settings in models.items()},
+        "models": {
+            name: {**_of_model(settings), "left_out": "; ".join(left_out.get(name, ())) or "nothing"}
+            for name, settings in models.items()
+        },
     }
 
 

@@ -30,12 +30,12 @@ from hobbes.lab.wire.responding import chat_request, in_responses_words
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompting import approximate_tokens
+from hobbes.nodes.prompting import approximate_tokens, view_in
 
 MOST_BYTES = 2**24
 """How long a request may be: longer than the context of any model."""
 
-NO_VIEW = "the last line of the last message must be the view, as JSON"
+NO_VIEW = "a line of the last message must be the whole view, as JSON"
 
 
 class BadRequestError(ValueError):
@@ -131,14 +131,10 @@ def _answer(address: str, body: dict[str, Any]) -> str:
 
 
 def _view(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the view, which is the last line of the last message."""
+    """Return the view in the last message."""
     content = message.get("content")
-    lines = content.strip().splitlines() if isinstance(content, str) else []
-    try:
-        view = json.loads(lines[-1]) if lines else None
-    except ValueError:
-        view = None
-    if not isinstance(view, dict):
+    view = view_in(content) if isinstance(content, str) else None
+    if view is None:
         raise BadRequestError(NO_VIEW)
     return view
 

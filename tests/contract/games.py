@@ -1,6 +1,7 @@
 """Small games of every world, which the contract suite plays and looks at.
 
-A world is in the suite as soon as it is in `engine.worlds.WORLDS`. It is played with its defaults and with
+A world is in the suite as soon as it is in `engine.worlds.WORLDS`; the example of
+tests/fishery is, too. It is played with its defaults and with
 what the JSON schema of its config offers: each switch (a boolean or a choice) in each of its positions. EXTRA
 adds the settings that no schema can tell, such as land of uneven worth or an observer who has to be asked.
 """
@@ -21,6 +22,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld, Config, Setting, make_settin
 from hobbes.engine.worlds import WORLDS
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
+from tests.fishery.world import FISHERY
 
 Values = dict[str, Json]
 
@@ -39,6 +41,7 @@ EXTRA: Mapping[str, Sequence[Values]] = {
             "immunity": 0,
         },
         {"rows": 2, "cols": 3, "stamina": [9, 3, 0, 5], "authority": "punishment", "communication": True},
+        {"rows": 2, "cols": 2, "communication": True, "private_messages": True, "own_history": True},
         {"rows": 2, "cols": 2, "authority": "adjudication", "immunity": 0, "fault_policy": "rationalize"},
     ),
     "nations": (
@@ -55,6 +58,15 @@ EXTRA: Mapping[str, Sequence[Values]] = {
             "miss": 40,
             "fumble": 20,
             "shock": 40,
+        },
+        {
+            "alliances": "declared",
+            "observer": "reading",
+            "miss": 30,
+            "misread": 40,
+            "start": 95,
+            "threshold": 120,
+            "rounds": 20,
         },
     ),
 }
@@ -163,7 +175,9 @@ def cases(world: AnyWorld) -> list[Case]:
     return [Case(world, one, number) for number, one in enumerate(values)]
 
 
-CASES = [case for world in WORLDS.values() for case in cases(world)]
+ALL_WORLDS = (*WORLDS.values(), FISHERY)
+
+CASES = [case for world in ALL_WORLDS for case in cases(world)]
 
 
 def games(world: AnyWorld) -> Iterator[tuple[Case, tuple[Moment, ...]]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,19 +12,22 @@ from hypothesis import strategies as st
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.turn import TurnRecord, first_digest, link
-from hobbes.engine.world import OBSERVER
+from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.experiment.pure import pure_turns
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.stepping import step
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import play_purely, pure_turns
+from hobbes.lab.store.reported import keep_figures
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
 from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
 from tests.lab.play import go
+
+pytestmark = pytest.mark.usefixtures("with_fishery")
 
 FEW = [case for case in CASES if case.number == 0 or case.values in EXTRA.get(case.world.name, ())]
 """The defaults, and the settings that no schema can tell."""
@@ -56,12 +60,44 @@ def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case:
     assert list(faults(opened, run)) == []
     if all(moment.ruled is None for moment in game(case)):
         played = pure_turns(case.world, case.setting, run.models)
-        assert [turn.record.text for turn in played] == [one.played.record.text for one in game(case)]
+        assert [one.turn.record.text for one in played] == [one.played.record.text for one in game(case)]
     for moment in game(case):
         calls = opened.calls.of_turn(run.id, moment.state.turn)
         told = {call.address.agent: call.reply.text for call in calls}
         ruled = {} if moment.ruled is None else {OBSERVER: moment.ruled}
         assert told == {**moment.texts, **ruled}
+
+
+POLICIES = [(world, policy) for world in WORLDS.values() for policy in world.policies.by_name]
+
+
+@pytest.mark.parametrize(("world", "policy"), POLICIES, ids=lambda one: getattr(one, "name", one))
+def test_a_run_without_turns_has_the_digest_and_figures_of_the_graph_and_opened_all_its_rows(
+    world: AnyWorld, policy: str, opened: Store
+) -> None:
+    for noise in ("0", "0.4"):
+        model = f"policy:{policy}?noise={noise}"
+        options = RunOptions(world.name, AGENTS, 5, model, values={"rounds": 3})
+        on_graph, alone = go(opened, begin(opened, options)), begin(opened, options)
+        keep_figures(opened, on_graph)
+        play_purely(opened, alone)
+        assert not opened.db.table("turns").count_where("run = ?", [alone.id])
+        assert of_run(opened, alone, ("runs", "reported")) == of_run(opened, on_graph, ("runs", "reported"))
+        again = opened.runs.find(alone.id)
+        assert of_run(opened, again) == of_run(opened, on_graph)
+        assert list(faults(opened, again)) == []
+
+
+def of_run(
+    store: Store, run: Run, tables: Sequence[str] = ("runs", "reported", "turns", "calls", "measures")
+) -> list[list[dict[str, Any]]]:
+    """Return the rows of a run without its id and the times of the clock."""
+    own = {"id", "run", "started", "ended", "seconds", "column_hashes", "arrived", "row_hash", "milliseconds"}
+    rows = [
+        store.db.table(table).rows_where(f"{'id' if table == 'runs' else 'run'} = ?", [run.id])
+        for table in tables
+    ]
+    return [[{name: row[name] for name in row if name not in own} for row in of_table] for of_table in rows]
 
 
 @pytest.mark.parametrize("case", FEW, ids=str)

@@ -1,4 +1,4 @@
-"""The fishery among the worlds, here and in processes of its own; no other test sees it."""
+"""Commands with the fishery among the worlds, here and in processes of their own."""
 
 import os
 import subprocess
@@ -9,20 +9,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hobbes.engine.worlds import WORLDS
 from hobbes.lab.cli import app
 from tests.conftest import ROOT
-from tests.fishery.world import FISHERY
 
 Say = Callable[..., str]
 """Run a command and return what it prints."""
 
 Start = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture(autouse=True)
-def _added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(WORLDS, FISHERY.name, FISHERY)
 
 
 @pytest.fixture

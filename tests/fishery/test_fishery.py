@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.record import Drop, Mend
 from hobbes.engine.turn import Turn, judge, play_turn, view_of
-from hobbes.engine.world import OBSERVER, make_setting
+from hobbes.engine.world import OBSERVER
 from hobbes.graphs.studio import studio_graph
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.play.stepping import step_lines
 from hobbes.lab.store.history import logged
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -31,6 +29,8 @@ from tests.fishery.world import FISHERY, PROMPTS
 from tests.lab.play import played
 from tests.lab.test_kills import answers, kill_at, stats
 from tests.lab.visiting import answer, played_on
+
+pytestmark = pytest.mark.usefixtures("with_fishery")
 
 BOATS = ("boat-01", "boat-02", "boat-03")
 ROUNDS = 6
@@ -75,11 +75,6 @@ def test_boats_that_want_more_than_there_is_share_it() -> None:
     assert turn.resolved.state.landed == {"boat-01": 3, "boat-02": 1, "boat-03": 0}
     assert turn.resolved.state.stock == 1
     assert codes(turn) == [("boat-01", "fishery/too-few-fish"), ("boat-02", "fishery/too-few-fish")]
-
-
-def test_the_chance_of_a_storm_is_a_whole_number_of_percent() -> None:
-    with pytest.raises(ValueError, match="storm: write a percentage as a whole number"):
-        make_setting(FISHERY, ["ann"], 1, {"storm": 0.2})
 
 
 def test_a_storm_halves_the_catches_by_a_draw() -> None:
@@ -153,7 +148,7 @@ def test_it_is_killed_and_resumed_and_no_answer_is_asked_for_twice(
 ) -> None:
     """Boats and regulator are models behind the stand-in server, which knows the world."""
     models = "openai:policy/steady*2,openai:policy/greedy*1"
-    play = ("run", "fishery", "--rounds", "6", "--model", models, "--observer", "openai:policy/strict")
+    play = ("run", "fishery", "--rounds", "4", "--model", models, "--observer", "openai:policy/strict")
     with (
         in_thread(stand_in(delay=0.05)) as base,
         environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"),
@@ -169,32 +164,12 @@ def test_it_is_killed_and_resumed_and_no_answer_is_asked_for_twice(
     assert asked <= reference["calls"] + len(BOATS), "more was asked again than was in flight"
 
 
-def test_it_is_replayed_and_verified(say: Say, opened: Store) -> None:
-    run = played(opened, fishery())
-    told = json.loads(say("replay", run.id, "--json"))
-    assert (told["same"], told["digest"]) == (True, run.digest)
-    assert json.loads(say("replay", run.id, "--reread", "--json"))["same"]
-    assert json.loads(say("verify", run.id, "--json"))["faults"] == []
-    assert {call.reply.model for call in opened.calls.of_turn(run.id, 0, "boat-03")} == {"policy/greedy"}
-
-
-def test_who_regulates_by_which_player_changes_no_digest(say: Say, opened: Store) -> None:
-    """`keep` and a person who answers today's quota with its reason lead to the same digest."""
-    scripted = played(opened, fishery(GREED, observer="keep"))
-    run = to_the_next_question(opened, begin(opened, fishery(GREED, observer="human")))
-    while run.status == "waiting":
-        say("answer", run.id, "--quota", "30", "--why", "The quota stays.")
-        run = opened.runs.find(run.id)
-    assert (run.turns, run.digest) == (ROUNDS, scripted.digest)
-    assert json.loads(say("verify", run.id, "--json"))["faults"] == []
-    assert json.loads(say("replay", run.id, "--json"))["same"]
-
-
 # --- shown
 
 
 def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     run, other = played(opened, fishery()), played(opened, fishery(GREED))
+    assert run.prompts.variant == str(PROMPTS)
     assert "fishery" in say("runs")
     assert len(json.loads(say("trace", run.id, "--json"))) == ROUNDS
     turn = json.loads(say("trace", run.id, "2", "--json"))
@@ -216,7 +191,7 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert "restraint" in say("compare", run.id, other.id)
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "html"])
+@pytest.mark.parametrize("form", ["jsonl", "html"])
 def test_it_is_exported(form: str, say: Say, opened: Store, tmp_path: Path) -> None:
     run = played(opened, fishery())
     told = json.loads(say("export", run.id, "--format", form, "--to", str(tmp_path / "out"), "--json"))
@@ -307,55 +282,10 @@ def test_its_prompts_are_listed_and_checked_and_shown_and_compared(say: Say, tmp
     assert "+Be kind." in say("prompts", "diff", "fishery", str(PROMPTS), str(mine))
 
 
-def test_a_run_records_the_full_path_of_its_prompts(
-    say: Say, opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
-    (mine / "turn.en.md").write_text("Be kind.\n{{ view }}")
-    monkeypatch.chdir(mine)
-    ended = json.loads(say(*PLAY, "--prompts", "../plain", "--json"))
-    run = opened.runs.find(ended["run"])
-    assert (run.prompts.variant, run.prompts.turn) == (str(mine), "Be kind.\n{{ view }}")
-    assert json.loads(say("replay", run.id, "--json"))["same"]
-    default = json.loads(say(*PLAY, "--json"))
-    assert opened.runs.find(default["run"]).prompts.variant == str(PROMPTS)
-    assert default["digest"] == ended["digest"], "scripted policies read no prompt"
-    (tmp_path / "run.toml").write_text(f'world = "fishery"\nprompts = "{mine}"\nrounds = 1\n')
-    from_file = json.loads(say("run", str(tmp_path / "run.toml"), "--json"))
-    assert opened.runs.find(from_file["run"]).prompts.variant == str(mine)
-
-
-def test_its_prompts_are_rendered_in_a_run_and_without_one(say: Say, opened: Store, tmp_path: Path) -> None:
-    anew = json.loads(say("prompts", "render", "fishery", "--turn", "2", "--json"))
-    assert "You are one of 3 boats" in anew["system"]
-    seen = json.loads(anew["turn"].splitlines()[-1])
-    assert (seen["turn"], seen["memory"]) == (2, EMPTY_MEMORY.to_json())
-    mine = shutil.copytree(PROMPTS.parent, tmp_path / "mine") / "plain"
-    (mine / "turn.en.md").write_text("Be kind.\n{{ view }}")
-    run = played(opened, fishery())
-    within = ("prompts", "render", "fishery", "--run", run.id, "--turn", "1", "--agent", "boat-02", "--json")
-    assert json.loads(say(*within))["turn"].startswith("A new round begins.")
-    assert json.loads(say(*within, "--prompts", str(mine)))["turn"].startswith("Be kind.")
-
-
-def test_it_is_stepped(start: Start) -> None:
-    request = {
-        "agents": BOATS[:2],
-        "config": {"storm": 0},
-        "answers": {"boat-01": {"catch": 5, "request": 9}},
-    }
-    told = json.loads(start("step", "fishery").communicate(json.dumps(request) + "\n", timeout=60)[0])
-    (here,) = step_lines(FISHERY, [json.dumps(request)])
-    assert told == json.loads(here)
-    assert told["rulings"] == {"quota": 9, "why": "The mean of what you ask."}
-    assert told["scores"] == {"boat-01": 5, "boat-02": 0}
-
-
 def test_commands_name_it(start: Start) -> None:
-    assert "mining, nations, trust, fishery" in start("run", "--help").communicate(timeout=60)[0].replace(
-        "\n", " "
-    )
-    assert "what a storm took of a catch" in start("step", "--help").communicate(timeout=60)[0]
+    told = start("step", "--help").communicate(timeout=60)[0]
+    assert "mining, nations, trust, fishery" in told.replace("\n", " ")
+    assert "what a storm took of a catch" in told
 
 
 def test_langgraph_dev_plays_it() -> None:

@@ -122,21 +122,6 @@ def test_history_is_kept_when_a_run_is_resumed_and_a_fork_has_that_of_its_parent
     assert turns_in(home, forked) == [0, 1, 2, 3, 4, 5, 6]
 
 
-def test_a_run_goes_on_without_its_checkpoints(opened: Store, home: Path) -> None:
-    whole = mining(opened, seed=7)
-    run = begin(opened, RunOptions("mining", 3, seed=7, values={"rounds": 4, "rows": 4, "cols": 4}))
-
-    def stop(state: Any) -> None:
-        if state["turn"] == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        go(opened, run, on_turn=stop)
-    (home / "checkpoints.db").unlink()
-    assert go(opened, run).digest == whole.digest
-    assert turns_in(home, run) == [2, 3, 4]
-
-
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
     page = (Path(__file__).parents[2] / "docs" / "langgraph.md").read_text(encoding="utf-8")

@@ -1,12 +1,12 @@
-"""The report of an experiment, computed once more from Parquet files alone, by other means than the report's.
+"""The report of an experiment, computed once more from the run database, by other means than the report's.
 
-    python -m tests.lab.report_by_hand .hobbes/gathered/NAME NAME.toml
+    python -m tests.lab.report_by_hand .hobbes/runs.db NAME.toml
 
-`report_by_hand` returns what `hobbes report NAME --json` prints, from what the experiment gathered and from
-what its file asks for. Nothing of hobbes is imported. Nothing is drawn at random either: all sign flips of
-the differences and all resamples of the games are counted, a Moran process is solved as a Markov chain, and
-the power of a test comes from Student's noncentral distribution. A few games have few resamples, so this is
-for small experiments.
+`report_by_hand` returns what `hobbes report NAME --json` prints, from the tables `cells`, `runs` and
+`reported` and from what the file of the experiment asks for. Nothing of hobbes is imported. Nothing is drawn
+at random either: all sign flips of the differences and all resamples of the games are counted, a Moran
+process is solved as a Markov chain, and the power of a test comes from Student's noncentral distribution. A
+few games have few resamples, so this is for small experiments.
 
 The report itself draws its resamples. The ends of its intervals are therefore told as a `Range` in which they
 must lie.
@@ -17,15 +17,16 @@ import itertools
 import json
 import math
 import re
+import sqlite3
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.dataset as ds
 from scipy import optimize
 from scipy.stats import nct, norm, t
 
@@ -48,9 +49,9 @@ class Range(NamedTuple):
 Row = dict[str, Any]
 
 
-def report_by_hand(gathered: Path, asked: Mapping[str, Any], *, with_tainted: bool = True) -> Row:
+def report_by_hand(runs: Path, asked: Mapping[str, Any], *, with_tainted: bool = True) -> Row:
     """Return the report of an experiment: its file's content is `asked`."""
-    files = Files(gathered, asked, with_tainted=with_tainted)
+    files = Files(runs, asked, with_tainted=with_tainted)
     differences = [
         row for arm in files.arms if arm != files.baseline for row in compared(files, arm, against_baseline)
     ]
@@ -77,11 +78,53 @@ def report_by_hand(gathered: Path, asked: Mapping[str, Any], *, with_tainted: bo
     }
 
 
-class Files:
-    """What was gathered, and what the file of the experiment asks for."""
+KEPT = (
+    "select cells.arm, cells.seed as seed, runs.id as run, ifnull(name, id) as name, digest, tainted, turns,"
+    " hobbes, record_version, rules_version, prompts, prompts_hash, lang, models as players, scores,"
+    " outcomes, config ->> '$.rounds' as rounds, reported.* from cells join runs on runs.id = cells.run"
+    " join reported on reported.run = runs.id where experiment = ? and status = 'finished'"
+)
+"""SQL for the runs of an experiment that have finished."""
 
-    def __init__(self, gathered: Path, asked: Mapping[str, Any], *, with_tainted: bool) -> None:
-        self.gathered, self.asked = gathered, asked
+JSON_COLUMNS = ("players", "scores", "outcomes", "told", "measures", "over_time", "spells", "ratings")
+
+SCOPES = ("run", "first-half", "second-half")
+
+
+def failed(row: Row) -> int:
+    """Return how many of the calls that count failed."""
+    return sum(n for outcome, n in row["outcomes"].items() if outcome not in {"answered", "repaired"})
+
+
+MADE: Mapping[str, Callable[[Row], list[Row]]] = {
+    "runs": lambda row: [row | {"failed": failed(row), "tainted": bool(row["tainted"])}],
+    "measures": lambda row: [
+        {"scope": scope, "name": name, "value": value}
+        for name, values in row["measures"].items()
+        for scope, value in zip(SCOPES, values, strict=True)
+    ],
+    "over_time": lambda row: [row],
+    "scores": lambda row: [
+        {"agent": agent, "player": row["players"][agent], "score": score, "won": agent in row["winners"]}
+        for agent, score in sorted(row["scores"].items())
+    ],
+    "spells": lambda row: [dict(zip(("turns", "ended", "count"), one, strict=True)) for one in row["spells"]],
+    "ratings": lambda row: [
+        dict(zip(("kind", "rating", "count", "truth"), one, strict=True)) for one in row["ratings"]
+    ],
+}
+"""The rows that each run has in a table."""
+
+
+class Files:
+    """What the run database has of an experiment, and what its file asks for."""
+
+    def __init__(self, runs_db: Path, asked: Mapping[str, Any], *, with_tainted: bool) -> None:
+        self.asked = asked
+        with closing(sqlite3.connect(runs_db)) as connection:
+            connection.row_factory = sqlite3.Row
+            found = connection.execute(KEPT, [asked["name"]]).fetchall()
+        self._kept = [{**row, **{name: json.loads(row[name]) for name in JSON_COLUMNS}} for row in found]
         compare = asked.get("compare", {})
         self.levels = levels(asked["factors"]) if "factors" in asked else {arm: {} for arm in asked["arms"]}
         self.arms = [*self.levels, *(["null"] if compare.get("null", True) else [])]
@@ -99,8 +142,13 @@ class Files:
                 self.values.setdefault(key, {})[row["seed"]] = row["value"]
 
     def _table(self, name: str) -> list[Row]:
-        rows: list[Row] = ds.dataset(self.gathered / name, partitioning="hive").to_table().to_pylist()
-        return [row for row in rows if row["arm"] in self.arms]
+        made = MADE[name]
+        return [
+            {"arm": row["arm"], "seed": row["seed"], **one}
+            for row in self._kept
+            if row["arm"] in self.arms
+            for one in made(row)
+        ]
 
     @cache  # noqa: B019  it lives as long as the report is made
     def table(self, name: str) -> list[Row]:
@@ -200,8 +248,17 @@ def by_itself(files: Files, arm: str) -> Row:
     return {
         "runs": len(runs),
         "tainted": sum(row["tainted"] for row in runs),
-        "measures": {one: mean([*files.value(arm, one).values()]) for one in files.measures},
+        "measures": {
+            one: mean(values := [*files.value(arm, one).values()]) | lowest(values) for one in files.measures
+        },
     }
+
+
+def lowest(values: Sequence[float]) -> Row:
+    """Return the minimum and the 5% quantile."""
+    if not values:
+        return {"minimum": None, "quantile_5": None}
+    return {"minimum": min(values), "quantile_5": float(np.quantile(values, 0.05))}
 
 
 # Differences, tests and power
@@ -364,18 +421,20 @@ def stretches(turns: int, most: int) -> list[tuple[int, int]]:
 
 def over_time(files: Files) -> Iterator[Row]:
     """Yield the means over games of each measure of turns, with their t intervals."""
-    rows = files.table("turns")
-    measures = [name for name in (rows[0] if rows else ()) if name not in {"seed", "turn", "arm"}]
-    for arm, measure in itertools.product(files.arms, measures):
+    rows = files.table("over_time")
+    for arm, measure in itertools.product(files.arms, rows[0]["over_time"] if rows else ()):
         of_arm = [row for row in rows if row["arm"] == arm]
         points = []
-        for first, last in stretches(max((row["turn"] for row in of_arm), default=-1) + 1, 40):
-            games: dict[int, list[float]] = {}
-            for row in of_arm:
-                if first <= row["turn"] <= last and row[measure] is not None:
-                    games.setdefault(row["seed"], []).append(row[measure])
-            of_games = [sum(values) / len(values) for values in games.values()]
-            points.append({"first": first, "last": last, **with_t_interval(of_games)})
+        rounds = max((row["rounds"] for row in of_arm), default=0)
+        longest = max((row["turns"] for row in of_arm), default=0) - 1
+        for place, (first, last) in enumerate(stretches(rounds, 40)):
+            of_games = [
+                values[place]
+                for row in of_arm
+                if place < len(values := row["over_time"][measure]) and values[place] is not None
+            ]
+            if first <= longest:
+                points.append({"first": first, "last": min(last, longest), **with_t_interval(of_games)})
         if any(point["n"] for point in points):
             yield {"arm": arm, "measure": measure, "points": points}
 
@@ -609,10 +668,19 @@ def manifest(files: Files) -> Row:
     for column in ("calls", "failed", "tokens_in", "tokens_out", "usd"):
         values = [row[column] for row in runs]
         sums[column] = sum(values) if None not in values else None
+    of_models = {
+        column: [{**one, column: json.loads(one[column])} for one in counted(runs, column)]
+        for column in ("model_settings", "left_out")
+    }
     return {
+        **of_models,
         "recorded_by": counted(runs, "hobbes", "record_version", "rules_version"),
         "prompts": counted(runs, "prompts", "lang", "prompts_hash"),
-        "models": sorted({model for row in runs for model in json.loads(row["models"])}),
+        "models": sorted({model for row in runs for model in row["told"]}),
+        "model_settings": [
+            {**one, "model_settings": json.loads(one["model_settings"])}
+            for one in counted(runs, "model_settings")
+        ],
         "seeds": sorted({row["seed"] for row in runs}),
         "digests": hashlib.sha256(told.encode()).hexdigest(),
         **sums,

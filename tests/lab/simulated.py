@@ -18,7 +18,13 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
-from hobbes.lab.experiment.statistics import ALPHA, detectable_effect, difference_of, holm, spread_of
+from hobbes.lab.experiment.statistics import (
+    ALPHA,
+    detectable_effect,
+    differences_of,
+    holm,
+    spread_of,
+)
 from tests.mining.plays import play
 
 Pairs: TypeAlias = list[float]
@@ -109,14 +115,14 @@ def simulate(experiments: int, seeds: int, measures: Sequence[str] = tuple(MEASU
         ps = []
         for name in measures:
             draw = MEASURES[name]
-            null = difference_of([float(value) for value in draw(rng, seeds)])
+            null = differences_of([[float(value) for value in draw(rng, seeds)]])[0]
             ps.append(null.p)
             called[name] += null.p is not None and null.p < ALPHA
             low, high = null.mean.low, null.mean.high
             covered[name] += low is not None and high is not None and low <= 0 <= high
             pairs = [float(value) for value in draw(rng, seeds)]
             announced = (detectable_effect(seeds) or 0) * (spread_of(pairs) or 0)
-            planted = difference_of([pair + announced for pair in pairs])
+            planted = differences_of([[pair + announced for pair in pairs]])[0]
             found[name] += planted.p is not None and planted.p < ALPHA
         any_called += any(p is not None and p < ALPHA for p in holm(ps))
     shares = ({n: count[n] / experiments for n in measures} for count in (called, covered, found))

@@ -52,43 +52,6 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
         yield Shown(browser, url, parent.id, child.id)
 
 
-def test_arrows_lead_to_other_turns_and_agents(shown: Shown) -> None:
-    page = shown.at(f"{shown.parent}/4/AgentB")
-    for key, to in (
-        ("ArrowRight", "5/AgentB"),
-        ("ArrowDown", "5/AgentC"),
-        ("ArrowUp", "5/AgentB"),
-        ("ArrowUp", "5/AgentA"),
-    ):
-        page.keyboard.press(key)
-        page.wait_for_url(f"**/{to}")
-    for key in ("[", "]"):  # to the refusal before, and to the next one
-        here = page.url
-        page.keyboard.press(key)
-        page.wait_for_url(lambda url, here=here: url != here)  # type: ignore[misc]
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("the next agent, in this turn")
-
-
-def test_where_two_runs_part_and_what_the_prompt_said_there(shown: Shown) -> None:
-    page = shown.at("")
-    page.get_by_label(f"compare {shown.parent} as a").check()
-    page.get_by_label(f"compare {shown.child} as b").check()
-    page.get_by_role("button", name="compare").click()
-    page.wait_for_url("**/compare?*")
-    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
-    expect(page.locator("#turn")).to_contain_text("This is the first turn that differs.")
-    expect(page.locator("#words h2")).to_contain_text("AgentB")
-    expect(page.locator("#words ins").first).to_be_visible()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING + 1} of both")
-    page.locator("#turn table").get_by_role("link", name="AgentA", exact=False).first.click()
-    expect(page.locator("#words h2")).to_contain_text("AgentA")
-    expect(page.locator("#words ins", has_text='"mils": 2').first).to_be_visible()
-    page.keyboard.press("d")
-    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
-
-
 def card_of(page: Page, agent: str, turn: int) -> None:
     """Wait until the page is the card of an agent and a turn, and its script listens to keys."""
     page.wait_for_url(f"**/{turn}/{agent}")
@@ -142,18 +105,6 @@ def test_keys_lead_to_the_first_attack_and_to_what_was_said_before_and_after(sho
     for key, to in (("ArrowLeft", PARTING - 1), ("ArrowRight", PARTING), ("ArrowRight", PARTING + 1)):
         page.keyboard.press(key)
         card_of(page, "AgentB", to)
-    page.close()
-
-
-def test_clicks_lead_to_the_answers_that_were_refused(shown: Shown) -> None:
-    page = shown.at(shown.parent)
-    first_of(page, "AgentA", "rejections")
-    expect(page.locator(".answer small.drop").first).to_contain_text("/")
-    refused = page.locator(".strip li a:not([aria-current])", has_text="⊘").last
-    turn = int((refused.get_attribute("href") or "").split("/")[-2])
-    refused.click()
-    card_of(page, "AgentA", turn)
-    expect(page.locator("small.drop").first).to_be_visible()
     page.close()
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,13 +33,7 @@ from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.play import mining
-from tests.lab.rewriting import rewrite
 
-COMMANDS = [
-    "run", "resume", "answer", "replay", "verify", "runs", "trace", "compare", "export", "view",
-    "worlds", "step", "tournament", "serve", "doctor", "models",
-]  # fmt: skip
-PROMPT_COMMANDS = ["list", "show", "render", "diff", "check"]
 SMALL = ["run", "mining", "--rounds", "2", "--agents", "2"]
 
 
@@ -52,9 +45,9 @@ def refused(cli: Cli, *arguments: str, env: dict[str, str] | None = None) -> Lab
     return found
 
 
-@pytest.mark.parametrize("command", [[c] for c in COMMANDS] + [["prompts", c] for c in PROMPT_COMMANDS])
-def test_every_command_has_help_with_an_example(cli: Cli, command: list[str]) -> None:
-    assert "Example:" in cli(*command, "--help").output
+def test_every_command_has_help_with_an_example() -> None:
+    without = [one.name for one in commands_of(get_command(app)) if "Example:" not in (one.help or "")]
+    assert without == []
 
 
 def test_help_lists_each_command_in_one_group(cli: Cli) -> None:
@@ -68,10 +61,7 @@ def test_help_lists_each_command_in_one_group(cli: Cli) -> None:
 
 def test_run_ends_with_one_document_on_stdout_and_nothing_else(cli: Cli) -> None:
     done = cli(*SMALL, "--json")
-    assert json.loads(done.stdout).keys() == {
-        "run", "world", "turns", "digest", "over", "scores", "calls", "outcomes", "drops", "mends",
-        "tokens", "usd", "seconds", "tainted", "failures", "halted",
-    }  # fmt: skip
+    assert json.loads(done.stdout)["turns"] == 2
 
 
 def test_a_run_is_named_by_id_prefix_name_or_last(cli: Cli) -> None:
@@ -82,23 +72,10 @@ def test_a_run_is_named_by_id_prefix_name_or_last(cli: Cli) -> None:
     assert "matches several runs" in str(refused(cli, "verify", first[:4]))
 
 
-def test_every_option_is_also_a_variable(cli: Cli) -> None:
+def test_options_are_also_variables(cli: Cli) -> None:
     done = cli(
-        "run", "mining", "--json", env={"HOBBES_ROUNDS": "3", "HOBBES_AGENTS": "2", "HOBBES_SEED": "9"}
+        "run", "mining", env={"HOBBES_ROUNDS": "2", "HOBBES_SET": "stamina=3 mine_cap=2", "HOBBES_JSON": "1"}
     )
-    told = json.loads(done.stdout)
-    assert (told["turns"], len(told["scores"])) == (3, 2)
-    assert json.loads(cli("runs", "--json").stdout)[0]["seed"] == 9
-
-
-def test_the_format_of_an_export_is_a_variable(cli: Cli, tmp_path: Path) -> None:
-    cli(*SMALL)
-    cli("export", "last", "--to", str(tmp_path / "out"), env={"HOBBES_FORMAT": "csv"})
-    assert (tmp_path / "out" / "turns.csv").exists()
-
-
-def test_settings_and_json_are_variables_too(cli: Cli) -> None:
-    done = cli(*SMALL, env={"HOBBES_SET": "stamina=3 mine_cap=2", "HOBBES_JSON": "1"})
     assert json.loads(done.stdout)["turns"] == 2
     (run,) = json.loads(cli("runs", "--json").stdout)
     assert (run["config"]["stamina"], run["config"]["mine_cap"]) == (3, 2)
@@ -146,16 +123,8 @@ def test_options_override_a_run_file(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_mix_deals_models_in_order(cli: Cli) -> None:
-    cli(
-        "run",
-        "mining",
-        "--rounds",
-        "1",
-        "--agents",
-        "3",
-        "--model",
-        "policy:random*2,policy:guided?noise=0.1",
-    )
+    mix = "policy:random*2,policy:guided?noise=0.1"
+    cli("run", "mining", "--rounds", "1", "--agents", "3", "--model", mix)
     (run,) = json.loads(cli("runs", "--json").stdout)
     assert list(run["models"].values()) == ["policy:random", "policy:random", "policy:guided?noise=0.1"]
 
@@ -180,46 +149,21 @@ def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
 def test_trace_of_a_model_shows_the_prompt_that_was_sent_tokens_and_time(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hobbes.lab.wire.recording import in_thread  # noqa: PLC0415
-    from hobbes.lab.wire.serving import stand_in  # noqa: PLC0415
-
     with in_thread(stand_in()) as base:
         monkeypatch.setenv("OPENAI_BASE_URL", base)
-        mining(opened, models="openai:policy/guided")
+        run = mining(opened, models="openai:policy/guided")
     card = json.loads(cli("trace", "last", "1", "miner-01", "--json").stdout)
-    rendered = json.loads(
-        cli(
-            "prompts", "render", "mining", "--run", "last", "--turn", "1", "--agent", "miner-01", "--json"
-        ).stdout
-    )
-    assert (card["system"], card["prompt"]) == (rendered["system"], rendered["turn"])
+    (call,) = opened.calls.of_turn(run.id, 1, "miner-01")
+    assert (card["system"], card["prompt"]) == (call.prompt.system, call.prompt.turn)
     assert card["tokens"]["in"] > card["tokens"]["out"] > 0
-
-
-def test_foreign_text_does_not_reach_the_terminals_cursor_or_markup(opened: Store, cli: Cli) -> None:
-    run = mining(opened)
-    evil = "\x1b[2J\x1b]0;owned\x07[red]not red[/red]\u202etxet\r"
-    opened.db.table("calls").update((run.id, 0, "miner-01", 1), {"answer": evil, "reasoning": evil})
-    rewrite(opened)
-    shown = cli("trace", "last", "0", "miner-01").output
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", shown)
-    assert "[red]not red[/red]" in shown
 
 
 def test_model_text_is_spelled_out_by_every_command(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evil = "\x1b[2J\x9b31m\x07\r[red]\u202e\u2066\u061c\u200d\u200f\x7f[/red]"
-    answer = json.dumps(
-        {
-            "reasoning": evil,
-            "notes": evil,
-            "message": evil,
-            evil: evil,
-            "claim": [evil, [0, 0]],
-            "aggressor_report": {evil: 5},
-        }
-    )
+    texts = dict.fromkeys(("reasoning", "notes", "message", evil), evil)
+    answer = json.dumps({**texts, "claim": [evil, [0, 0]], "aggressor_report": {evil: 5}})
 
     async def reply(self: object, address: Any, prompt: Any) -> Reply:
         del self, prompt
@@ -320,11 +264,6 @@ def test_an_address_of_another_machine_is_reported_in_one_line(cli: Cli) -> None
     assert "choose another --host, an address of this machine" in message
 
 
-def test_a_turn_that_was_never_played_is_reported(cli: Cli) -> None:
-    cli(*SMALL)
-    assert "it has turns 0 to 1" in str(refused(cli, "trace", "last", "9" * 30))
-
-
 @pytest.mark.parametrize("amount", ["inf", "nan"])
 def test_a_cap_is_a_number(cli: Cli, amount: str) -> None:
     for cap in ("--max-seconds", "--max-usd"):
@@ -356,13 +295,12 @@ def test_a_full_disk_behind_the_output_is_reported_in_one_line(
 
 
 def test_a_closed_output_is_accepted(hobbes: Hobbes, cli: Cli) -> None:
-    for words in ((*SMALL, "--name", "unheard"), ("runs", "--json")):
-        done = hobbes(*words, through=("sh", "-c", 'exec "$@" >&-', "sh"))
-        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    done = hobbes(*SMALL, "--name", "unheard", through=("sh", "-c", 'exec "$@" >&-', "sh"))
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert cli("verify", "unheard").exit_code == 0
 
 
-@pytest.mark.parametrize("words", [("worlds",), ("runs", "--json"), ("--help",), ("worlds", "no-world")])
+@pytest.mark.parametrize("words", [("worlds",), ("--help",), ("worlds", "no-world")])
 def test_a_reader_that_has_gone_is_no_error(hobbes: Hobbes, words: tuple[str, ...]) -> None:
     """Such a reader is `head` once it has its lines. Output that is written at once hides the trouble."""
     # The reading end of the pipe is closed before the command starts.
@@ -431,11 +369,6 @@ def test_the_program_tells_its_version(cli: Cli) -> None:
     assert cli("--version").stdout == f"hobbes {version('hobbes')}\n"
 
 
-def test_the_shell_can_complete_commands(hobbes: Hobbes) -> None:
-    typed = {"_HOBBES_COMPLETE": "complete_bash", "COMP_WORDS": "hobbes tra", "COMP_CWORD": "1"}
-    assert hobbes(env=typed).stdout.split() == ["trace"]
-
-
 def test_the_package_is_the_command_too(home: Path) -> None:
     words = [sys.executable, "-m", "hobbes", "runs", "--home", str(home)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -483,9 +416,7 @@ def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint:
 def test_wrong_arguments_are_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["hobbes", *line.split()])
-    with pytest.raises(SystemExit, match="2"):
-        main()
+    assert ended(monkeypatch, *line.split()) == 2
     assert capsys.readouterr() == ("", f"hobbes: {said}\n")
 
 
@@ -493,9 +424,7 @@ def test_wrong_arguments_are_reported_in_one_line(
 def test_a_command_group_alone_prints_its_commands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, heading: str
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["hobbes", *line.split()])
-    with pytest.raises(SystemExit, match="2"):
-        main()
+    assert ended(monkeypatch, *line.split()) == 2
     out, err = capsys.readouterr()
     assert not out
     assert heading in err
@@ -508,9 +437,7 @@ def test_a_question_that_is_not_answered_ends_the_command(
     terminal = StringIO()  # at its end
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)
-    monkeypatch.setattr(sys, "argv", ["hobbes", "answer", "last", "--home", str(home)])
-    with pytest.raises(SystemExit, match="1"):
-        main()
+    assert ended(monkeypatch, "answer", "last", "--home", str(home)) == 1
     assert capsys.readouterr().err.endswith("Aborted!\n")
 
 
@@ -520,7 +447,7 @@ def test_two_equal_variants_have_no_differences(cli: Cli) -> None:
 
 def test_a_missing_turn_or_agent_is_reported(cli: Cli) -> None:
     cli(*SMALL)
-    assert "turns 0 to 1" in str(refused(cli, "trace", "last", "7"))
+    assert "turns 0 to 1" in str(refused(cli, "trace", "last", "9" * 30))
     assert "miner-01, miner-02" in str(refused(cli, "trace", "last", "0", "nobody"))
 
 
@@ -545,19 +472,6 @@ def test_a_truncated_database_is_reported_and_left_as_it_is(cli: Cli, home: Path
     assert (home / "runs.db").read_bytes()[:4096] == whole[:4096]
 
 
-def test_an_impossible_home_folder_is_reported(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for command, home in ((["run", "mining"], "file/home"), (["runs"], "file")):
-        told = refused(cli, *command, "--home", str(tmp_path / home))
-        assert "choose another folder with --home" in str(told)
-
-
-def test_corrupt_checkpoints_are_thrown_away(cli: Cli, home: Path) -> None:
-    whole = json.loads(cli(*SMALL, "--json").stdout)
-    (home / "checkpoints.db").write_bytes(b"\x00garbage" * 1000)
-    assert json.loads(cli(*SMALL, "--json").stdout)["digest"] == whole["digest"]
-
-
 def test_a_busy_port_is_reported(cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         error = refused(cli, "serve", "--port", str(taken.getsockname()[1]))
@@ -568,23 +482,6 @@ def test_a_run_that_is_being_played_is_not_played_twice(opened: Store, cli: Cli)
     run = mining(opened)
     with opened.playing(run.id):
         assert "another process" in str(refused(cli, "resume", run.id))
-
-
-def test_a_damaged_run_is_reported_by_every_command_that_reads_it(opened: Store, cli: Cli) -> None:
-    run = mining(opened)
-    opened.db.table("calls").delete((run.id, 0, "miner-01", 1))
-    assert "no call that counts" in str(refused(cli, "trace", "last", "0", "miner-01"))
-    replayed = cli("replay", "last")
-    assert (replayed.exit_code, replayed.stdout) == (
-        1,
-        "first divergence: turn 0, miner-01: answer\nno answer was recorded\n\n",
-    )
-    opened.db.table("turns").delete((run.id, 3))
-    verified = cli("verify", "last", "--json")
-    assert verified.exit_code == 1
-    found = json.loads(verified.stdout)["faults"]
-    assert found[0] == {"turn": 0, "fault": "there is no call of miner-01"}
-    assert found[-1] == {"turn": 3, "fault": "the turn is missing"}
 
 
 def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
@@ -604,7 +501,7 @@ def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
             pass
 
     with ThreadPoolExecutor(6) as pool:
-        for k in range(8):
+        for k in range(4):
             home = tmp_path / str(k)
             list(pool.map(recorded, [home] * 6))
             list(pool.map(checkpointed, [home] * 6))
@@ -612,7 +509,7 @@ def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
 
 def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(cli: Cli, process: Any) -> None:
     players = [
-        process("run", "mining", "--rounds", "20", "--agents", "5", "--name", f"run-{k}", "--json")
+        process("run", "mining", "--rounds", "8", "--agents", "5", "--name", f"run-{k}", "--json")
         for k in range(3)
     ]
     for player in players:  # somebody looks on all the while
@@ -625,7 +522,7 @@ def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(cli: 
     told = [json.loads(player.communicate()[0]) for player in players]
     assert [player.returncode for player in players] == [0, 0, 0]
     assert len({one["digest"] for one in told}) == 1
-    assert [one["calls"] for one in told] == [100, 100, 100]
+    assert [one["calls"] for one in told] == [40, 40, 40]
     for k in range(3):
         assert cli("verify", f"run-{k}").exit_code == 0
 
@@ -669,57 +566,6 @@ def test_doctor_says_whether_runs_can_be_stored(
     (tmp_path / "file").touch()
     told = json.loads(cli("doctor", "--json", "--home", str(tmp_path / home)).stdout)
     assert told["home_writable"] is writable
-
-
-def test_doctor_never_prints_the_key(cli: Cli) -> None:
-    told = cli(
-        "doctor", "--json", env={"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    )
-    assert "canary" not in told.output
-    found = json.loads(told.stdout)
-    assert found["openai_api_key"] == "set"
-    assert found["server"].startswith("does not answer")
-    assert told.exit_code == 1
-
-
-TABLES: dict[str, set[str]] = {
-    "runs": {"id", "name", "world", "config", "agents", "seed", "models", "status", "digest"},
-    "turns": {"run", "turn", "state", "record", "digest"},
-    "calls": {
-        "run", "turn", "agent", "attempt", "outcome", "model", "system", "prompt", "tokens_in", "tokens_out",
-        "milliseconds", "answer", "reasoning",
-    },
-    "texts": {"hash", "text"},
-    "intents": {"run", "turn", "agent", "intent"},
-    "drops": {"run", "turn", "agent", "stage", "code", "said", "detail"},
-    "mends": {"run", "turn", "agent", "stage", "code", "said", "kept"},
-    "events": {"run", "turn", "type", "agent", "event"},
-    "draws": {"run", "turn", "event", "subject", "participants", "digest", "winner"},
-    "reports": {"run", "turn", "rater", "ratee", "kind", "score"},
-    "messages": {"run", "turn", "sender", "receiver", "text"},
-    "memories": {"run", "turn", "agent", "memory"},
-    "measures": {"run", "name", "scope", "value", "decisions", "failures"},
-}  # fmt: skip
-
-
-@pytest.fixture
-def database(opened: Store, home: Path) -> Iterator[sqlite3.Connection]:
-    """A database with a run in which everything happens, opened with sqlite3 and the function for texts."""
-    values = {"rounds": 30, "rows": 3, "cols": 3, "communication": True}
-    mining(opened, models="policy:tit-for-tat-raid*1,policy:random*1,policy:guided?noise=0.3", values=values)
-    with sqlite3.connect(home / "runs.db") as connection:
-        yield connection
-
-
-def test_the_run_database_has_what_others_script_against(database: sqlite3.Connection) -> None:
-    for table, columns in TABLES.items():
-        found = {row[1] for row in database.execute(f"pragma table_xinfo({table})")}
-        assert columns <= found, table
-    assert database.execute("pragma foreign_key_check").fetchall() == []
-    for table in ("turns", "calls", "measures"):
-        assert database.execute(f"pragma foreign_key_list({table})").fetchall(), table
-    counted = {t: database.execute(f"select count(*) from {t}").fetchone()[0] for t in TABLES}  # noqa: S608
-    assert [table for table, count in counted.items() if count == 0] == []
 
 
 def test_opening_a_home_twice_changes_nothing(home: Path) -> None:

@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from hobbes.lab.cli import app
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.comparing import Comparison, compare, word_diff
@@ -19,17 +17,12 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
+from tests.conftest import Cli
 from tests.lab.play import mining, played
 from tests.lab.rewriting import rewrite
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
 from tests.lab.test_second_question import answering
-
-
-@pytest.fixture
-def shown(home: Any) -> Callable[..., Result]:
-    """The command in this process, with this home."""
-    return lambda *words: CliRunner().invoke(app, ["compare", *words], env={"HOBBES_HOME": str(home)})
 
 
 def where(told: Comparison) -> tuple[int, str, str]:
@@ -61,32 +54,20 @@ def test_two_runs_with_one_setting_are_the_same_to_the_last_figure(opened: Store
 def test_both_runs_are_described(opened: Store) -> None:
     a = mining(opened, models="policy:guided*2,policy:random*1", name="mixed", prompts="unguided", seed=7)
     b = mining(opened, lang="zh")
-    assert compare(opened, a, b)["runs"] == [
-        {
-            "run": a.id,
-            "name": "mixed",
-            "status": "finished",
-            "turns": 4,
-            "digest": a.digest,
-            "tainted": False,
-            "models": {"policy:guided": 2, "policy:random": 1},
-            "prompts": "unguided",
-            "lang": "en",
-            "seed": 7,
-        },
-        {
-            "run": b.id,
-            "name": None,
-            "status": "finished",
-            "turns": 4,
-            "digest": b.digest,
-            "tainted": False,
-            "models": {"policy:guided": 3},
-            "prompts": "guided",
-            "lang": "zh",
-            "seed": 1,
-        },
-    ]
+    one, other = compare(opened, a, b)["runs"]
+    assert one == {
+        "run": a.id,
+        "name": "mixed",
+        "status": "finished",
+        "turns": 4,
+        "digest": a.digest,
+        "tainted": False,
+        "models": {"policy:guided": 2, "policy:random": 1},
+        "prompts": "unguided",
+        "lang": "en",
+        "seed": 7,
+    }
+    assert (other["run"], other["name"], other["lang"]) == (b.id, None, "zh")
 
 
 def test_only_settings_that_differ_are_listed(opened: Store) -> None:
@@ -162,28 +143,25 @@ def test_an_edited_prompt_is_the_first_divergence_if_answers_change(opened: Stor
     assert all(f"\n-{line}\n" in told["divergence"]["diff"] for line in gone)
 
 
-def test_an_edited_prompt_is_no_divergence_if_answers_stay_but_is_told(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_an_edited_prompt_is_no_divergence_if_answers_stay_but_is_told(opened: Store, cli: Cli) -> None:
     a, b = (saying(opened, lambda _: "{}", prompts=variant) for variant in ("guided", "unguided"))
     told = compare(opened, a, b)
     assert told["divergence"] is None
     assert told["settings"] == {"prompts": ["guided", "unguided"]}
     assert (told["prompt"]["turn"], told["prompt"]["agent"]) == (0, "miner-01")
     assert "\n-" in told["prompt"]["diff"]
-    text = shown(a.id, b.id).stdout
+    text = cli("compare", a.id, b.id).stdout
     assert "the prompts differ, first in turn 0, ●miner-01; all turns are equal\n--- A\n+++ B\n" in text
     assert "no decision differs" in text
     assert "no divergence" not in text
 
 
-def test_prompts_that_no_policy_reads_are_told_to_differ(opened: Store, shown: Callable[..., Result]) -> None:
+def test_prompts_that_no_policy_reads_are_told_to_differ(opened: Store, cli: Cli) -> None:
     a, b = (mining(opened, prompts=variant) for variant in ("guided", "unguided"))
     told = compare(opened, a, b)
     assert (told["divergence"], told["prompt"]["turn"], told["prompt"]["agent"]) == (None, None, None)
-    assert (
-        "the prompts differ, but scripted policies read none: all turns are equal" in shown(a.id, b.id).stdout
-    )
+    text = cli("compare", a.id, b.id).stdout
+    assert "the prompts differ, but scripted policies read none: all turns are equal" in text
     assert compare(opened, a, a)["prompt"] is None
 
 
@@ -250,9 +228,7 @@ def mining_as(store: Store, moves: Callable[[str], str], **asked: Any) -> Run:
         return played(store, RunOptions("mining", 2, models="openai:m", values=values, **asked))
 
 
-def test_after_a_prompt_the_first_decision_that_differs_is_said(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_after_a_prompt_the_first_decision_that_differs_is_said(opened: Store, cli: Cli) -> None:
     """The prompts and an agent's reasons differ in turn 0, and what another agent does in turn 2."""
     others = {"0/miner-01/1": '{"reasoning": "why not"}', "2/miner-02/1": '{"claim": [[1, 2]]}'}
     a = mining_as(opened, lambda _: "{}")
@@ -263,7 +239,7 @@ def test_after_a_prompt_the_first_decision_that_differs_is_said(
     assert (decision["turn"], decision["agent"]) == (2, "miner-02")
     assert decision["outcomes"] == ["answered", "answered"]
     assert decision["intents"] == [next(opened.turns.of(run, 2)).record.intents["miner-02"] for run in (a, b)]
-    text = shown(a.id, b.id).stdout
+    text = cli("compare", a.id, b.id).stdout
     assert "first divergence: turn 0, ●miner-01: prompt" in text
     said = text.partition("first decision that differs: turn 2, ■miner-02\n")[2].splitlines()
     assert said[0] == 'A: {"actions": [], "message": ""}'
@@ -272,7 +248,7 @@ def test_after_a_prompt_the_first_decision_that_differs_is_said(
 
 
 def test_where_decisions_first_differ_prompt_and_answer_are_compared_word_by_word(
-    opened: Store, shown: Callable[..., Result]
+    opened: Store, cli: Cli
 ) -> None:
     others = {"1/miner-02/1": '{"claim": [[3, 1]]}'}
     a = mining_as(opened, lambda at: '{"claim": [[0, 1]]}' if at == "1/miner-02/1" else "{}")
@@ -290,7 +266,7 @@ def test_where_decisions_first_differ_prompt_and_answer_are_compared_word_by_wor
     systems = [call.prompt.system for run in (a, b) for call in opened.calls.of_turn(run.id, 1, "miner-02")]
     assert advice.strip() in systems[0]
     assert advice.strip() not in systems[1]
-    assert '{"claim": [[[-0-]{+3+}, 1]]}' in shown(a.id, b.id).stdout
+    assert '{"claim": [[[-0-]{+3+}, 1]]}' in cli("compare", a.id, b.id).stdout
 
 
 def test_phrases_that_changed_stay_whole_in_a_word_diff() -> None:
@@ -305,22 +281,18 @@ def test_phrases_that_changed_stay_whole_in_a_word_diff() -> None:
     assert word_diff("a\nb", "a\nb") == []
 
 
-def test_runs_in_which_all_decide_alike_have_no_decision_that_differs(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_runs_in_which_all_decide_alike_have_no_decision_that_differs(opened: Store, cli: Cli) -> None:
     a, b = (mining_as(opened, lambda _: '{"reasoning": "so"}'), mining_as(opened, lambda _: "{}"))
     told = compare(opened, a, b)
     assert (where(told), told["decision"]) == ((0, "miner-01", "answer"), None)
-    assert "no decision differs in the turns that both runs have" in shown(a.id, b.id).stdout
+    assert "no decision differs in the turns that both runs have" in cli("compare", a.id, b.id).stdout
 
 
-def test_a_decision_that_differs_by_a_failed_call_says_so(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_a_decision_that_differs_by_a_failed_call_says_so(opened: Store, cli: Cli) -> None:
     a = mining_as(opened, lambda _: '{"claim": [[0, 0]]}')
     b = mining_as(opened, lambda at: "I pass." if at == "0/miner-01/1" else '{"claim": [[0, 0]]}')
     assert compare(opened, a, b)["decision"]["outcomes"] == ["answered", "unreadable"]
-    assert 'B: ✗ unreadable, default action: {"actions": [], ' in shown(a.id, b.id).stdout
+    assert 'B: ✗ unreadable, default action: {"actions": [], ' in cli("compare", a.id, b.id).stdout
 
 
 def test_a_shorter_run_diverges_where_it_ends(opened: Store) -> None:
@@ -348,7 +320,7 @@ def test_follow_up_answers_are_compared_if_the_first_answers_are_equal(opened: S
     assert '-{"memory": "x"}\n+{"memory": "y"}\n' in told["divergence"]["diff"]
 
 
-def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, shown: Callable[..., Result]) -> None:
+def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, cli: Cli) -> None:
     a, b = mining(opened), begin(opened, RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4}))
     told = compare(opened, a, b)
     assert where(told) == (0, "", "engine")
@@ -359,8 +331,8 @@ def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, shown: Calla
     }
     assert {measure["difference"] for measure in told["measures"].values()} == {None}
     assert compare(opened, b, b)["divergence"] is None
-    assert "no measures yet" in shown(b.id, b.id).stdout
-    assert "run B is unfinished, without turns" in shown(a.id, b.id).stdout
+    assert "no measures yet" in cli("compare", b.id, b.id).stdout
+    assert "run B is unfinished, without turns" in cli("compare", a.id, b.id).stdout
 
 
 def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Store) -> None:
@@ -379,14 +351,14 @@ def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Store) -> None:
     assert told["failures"][1]["by_turn"] == {1: 1}
 
 
-def test_a_run_that_waits_is_compared(opened: Store, shown: Callable[..., Result]) -> None:
+def test_a_run_that_waits_is_compared(opened: Store, cli: Cli) -> None:
     request = RunOptions(
         "trust", 2, models="policy:copykitten*1,policy:beggar*1", values={"observer": "human"}
     )
     runs = [played(opened, request) for _ in range(2)]
     assert [run.status for run in runs] == ["waiting", "waiting"]
     assert compare(opened, *runs)["divergence"] is None
-    assert "waiting" in shown(*(run.id for run in runs)).stdout
+    assert "waiting" in cli("compare", *(run.id for run in runs)).stdout
 
 
 def test_runs_of_two_worlds_cannot_be_compared(opened: Store) -> None:
@@ -396,28 +368,19 @@ def test_runs_of_two_worlds_cannot_be_compared(opened: Store) -> None:
 
 
 def test_failed_calls_are_counted_by_cause_agent_and_turn_with_a_warning(
-    opened: Store, shown: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """3 calls of the second run failed, of 6 that count (see test_counted), and none of the first run."""
     with served({}):
         a = played(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 3}))
     b = faulty_run(opened, monkeypatch)
     told = compare(opened, a, b)
-    assert told["failures"] == [
-        {"total": 0, "share": 0.0, "by_turn": {}, "by_agent": {}, "by_cause": {}},
-        {
-            "total": 3,
-            "share": 0.5,
-            "by_turn": {0: 1, 1: 2},
-            "by_agent": {"miner-01": 2, "miner-02": 1},
-            "by_cause": {"unreadable": 2, "refused": 1},
-        },
-    ]
+    assert told["failures"] == [opened.calls.failures(run.id) for run in (a, b)]
     assert told["outcomes"] == {"answered": [6, 3], "unreadable": [0, 2], "refused": [0, 1]}
     assert told["drops"]["read/unreadable"] == [0, 2]
     assert [run["tainted"] for run in told["runs"]] == [False, True]
     assert where(told) == (0, "miner-01", "answer")
-    text = shown(a.id, b.id).stdout
+    text = cli("compare", a.id, b.id).stdout
     assert (
         "A: 0.0% of calls failed; B: 50.0% of calls failed, tainted. "
         "Differences may come from the provider, not from the agents." in " ".join(text.split())
@@ -449,16 +412,10 @@ def test_failed_calls_diverge_by_their_outcomes(opened: Store, monkeypatch: pyte
     assert told["divergence"]["diff"].endswith("-none: refused\n+none: provider-error\n")
 
 
-def test_without_failed_calls_there_is_no_warning(opened: Store, shown: Callable[..., Result]) -> None:
+def test_the_printed_comparison_has_all_tables(opened: Store, cli: Cli) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
-    text = shown(a.id, b.id).stdout
-    assert "failed" not in text
-    assert "provider" not in text
-
-
-def test_the_printed_comparison_has_all_tables(opened: Store, shown: Callable[..., Result]) -> None:
-    a, b = mining(opened), mining(opened, models="policy:greedy-mine")
-    told, text = compare(opened, a, b), shown(a.id, b.id).stdout
+    told, text = compare(opened, a, b), cli("compare", a.id, b.id).stdout
+    assert not {"failed", "provider"} & set(text.split()), "no call failed, so nobody is warned"
     assert "first divergence: turn 0, ●miner-01: answer" in text
     assert rows_under(text, "settings that differ") == [
         ["models:", "miner-01,", "miner-02,", "miner-03", "policy:guided", "policy:greedy-mine"]
@@ -469,24 +426,23 @@ def test_the_printed_comparison_has_all_tables(opened: Store, shown: Callable[..
     assert [float(cell) for cell in output[1:]] == [one, other, other - one]
 
 
-def test_fields_of_an_object_in_the_config_have_rows_of_their_own(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_fields_of_an_object_in_the_config_have_rows_of_their_own(opened: Store, cli: Cli) -> None:
     a, b = (
         begin(opened, RunOptions("nations", 3, values={"army": {"AgentA": 4, "AgentB": 8, "AgentC": army}}))
         for army in (1, 2)
     )
-    assert rows_under(shown(a.id, b.id).stdout, "settings that differ") == [["army:", "AgentC", "1", "2"]]
+    text = cli("compare", a.id, b.id).stdout
+    assert rows_under(text, "settings that differ") == [["army:", "AgentC", "1", "2"]]
 
 
-def test_reports_at_the_end_stand_rater_by_ratee(opened: Store, shown: Callable[..., Result]) -> None:
+def test_reports_at_the_end_stand_rater_by_ratee(opened: Store, cli: Cli) -> None:
     runs = [
         played(
             opened, RunOptions("nations", 2, models=f"policy:militarist*1,{other}*1", values={"rounds": 3})
         )
         for other in ("policy:appeaser", "policy:grim")
     ]
-    told, text = compare(opened, *runs), shown(*(run.id for run in runs)).stdout
+    told, text = compare(opened, *runs), cli("compare", *(run.id for run in runs)).stdout
     for side, run, reports in zip("AB", runs, told["reports"], strict=True):
         memories = next(opened.turns.of(run, 2)).record.memories
         report = {rater: memory.aggressor_report for rater, memory in memories.items()}
@@ -500,45 +456,40 @@ def test_reports_at_the_end_stand_rater_by_ratee(opened: Store, shown: Callable[
         ]
 
 
-def test_what_agents_say_is_spelled_out(opened: Store, shown: Callable[..., Result]) -> None:
+def test_what_agents_say_is_spelled_out(opened: Store, cli: Cli) -> None:
     said = "[bold red]mine[/] \x1b[2J \u202e"
     a = saying(opened, lambda _: "{}")
     b = saying(opened, lambda _: '{"memory": "' + said + '"}')
-    text = shown(a.id, b.id).stdout
+    text = cli("compare", a.id, b.id).stdout
     assert "[bold red]mine[/] \\x1b[2J \\x202e" in text
     assert not {"\x1b", "\u202e"} & set(text)
 
 
-def test_a_long_diff_is_cut_in_print_and_whole_in_json(opened: Store, shown: Callable[..., Result]) -> None:
+def test_a_long_diff_is_cut_in_print_and_whole_in_json(opened: Store, cli: Cli) -> None:
     """Two lines name the sides, one the place; then the answer of one line, and that of 100 long ones."""
     said = "\n".join(f"{k:04}" + "x" * 996 for k in range(100))
     a, b = saying(opened, lambda _: "{}"), saying(opened, lambda _: said)
-    diff = json.loads(shown(a.id, b.id, "--json").stdout)["divergence"]["diff"]
+    diff = json.loads(cli("compare", a.id, b.id, "--json").stdout)["divergence"]["diff"]
     assert len(diff.splitlines()) == 104
     assert diff.endswith("x" * 996 + "\n")
-    lines = shown(a.id, b.id).stdout.partition("first divergence")[2].partition("scores")[0]
+    lines = cli("compare", a.id, b.id).stdout.partition("first divergence")[2].partition("scores")[0]
     assert f"… and {104 - MOST_LINES} more lines; --json prints all" in lines
     assert "+0035x" in lines
     assert "+0036x" not in lines
     assert lines.count("x") == (MOST_LINES - 4) * (LONGEST_LINE - 5)
 
 
-def test_only_the_first_of_many_turns_with_failed_calls_are_printed(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_only_the_first_of_many_turns_with_failed_calls_are_printed(opened: Store, cli: Cli) -> None:
     a = saying(opened, lambda _: "I pass.", values={"rounds": MOST_LINES + 3})
-    text = shown(a.id, a.id).stdout
+    text = cli("compare", a.id, a.id).stdout
     *turns, more = rows_under(text, "failed calls by turn")
     assert turns == [[f"{turn}", "1", "1"] for turn in range(MOST_LINES)]
     assert " ".join(more) == "… and 3 more; --json prints all"
 
 
-def test_compare_prints_one_json_document_and_always_exits_with_0(
-    opened: Store, shown: Callable[..., Result]
-) -> None:
+def test_compare_prints_one_json_document_and_always_exits_with_0(opened: Store, cli: Cli) -> None:
     a, b = mining(opened), mining(opened, models="policy:random")
-    result = shown(a.id, "last", "--json")
+    result = cli("compare", a.id, "last", "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout) == json.loads(json.dumps(compare(opened, a, b)))
-    assert shown(a.id, b.id).exit_code == 0
-    assert "Example: hobbes compare" in shown("--help").stdout
+    assert cli("compare", a.id, b.id).exit_code == 0

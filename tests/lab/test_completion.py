@@ -18,6 +18,7 @@ def offered(cli: Cli, typed: str) -> list[str]:
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
+        ("tra", ["trace"]),
         ("run ", list(WORLDS)),
         ("worlds n", ["nations"]),
         ("prompts list t", ["trust"]),

@@ -69,9 +69,37 @@ def test_a_clear_difference_is_said_with_its_direction(opened: Store) -> None:
     assert "p 0.0312." in said(opened)
 
 
-def test_too_few_seeds_conclude_nothing_and_the_report_says_how_many_would_do(opened: Store) -> None:
-    made_up(opened, {"one": [1.0, 2.0, 3.0, 4.0, 5.0], "two": [11.0, 12.5, 13.0, 14.0, 15.0]})
-    assert said(opened) == "two, output: nothing can be concluded from 5 pairs. The test needs 6 or more."
+RISING: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0]
+
+SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
+    "too few seeds": (
+        {"one": RISING, "two": [11.0, 12.5, 13.0, 14.0, 15.0]},
+        "two, output: nothing can be concluded from 5 pairs. The test needs 6 or more.",
+    ),
+    "too few seeds of several arms": (
+        {"one": RISING, "two": RISING[::-1], "three": [7.0, 7.0, 6.0, 8.0, 9.0]},
+        "Nothing can be concluded from 5 pairs. The test needs 6 or more.",
+    ),
+    "an arm without a value": (
+        {"one": [1.0] * 6, "two": [None] * 6},
+        "two, output: nothing can be concluded, because in no pair do both runs have a value that counts.",
+    ),
+    "no clear difference": (
+        {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]},
+        (
+            "two, output: no difference can be concluded (p 0.672). 8 seeds find a difference of 2.83 in 80% "
+            "of experiments. If the difference that was seen, +0.5, is the true one, 191 seeds would do."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "told"), SAID.values(), ids=SAID)
+def test_where_nothing_can_be_concluded_the_report_says_why_and_what_would_do(
+    values: dict[str, list[float | None]], told: str, opened: Store
+) -> None:
+    made_up(opened, values)
+    assert said(opened) == told
 
 
 def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
@@ -98,12 +126,6 @@ def test_one_seed_concludes_nothing_and_names_its_pair(opened: Store) -> None:
     assert said(opened) == "two, output: nothing can be concluded from one pair. The test needs 6 or more."
     (difference,) = report(opened, "made").differences
     assert difference.nearest() == difference.farthest() == 1
-
-
-def test_that_nothing_can_be_concluded_is_said_once_for_all_arms(opened: Store) -> None:
-    low: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0]
-    made_up(opened, {"one": low, "two": low[::-1], "three": [7.0, 7.0, 6.0, 8.0, 9.0]})
-    assert said(opened) == "Nothing can be concluded from 5 pairs. The test needs 6 or more."
 
 
 def test_each_reason_why_nothing_can_be_concluded_is_said_once(opened: Store) -> None:
@@ -141,13 +163,6 @@ def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> Non
     ) in line
 
 
-def test_an_arm_without_any_value_is_said_to_conclude_nothing(opened: Store) -> None:
-    made_up(opened, {"one": [1.0] * 6, "two": [None] * 6})
-    assert said(opened) == (
-        "two, output: nothing can be concluded, because in no pair do both runs have a value that counts."
-    )
-
-
 def test_rounding_errors_are_no_differences(opened: Store) -> None:
     """0.1 + 0.2 is not 0.3 in binary arithmetic, but no game was played differently because of it."""
     made_up(opened, {"one": [0.3] * 8, "two": [0.1 + 0.2] * 8, "three": [0.4, 0.3 + 0.1 + 1e-16] * 4})
@@ -164,14 +179,6 @@ def test_an_interval_that_ends_at_0_ends_there_exactly(opened: Store) -> None:
     for value in (one.difference.mean.mean, one.difference.mean.low, one.difference.mean.high):
         assert value is not None
         assert value == 0.0 or abs(value) > 1e-6
-
-
-def test_where_nothing_can_be_concluded_the_report_says_how_many_seeds_would_do(opened: Store) -> None:
-    made_up(opened, {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]})
-    assert said(opened) == (
-        "two, output: no difference can be concluded (p 0.672). 8 seeds find a difference of 2.83 in 80% of "
-        "experiments. If the difference that was seen, +0.5, is the true one, 191 seeds would do."
-    )
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,12 @@
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from hobbes.engine.world import OBSERVER
-from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.tracing import agent_card, overview, turn_card
@@ -19,6 +16,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
+from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.test_faults import served
 
@@ -73,22 +71,14 @@ def test_a_follow_up_answer_replaces_a_failed_first_call(
 ) -> None:
     """All three failed attempts are asked again, and those answers count."""
     run = faulty_run(opened, monkeypatch, reask=1)
-    assert opened.figures.result(run)["failures"] == {
-        "total": 0,
-        "share": 0.0,
-        "by_turn": {},
-        "by_agent": {},
-        "by_cause": {},
-    }
+    assert opened.figures.result(run)["failures"]["total"] == 0
     told = [
         (a["attempt"], a["question"], a["tries"], a["outcome"])
         for a in agent_card(opened, run, 0, "miner-01")["attempts"]
     ]
     assert told == [(1, 1, 1, "unreadable"), (2, 2, 1, "answered")]
-    assert {who: len(calls) for who, calls in turn_card(opened, run, 0)["calls"].items()} == {
-        "miner-01": 2,
-        "miner-02": 1,
-    }
+    calls = turn_card(opened, run, 0)["calls"]
+    assert {who: len(of_agent) for who, of_agent in calls.items()} == {"miner-01": 2, "miner-02": 1}
 
 
 def test_a_failed_follow_up_question_leaves_the_first_answer(
@@ -128,15 +118,7 @@ def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.M
     assert turn_card(opened, run, turn)["calls"][OBSERVER][0]["outcome"] == "unreadable"
 
 
-@pytest.fixture
-def cli(home: Path) -> Callable[..., Result]:
-    """The command in this process, with this home."""
-    return lambda *words, **env: CliRunner().invoke(app, words, env={"HOBBES_HOME": str(home), **env})
-
-
-def test_an_unfinished_turn_shows_its_calls(
-    opened: Store, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run halts in turn 1, in which one call was refused and one unreadable."""
     done = {"1/miner-01/1": "refusal", "1/miner-02/1": "null"}
     monkeypatch.setattr(faults, "drawn", lambda _shares, address, _time: done.get(address, ANSWER))
@@ -159,7 +141,7 @@ def test_an_unfinished_turn_shows_its_calls(
 
 
 def test_failed_calls_are_printed_by_every_command(
-    opened: Store, cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = faulty_run(opened, monkeypatch)
     assert "50.0%" in cli("runs").stdout
@@ -170,15 +152,13 @@ def test_failed_calls_are_printed_by_every_command(
     assert "unreadable" in card.partition("attempts")[2]
 
 
-def test_the_summary_of_a_run_counts_its_failed_calls(cli: Callable[..., Result]) -> None:
+def test_the_summary_of_a_run_counts_its_failed_calls(cli: Cli) -> None:
     play = ("run", "mining", "--agents", "1", "--rounds", "1", "--model", "openai:m")
-    done = cli(*play, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    done = cli(*play, env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
     assert "1 (100.0%): provider-error 1; miner-01 1" in done.stdout
 
 
-def test_a_halted_run_prints_its_results_so_far_and_how_to_resume(
-    cli: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_a_halted_run_prints_its_results_so_far_and_how_to_resume(cli: Cli, tmp_path: Path) -> None:
     """A cap of 3 calls: turn 0 ends with two, and turn 1 stops before its second."""
     home = ("--home", str(tmp_path / "a folder"))
     halted = cli("run", "mining", "--agents", "2", "--rounds", "3", *home, "--json", "--max-calls", "3")
@@ -192,7 +172,7 @@ def test_a_halted_run_prints_its_results_so_far_and_how_to_resume(
     assert (json.loads(ended.stdout)["over"], json.loads(ended.stdout)["halted"]) == (True, None)
 
 
-def test_a_hint_leaves_out_the_default_home(opened: Store, cli: Callable[..., Result]) -> None:
+def test_a_hint_leaves_out_the_default_home(opened: Store, cli: Cli) -> None:
     halted = cli("run", "mining", "--max-calls", "3")
     assert f"`hobbes resume {opened.runs.find('last').id}` goes on" in str(halted.exception)
     assert halted.stdout == ""

@@ -168,13 +168,6 @@ def test_pages_name_the_damage_and_other_runs_have_theirs(small: Home, home: Pat
         assert visitor.get(f"/{STOPPED}").status_code == 200
 
 
-def test_verify_lists_every_change(small: Home, home: Path, cli: Cli) -> None:
-    spoil(small, home, "update runs set seed = 9, lang = 'zh' where name = 'whole'")
-    lines = cli("verify", WHOLE).stdout
-    assert "the column runs.seed was changed" in lines
-    assert "the column runs.lang was changed" in lines
-
-
 def test_a_run_is_resumed_whatever_stands_in_its_checkpoints(small: Home, home: Path, cli: Cli) -> None:
     shutil.copytree(small.path, home)
     with closing(sqlite3.connect(home / "checkpoints.db")) as db:

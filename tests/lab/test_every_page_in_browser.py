@@ -1,4 +1,4 @@
-"""Every page in Chromium: axe, a telephone, a dark screen, and the keyboard.
+"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another.
 
 The pages of people who play are in test_seats_in_browser.py.
 """
@@ -12,6 +12,7 @@ from playwright.sync_api import Page, ViewportSize
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import PAGES, server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
@@ -21,7 +22,7 @@ from tests.lab.play import played
 NARROW = ViewportSize(width=400, height=800)
 MODELS = {
     "mining": "policy:guided*2,policy:random?noise=0.5*2",
-    "nations": "policy:militarist*1,policy:reciprocal-trader?noise=0.5*3",
+    "nations": "policy:random*3,policy:militarist*1",
     "trust": "policy:copykitten*2,policy:grudger*2",
 }
 
@@ -48,14 +49,20 @@ OF_A_RUN = {
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, small_experiment: Path) -> Iterator[Page]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the home lies, and the pages of the run of nations that was exported."""
+    return tmp_path_factory.mktemp("every")
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
     """A narrow page of a home with two runs of each world and an experiment."""
-    folder = tmp_path_factory.mktemp("every")
     shutil.copytree(small_experiment, folder / "home")
     with open_store(folder / "home") as store:
         for world, models in MODELS.items():
             for seed, name in ((1, world), (2, f"other-{world}")):
                 played(store, RunOptions(world, 4, seed, models, values={"rounds": 6}, name=name))
+        export(store, store.runs.find("nations"), "html", folder / "pages")
     with running(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
         page = browser.new_page(viewport=NARROW, base_url=base)
         page.on("pageerror", lambda error: pytest.fail(str(error)))
@@ -115,3 +122,23 @@ def test_pages_of_a_run_can_be_used_by_everybody(page: Page, world: str) -> None
     for place, address in enumerate(one for of_one in pages.values() for one in of_one):
         filled_in = address.replace("RUN", world).replace("AGENT", one).replace("OTHER", other)
         check(page, filled_in, dark=bool(place % 2))
+
+
+@pytest.mark.parametrize("place", ["served", "on disk"])
+def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place: str) -> None:
+    """From the run to the attacks, from an attack to what both said, from there to the card and back."""
+    page.goto("/nations" if place == "served" else (folder / "pages" / "index.html").as_uri())
+    page.get_by_role("link", name="judgements and deeds").click()
+    page.locator("table", has=page.get_by_text("attack: mils")).locator("td a").first.click()
+    assert page.locator("h1").inner_text().startswith("Between ")
+    attack = page.locator(".done", has=page.locator("b", has_text="attack")).first
+    turn = page.locator(".talk", has=attack).get_by_role("link", name="turn").first.inner_text()
+    attack.get_by_role("link").first.click()
+    assert page.locator("h1").inner_text().endswith(turn)
+    said = page.locator("p", has_text="what was said before and after").get_by_role("link").first
+    said.click()
+    assert page.locator("h1").inner_text().startswith("Between ")
+    assert page.locator(".talk:target h2").inner_text() == turn
+    page.get_by_role("link", name="messages", exact=True).click()
+    page.locator(".said a").first.click()
+    assert "turn" in page.locator("h1").inner_text()

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import Run
 from tests.lab.test_experiments import FILE, Quiet, play_all, written
 from tests.lab.visiting import LOCAL
 
@@ -20,9 +21,10 @@ class StoppedError(Exception):
 
 
 class Stopping(Quiet):
-    """Stops an experiment in the first turn of its fifth run."""
+    """Stops an experiment at the beginning of its fifth run."""
 
-    def on_turn(self, _: str, turns: int) -> None:  # noqa: ARG002  the turn does not matter
+    def on_cell(self, run: Run) -> None:
+        super().on_cell(run)
         if len(self.runs) == 5:
             raise StoppedError
 
@@ -70,7 +72,7 @@ def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small_experiment: Pat
                 pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
                 assert f'<a href="{pair}" aria-label="seed {seed}: ' in page
         assert visitor.get(pair).status_code == 200
-        efficiency = store.figures.measures(runs["immune", 3])["efficiency"]
+        efficiency = store.figures.measures(store.runs.find(runs["immune", 3]).id)["efficiency"]
         assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
     assert "What was found" in page
 

@@ -13,8 +13,9 @@ from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.plan import Cell, Plan, plan
-from hobbes.lab.experiment.playing import play_experiment
+from hobbes.lab.experiment.playing import Ways, play_experiment
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.together import Progress
 from hobbes.lab.store.experiments import played_cells, runs_of_cells
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
@@ -23,6 +24,7 @@ from hobbes.lab.wire import faults
 from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.caps import Caps
 from hobbes.nodes.players import with_rng
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -60,24 +62,14 @@ def written(folder: Path, text: str = FILE) -> Path:
     return path
 
 
-class Quiet:
-    """Is told about the cells, and notes which runs were played."""
+class Quiet(Progress):
+    """Is told about runs, and notes which were played."""
 
     def __init__(self) -> None:
         self.runs: list[str | None] = []
-        self.died: list[str] = []
 
     def on_cell(self, run: Run) -> None:
         self.runs.append(run.name)
-
-    def on_turn(self, _: str, turns: int) -> None:
-        pass
-
-    def on_died(self, cell: str, why: str) -> None:
-        self.died.append(f"{cell}: {why}")
-
-    def on_ended(self, _: str) -> None:
-        pass
 
 
 def planned(store: Store, path: Path) -> Plan:
@@ -85,11 +77,13 @@ def planned(store: Store, path: Path) -> Plan:
     return plan(store, path, read_experiment_file(path)[0])
 
 
-def play_all(store: Store, path: Path, progress: Quiet | None = None) -> list[str | None]:
+def play_all(
+    store: Store, path: Path, progress: Quiet | None = None, ways: Ways | None = None
+) -> list[str | None]:
     """Play an experiment; return the names of the runs that were played."""
     file, content = read_experiment_file(path)
     watched = progress or Quiet()
-    play_experiment(store, plan(store, path, file), content, watched)
+    play_experiment(store, plan(store, path, file), content, watched, ways or Ways())
     return watched.runs
 
 
@@ -614,6 +608,10 @@ def stopping(monkeypatch: pytest.MonkeyPatch, moments: list[int]) -> None:
     monkeypatch.setattr(RunJournal, "keep", keep_or_stop)
 
 
+SIDE_BY_SIDE = Ways(at_once=3, caps=Caps(calls=10_000))
+"""Where calls are counted, policies are played in the event loop, too."""
+
+
 def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_stopped(
     file: Path, small_experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
@@ -629,7 +627,7 @@ def test_an_experiment_stopped_at_ten_moments_reports_the_bytes_of_one_never_sto
     while True:
         try:
             with open_store(stopped) as store:
-                play_all(store, file)
+                play_all(store, file, ways=SIDE_BY_SIDE)
             break
         except StopError:
             stops += 1
@@ -652,7 +650,7 @@ def test_an_experiment_that_is_interrupted_or_killed_goes_on(
 
     monkeypatch.setattr(faults, "drawn", some_are_answered)
     written(file.parent, FILE.replace("policy:guided?noise=0.3*2,policy:random*1", "openai:policy/guided"))
-    command = ("experiment", str(file), "--yes", "--jobs", "2")
+    command = ("experiment", str(file), "--yes", "--at-once", "2")
     with in_thread(stand_in(faults={})) as base:
         env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
         interrupted = process(*command, env=env)
@@ -680,7 +678,7 @@ def test_a_run_that_halts_stops_the_experiment_which_says_how_to_go_on(
     assert str(halted).startswith("small.immune.3: run ")
     assert str(halted).endswith("goes on; then play the experiment again")
     statuses = [run["status"] for run in opened.figures.of_all_runs()]
-    assert statuses == ["halted"] + ["finished"] * 7
+    assert statuses == ["halted"] + ["finished"] * 8
 
 
 def test_tainted_runs_are_told_at_the_end_with_exit_code_1(cli: Cli, tmp_path: Path) -> None:

@@ -15,9 +15,7 @@ from urllib.parse import unquote
 import pyarrow.parquet
 import pytest
 from filelock import FileLock
-from typer.testing import CliRunner
 
-from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import conversations, exporting
@@ -25,6 +23,7 @@ from hobbes.lab.show.exporting import export
 from hobbes.lab.store.calls import Calls, Decision
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.tables import TABLES, table_of
+from tests.conftest import Cli
 from tests.lab.play import mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
@@ -105,20 +104,14 @@ def test_an_answer_that_was_asked_for_again_does_not_decide(
     run = faulty_run(opened, monkeypatch, reask=1)
     export(opened, run, "jsonl", tmp_path / "out")
     first, second, *_ = in_jsonl(tmp_path / "out", "calls")
-    assert (first["attempt"], first["outcome"], first["decides"], first["failed"]) == (
-        1,
-        "unreadable",
-        False,
-        False,
-    )
+    told = [first[name] for name in ("attempt", "outcome", "decides", "failed")]
+    assert told == [1, "unreadable", False, False]
     assert (second["attempt"], second["outcome"], second["decides"]) == (2, "answered", True)
     assert in_jsonl(tmp_path / "out", "failures") == []
 
 
-def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, home: Path, tmp_path: Path) -> None:
-    halted = CliRunner().invoke(
-        app, ["run", "trust", "--max-calls", "5"], env={"HOBBES_HOME": str(home), "HOBBES_AGENTS": "2"}
-    )
+def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    halted = cli("run", "trust", "--agents", "2", "--max-calls", "5")
     assert isinstance(halted.exception, LabError)
     run = opened.runs.find("last")
     for form in ("jsonl", "html"):
@@ -179,7 +172,7 @@ def test_links_into_a_page_lead_to_a_part_of_it(
 
 def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Store, tmp_path: Path) -> None:
     """Teams replicate, units die, and an observer who is a model rules on what is begged for."""
-    values: dict[str, Any] = {"rounds": 30, "victory": "team", "observer": "openai:policy/all", "start": 60}
+    values: dict[str, Any] = {"rounds": 12, "victory": "team", "observer": "openai:policy/all", "start": 60}
     with served({}):
         run = played(opened, RunOptions("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
     export(opened, run, "html", tmp_path / "pages")
@@ -263,21 +256,17 @@ def test_a_longer_run_is_not_read_again_for_each_of_its_pages(
     assert whole[runs[0].id] == whole[runs[1].id]
 
 
-def test_the_command_prints_its_files_and_rows(opened: Store, home: Path, tmp_path: Path) -> None:
+def test_the_command_prints_its_files_and_rows(opened: Store, cli: Cli, tmp_path: Path) -> None:
     run = mining(opened)
-    told = CliRunner().invoke(
-        app,
-        ["export", "last", "--format", "csv", "--to", str(tmp_path / "out"), "--json"],
-        env={"HOBBES_HOME": str(home)},
-    )
+    told = cli("export", "last", "--format", "csv", "--to", str(tmp_path / "out"), "--json")
     document = json.loads(told.stdout)
     assert (document["run"], document["folder"]) == (run.id, str(tmp_path / "out"))
     assert (document["files"]["turns.csv"], document["files"]["calls.csv"]) == (4, 12)
 
 
-def test_the_default_folder_is_in_the_home(opened: Store, home: Path) -> None:
+def test_the_default_folder_is_in_the_home(opened: Store, home: Path, cli: Cli) -> None:
     run = mining(opened)
-    told = CliRunner().invoke(app, ["export", "last"], env={"HOBBES_HOME": str(home)})
+    told = cli("export", "last")
     folder = home / "exports" / f"{run.id}-jsonl"
     assert told.exit_code == 0
     assert len(in_jsonl(folder, "turns")) == 4

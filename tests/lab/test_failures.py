@@ -94,13 +94,6 @@ def test_a_call_that_gives_no_decision_ends_as_what_it_was(
     assert intent["actions"] == []
 
 
-def test_a_run_without_a_server_fails_every_call(opened: Store) -> None:
-    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
-        run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 2}))
-    assert opened.figures.result(run)["outcomes"] == {"provider-error": 4}
-    assert "onnect" in opened.calls.of_turn(run.id, 0)[0].reply.error
-
-
 def test_what_a_model_thought_is_kept_under_either_name(opened: Store) -> None:
     for name in ("reasoning_content", "reasoning"):
         run = asked_of(opened, lambda _, name=name: completion("{}", **{name: "I wonder"}))  # type: ignore[misc]

@@ -2,32 +2,36 @@
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from scipy import stats
 
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.nations.world import NATIONS
 from hobbes.lab.experiment.file import parse
-from hobbes.lab.experiment.findings import MOST_POINTS, doses, over_time, payoffs, ratings, survival
-from hobbes.lab.experiment.gathering import COLUMNS
+from hobbes.lab.experiment.findings import doses, over_time, payoffs, ratings, survival
 from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.show.charts import curves
 from hobbes.lab.show.panels import Line, Panel
+from hobbes.lab.store.experiments import PlayedCell
+from hobbes.lab.store.reported import Figures
 
 ONE = Mean(1, 0.5, None, None)
 
 
-def tables(**rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the tables of an arm with these rows."""
-    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    return {
-        name: pa.Table.from_pylist(
-            rows.get(name, []),
-            schema=None if rows.get(name) else pa.schema([(c, types[kind]) for c, kind in columns.items()]),
-        )
-        for name, columns in COLUMNS.items()
+def arm(*games: dict[str, Any]) -> list[Figures]:
+    """Return the figures of the runs of an arm, with the seeds from 1 on."""
+    nothing: dict[str, Any] = {
+        "turns": 1,
+        "rounds": 1,
+        "spells": [],
+        "ratings": [],
+        "scores": {},
+        "winners": [],
     }
+    return [
+        Figures(PlayedCell("a", seed, f"run-{seed}", "", "", tainted=False), nothing | game)
+        for seed, game in enumerate(games, start=1)
+    ]
 
 
 def file(**more: Any) -> Any:
@@ -97,12 +101,7 @@ def test_values_that_are_no_numbers_and_arms_without_factors_have_no_curve() -> 
 
 def test_survival_is_the_kaplan_meier_curve_of_scipy() -> None:
     spells = [(1, True, 4), (2, False, 3), (3, True, 2), (5, False, 1), (5, True, 1), (0, False, 2)]
-    rows = [
-        {"seed": seed, "turns": turns, "ended": ended, "count": count}
-        for seed in (1, 2, 3)
-        for turns, ended, count in spells
-    ]
-    (curve,) = survival({"a": tables(runs=[{"seed": seed} for seed in (1, 2, 3)], spells=rows)})
+    (curve,) = survival({"a": arm(*[{"spells": spells}] * 3)})
     ended = [turns for turns, has_ended, count in spells * 3 for _ in range(count) if has_ended]
     cut_off = [turns for turns, has_ended, count in spells * 3 for _ in range(count) if not has_ended]
     expected = stats.ecdf(stats.CensoredData(uncensored=ended, right=cut_off)).sf
@@ -113,36 +112,32 @@ def test_survival_is_the_kaplan_meier_curve_of_scipy() -> None:
 
 
 def test_two_games_have_a_survival_curve_without_a_band() -> None:
-    rows = [{"seed": seed, "turns": 1, "ended": True, "count": 1} for seed in (1, 2)]
-    (curve,) = survival({"a": tables(runs=[{"seed": 1}, {"seed": 2}], spells=rows)})
+    (curve,) = survival({"a": arm(*[{"spells": [(1, True, 1)]}] * 2)})
     assert [(p.turns, p.share, p.low) for p in curve.points] == [(0, 1, None), (1, 0, None)]
 
 
+def over(**values: Any) -> dict[str, Any]:
+    """Return the measures over time of a game; those that are not given are 0.5."""
+    (length,) = {len(of_measure) for of_measure in values.values()}
+    return dict.fromkeys((*MINING.shares, *MINING.inequality), [0.5] * length) | values
+
+
 def test_curves_over_time_are_means_of_stretches_and_leave_out_what_is_undefined() -> None:
-    blank = dict.fromkeys((*MINING.shares, *MINING.inequality), 0.0)
-    last = 2 * MOST_POINTS
-    rows = [
-        {"seed": seed, "turn": turn, **blank, "share_raid": None if turn == 1 else float(turn + seed)}
+    games = [
+        {"turns": 5, "rounds": 81, "over_time": over(share_raid=[1.0 + seed, None if seed == 1 else 2.0])}
         for seed in (1, 2, 3)
-        for turn in range(last + 1)
     ]
-    curves = {one.measure: one for one in over_time(MINING, {"a": tables(turns=rows)})}
-    first, second, *_, end = curves["share_raid"].points
-    assert (first.first, first.last, first.mean.mean) == (0, 2, (0 + 2) / 2 + 2)
-    assert (second.first, second.last, second.mean.mean) == (3, 5, 4 + 2)
-    assert end.last == last
+    curves = {one.measure: one for one in over_time(MINING, {"a": arm(*games)})}
+    first, second = curves["share_raid"].points
+    assert (first.first, first.last, first.mean.n, first.mean.mean) == (0, 2, 3, 3)
+    assert (second.first, second.last, second.mean.n, second.mean.mean) == (3, 4, 2, 2)
     assert first.mean.low == pytest.approx(3 - stats.t.ppf(0.975, 2) / 3**0.5)
-    assert len(curves["share_raid"].points) <= MOST_POINTS
 
 
 def test_the_band_of_a_share_ends_at_0_and_1_or_at_a_value_beyond() -> None:
-    blank = dict.fromkeys((*MINING.shares, *MINING.inequality), 0.5)
     shares = {"share_raid": (0.0, 0.0, 0.1), "share_mine": (1.0, 1.0, 0.9), "share_claim": (0.0, 0.2, 1.25)}
-    rows = [
-        {"seed": seed, "turn": 0, **blank, **{name: values[seed] for name, values in shares.items()}}
-        for seed in range(3)
-    ]
-    found = {one.measure: one.points[0].mean for one in over_time(MINING, {"a": tables(turns=rows)})}
+    games = [{"over_time": over(**{name: [one[k]] for name, one in shares.items()})} for k in range(3)]
+    found = {one.measure: one.points[0].mean for one in over_time(MINING, {"a": arm(*games)})}
     assert found["share_raid"].low == 0
     assert found["share_mine"].high == 1
     assert (found["share_claim"].low, found["share_claim"].high) == (0, 1.25)
@@ -150,20 +145,16 @@ def test_the_band_of_a_share_ends_at_0_and_1_or_at_a_value_beyond() -> None:
 
 
 def test_ratings_stand_beside_the_mean_truth_of_the_games() -> None:
-    rows = [
-        {"seed": 1, "kind": "aggressor", "rating": 9, "count": 30, "truth": 2.0},
-        {"seed": 2, "kind": "aggressor", "rating": 9, "count": 1, "truth": 4.0},
-        {"seed": 2, "kind": "aggressor", "rating": 2, "count": 5, "truth": 0.0},
-    ]
-    (curve,) = ratings({"a": tables(ratings=rows)})
+    games = [[("aggressor", 9, 30, 2.0)], [("aggressor", 2, 5, 0.0), ("aggressor", 9, 1, 4.0)]]
+    (curve,) = ratings({"a": arm(*({"ratings": of_game} for of_game in games))})
     assert [(p.rating, p.count, p.mean.n, p.mean.mean) for p in curve.points] == [(2, 5, 1, 0), (9, 31, 2, 3)]
     assert NATIONS.truths[curve.kind]
 
 
 def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() -> None:
-    def scores(*specs: str) -> dict[str, Any]:
-        rows = [{"seed": 1, "agent": str(n), "player": spec, "score": 10 * n} for n, spec in enumerate(specs)]
-        return tables(scores=rows)
+    def scores(*specs: str) -> list[Figures]:
+        models = {str(n): spec for n, spec in enumerate(specs)}
+        return arm({"models": models, "scores": {str(n): 10 * n for n in range(len(specs))}})
 
     arms = {
         "a": scores("policy:raider?greed=0.1", "policy:raider?greed=0.9", "policy:guided?noise=0.1"),

@@ -53,20 +53,17 @@ def test_a_newcomer_who_earns_nothing_never_takes_over_and_one_among_such_surely
 
 
 def test_a_report_has_the_payoffs_by_the_number_of_mutants_and_where_they_lead(
-    cli: Cli, tmp_path: Path
+    cli: Cli, opened: Store, tmp_path: Path
 ) -> None:
     cli("experiment", str(written(tmp_path, FILE_OF_INVASION)))
     (found,) = json.loads(cli("report", "small", "--json").stdout)["invasions"]
     assert [(one["mutants"], one["runs"]) for one in found["payoffs"]] == [(0, 3), (1, 3), (2, 3), (3, 3)]
     residents, mutants = ([one[kind] for one in found["payoffs"]] for kind in ("resident", "mutant"))
     assert mutants[0] is residents[3] is None
-    one, two = residents[1] / mutants[1], residents[2] / mutants[2]
-    into = 1 / (1 + one + one * two)
-    back = 1 / (1 + 1 / two + 1 / two / one)
-    assert found["of_mutant"]["probability"] == pytest.approx(into)
-    assert found["of_resident"]["probability"] == pytest.approx(back)
-    assert found["mutants_in_the_long_run"] == pytest.approx(into / (into + back))
-    assert found["of_mutant"]["low"] <= into <= found["of_mutant"]["high"]
+    rows = opened.db.query("select scores from runs where name like 'small.mutants=1.%' order by seed")
+    seated = ("miner-01", "miner-03", "miner-02")  # models move on by one seat with each seed
+    gold = [json.loads(row["scores"])[miner] for miner, row in zip(seated, rows, strict=True)]
+    assert mutants[1] == pytest.approx(sum(gold) / 3)
     result = cli("report", "small", "--format", "md")
     assert result.exit_code == 0, result.exception
     text = result.stdout
@@ -82,17 +79,6 @@ def test_two_seeds_have_no_interval_and_no_claim_about_drift(cli: Cli, tmp_path:
     text = cli("report", "small").stdout
     assert text.count("(by drift alone 0.333); too few seeds for a 95% interval") == 2
     assert "than by drift alone" not in text
-
-
-def test_a_mutants_payoffs_are_those_of_the_agents_that_it_played(
-    cli: Cli, opened: Store, tmp_path: Path
-) -> None:
-    cli("experiment", str(written(tmp_path, FILE_OF_INVASION)))
-    (found,) = json.loads(cli("report", "small", "--json").stdout)["invasions"]
-    rows = opened.db.query("select scores from runs where name like 'small.mutants=1.%' order by seed")
-    seated = ("miner-01", "miner-03", "miner-02")  # models move on by one seat with each seed
-    gold = [json.loads(row["scores"])[miner] for miner, row in zip(seated, rows, strict=True)]
-    assert found["payoffs"][1]["mutant"] == pytest.approx(sum(gold) / 3)
 
 
 @pytest.mark.parametrize(

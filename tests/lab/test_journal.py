@@ -19,21 +19,6 @@ def call(agent: str) -> Call:
     return Call(Address(0, agent), Prompt("", agent), Reply("{}", "m"), Outcome.ANSWERED, FoundAs.JSON)
 
 
-def test_calls_that_arrive_at_once_are_stored_at_once(opened: Store) -> None:
-    run = begin(opened, RunOptions("mining"))
-    journal = RunJournal(opened, run)
-    statements: list[str] = []
-
-    async def arriving() -> None:
-        await asyncio.gather(*(journal.keep(call(agent)) for agent in ("miner-01", "miner-02", "miner-03")))
-
-    opened.db.conn.set_trace_callback(statements.append)
-    asyncio.run(arriving())
-    opened.db.conn.set_trace_callback(None)
-    assert statements.count("COMMIT") == 1
-    assert len(opened.calls.of_turn(run.id, 0)) == 3
-
-
 def test_a_call_that_is_cancelled_after_its_answer_arrived_is_stored(opened: Store) -> None:
     run = begin(opened, RunOptions("mining"))
     journal = RunJournal(opened, run)

@@ -526,7 +526,7 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
         "policy/guided",
         "http://127.0.0.1:9/v1",
         "ALICE_KEY (set)",
-        "100 at once, 120 seconds each",
+        "100 at once, 600 seconds each",
         "temperature 0.5, top_p 0.9, seed 7, max_tokens 800, reasoning_effort low",
         'extra_body {"top_k": 20',
     ):

@@ -1,6 +1,5 @@
 """Runs of nations through the whole machinery: played, traced, verified, replayed."""
 
-import asyncio
 import json
 import re
 from typing import Any
@@ -9,7 +8,6 @@ import pytest
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.show.tracing import turn_card
 from hobbes.lab.store.home import Store
 from hobbes.nodes.prompting import load_prompts, turn_text
@@ -17,31 +15,12 @@ from tests.conftest import Cli
 from tests.lab.play import played
 
 NATIONS = WORLDS["nations"]
-POLICIES = list(NATIONS.policies.by_name)
 WAR = RunOptions(
     "nations",
     agents=3,
     models="policy:militarist*1,policy:appeaser*1,policy:reciprocal-trader*1",
     values={"rounds": 4, "army": {"AgentA": 12, "AgentB": 4, "AgentC": 8}},
 )
-
-
-def mix(agents: int) -> str:
-    """Deal all comparators, in order, as far as they go."""
-    dealt = [POLICIES[k % len(POLICIES)] for k in range(agents)]
-    return ",".join(f"policy:{name}*{dealt.count(name)}" for name in dict.fromkeys(dealt))
-
-
-@pytest.mark.parametrize(("agents", "turns"), [(2, 50), (20, 10)])
-def test_many_turns_are_played_verified_and_replayed_without_a_failed_call(
-    opened: Store, agents: int, turns: int
-) -> None:
-    run = played(opened, RunOptions("nations", agents=agents, models=mix(agents), values={"rounds": turns}))
-    result = opened.figures.result(run)
-    told = (result["outcomes"], result["tainted"], result["drops"])
-    assert told == ({"answered": turns * agents}, False, {})
-    replayed = asyncio.run(replay_run(opened, run, reread=False))
-    assert (replayed.digest, replayed.divergence) == (run.digest, None)
 
 
 def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Store, cli: Cli) -> None:
@@ -89,4 +68,4 @@ def test_a_message_stays_inside_the_view_in_anothers_prompt(text: str) -> None:
     before = turn_text(load_prompts(NATIONS, "plain", "en"), NATIONS.observe(state, "AgentB"))
     assert prompt.splitlines()[:-1] == before.splitlines()[:-1]
     assert json.loads(prompt.splitlines()[-1]) == view
-    assert [message["from"] for message in view["messages"]] == ["AgentA"]
+    assert list(view["messages"]) == ["AgentA"]

@@ -88,27 +88,6 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(cli: Cli) -> None:
     assert (seen["granted"], seen["reason"]) == (2, "be brave")
 
 
-@pytest.mark.parametrize(
-    ("told", "wrong"),
-    [
-        ([("grant", "unit-b")], "--grant 'unit-b': write a whole number from 0 to"),
-        ([("grant", "unit-b=many")], "--grant 'unit-b=many': write a whole number from 0 to"),
-        ([("grant", "unit-z=3")], r"from 0 to \d+ as KEY=VALUE \(KEY: unit-b\)"),
-        ([("grant", "9999")], "write a whole number from 0 to"),
-        ([("grant", "unit-b=1"), ("grant", "unit-b=2")], "--grant 'unit-b=2': write each only once"),
-        ([("reason", "one"), ("reason", "two")], "--reason 'two': write each only once"),
-        ([("reason", "x" * 301)], "write text on one line, at most 300 characters"),
-        ([("gift", "3")], "there is no --gift; write --grant KEY=VALUE, --reason KEY=VALUE"),
-    ],
-)
-def test_wrong_answers_are_said_in_one_line(told: list[tuple[str, str]], wrong: str, opened: Store) -> None:
-    run = on(opened, begin(opened, game("human")))
-    with pytest.raises(UsageError, match=wrong) as said:
-        as_told(form_for(run, the_question(run)), told)
-    assert "\n" not in str(said.value)
-    assert len(str(said.value)) < 6000
-
-
 def test_a_run_that_asks_nothing_waits_for_no_answer(opened: Store) -> None:
     with pytest.raises(UsageError, match="is not waiting for an answer; it is finished"):
         waiting(played(opened, game("never")))
@@ -174,6 +153,10 @@ def test_the_command_takes_an_answer_in_each_of_its_ways(cli: Cli, tmp_path: Pat
     ("words", "wrong"),
     [
         (("--grant", "unit-b=9999"), "--grant 'unit-b=9999': write a whole number from 0 to"),
+        (("--grant", "unit-b"), "--grant 'unit-b': write a whole number from 0 to"),
+        (("--grant", "unit-z=3"), "--grant 'unit-z=3': write a whole number from 0 to"),
+        (("--grant", "unit-b=1", "--grant", "unit-b=2"), "--grant 'unit-b=2': write each only once"),
+        (("--reason", "x" * 301), "--reason 'x"),
         (("--grant",), "--grant: write a value after it"),
         (("--gift", "3"), "there is no --gift; write --grant KEY=VALUE"),
         (("other", "--grant", "1"), "write one RUN, and each field as --FIELD VALUE"),
@@ -194,6 +177,7 @@ def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
     answered = cli("answer", run.id, *words)
     assert (type(answered.exception), answered.stdout) == (UsageError, "")
     assert str(answered.exception).startswith(wrong)
+    assert "\n" not in str(answered.exception)
     assert opened.runs.find(run.id).questions == run.questions
 
 
@@ -245,8 +229,6 @@ def test_a_person_is_no_call_that_a_cap_counts(opened: Store) -> None:
 def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
     (asked,) = waiting(run)
-    with pytest.raises(UsageError, match=rf"from 0 to {asked['amount']}"):
-        as_told(form_for(run, the_question(run)), [("grant", f"{asked['unit']}=9999")])
     said = {"rulings": {asked["unit"]: {"grant": 9999, "reason": "all I have"}}}
     run = on(opened, run, json.dumps(said))
     assert opened.figures.result(run)["mends"] == {"observer/cut-to-request": 1}

@@ -16,7 +16,6 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.rendering import question_of_new
 from hobbes.lab.show.prompt_edits import Edits, Rendering, Show, saves
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire import stored
 from hobbes.nodes.files import FileError, content_of, text_of
 from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
@@ -93,16 +92,6 @@ def test_a_pipe_or_a_device_is_no_file(
 def test_the_answer_of_a_person_is_in_no_pipe(option: str, cli: Cli, pipe: Path) -> None:
     cli("run", "mining", "--model", "human*1,policy:guided")
     assert "a pipe or a device" in refused(cli, "answer", "last", option, f"@{pipe}")
-
-
-def test_a_cassette_that_is_too_large_is_refused(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copy(DESCRIPTION, tmp_path / "large.json")
-    file = tmp_path / "large.yaml"
-    file.write_bytes(bytes(1_000))
-    monkeypatch.setattr(stored, "MOST_BYTES", 100)
-    assert "larger than 100 bytes" in refused(cli, "replay", str(file))
 
 
 # --- prompts
@@ -272,17 +261,3 @@ def test_a_folder_in_the_place_of_a_lock_is_told_in_one_line(
     told = refused(cli, "experiment", str(written(tmp_path)), kind=LabError)
     assert told.startswith(f"cannot store runs in {home}: ")
     assert f"Is a directory: '{home / lock}'" in told
-
-
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("thing", [Path.mkdir, os.mkfifo])
-def test_a_report_needs_no_file_where_a_folder_or_a_pipe_is_in_the_way(
-    thing: Damage, cli: Cli, home: Path
-) -> None:
-    before = cli("report", "small").stdout
-    parts = list((home / "gathered").rglob("part.parquet"))
-    for part in parts:
-        part.unlink()
-        thing(part)
-    assert parts
-    assert cli("report", "small").stdout == before

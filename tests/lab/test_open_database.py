@@ -6,12 +6,16 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.tables import table_of
 from tests.conftest import missing
 from tests.lab.play import played
 
@@ -30,18 +34,13 @@ def client(opened: Store, home: Path) -> Iterator[sqlite3.Connection]:
 
 def test_every_table_and_view_is_listed_and_answers_in_plain_sqlite3(client: sqlite3.Connection) -> None:
     listed = client.execute("select name from sqlite_master where type in ('table', 'view')")
-    assert sorted(name for (name,) in listed) == sorted(NAMES)
+    plain = {f"agent_turns_{world.name}" for world in [WORLDS["nations"]] if world.agent_turns}
+    assert {name for (name,) in listed} == {*NAMES, *plain}
     empty = {name for name in NAMES if not client.execute(f"select * from {name}").fetchall()}  # noqa: S608  ours
     assert empty == {"draws", "experiments", "cells"}
+    assert client.execute("pragma foreign_key_check").fetchall() == []
     assert {kind for (kind,) in client.execute("select distinct typeof(record) from turns")} == {"text"}
     assert {kind for (kind,) in client.execute("select distinct typeof(text) from texts")} == {"text"}
-
-
-def test_every_table_and_view_is_a_frame_of_pandas(client: sqlite3.Connection) -> None:
-    frames = {name: pd.read_sql(f"select * from {name}", client) for name in NAMES}  # noqa: S608  ours
-    assert len(frames["turns"]) == 4
-    assert {"state", "record", "digest"} <= {*frames["turns"].columns}
-    assert set(frames["memories"]["agent"]) == {"AgentA", "AgentB", "AgentC"}
 
 
 def test_every_table_and_view_answers_in_the_shell(client: sqlite3.Connection, home: Path) -> None:
@@ -51,6 +50,81 @@ def test_every_table_and_view_answers_in_the_shell(client: sqlite3.Connection, h
         sql = f"select count(*) from (select * from {name})"  # noqa: S608  ours
         told = subprocess.run([shell, home / "runs.db", sql], capture_output=True, text=True, check=True)
         assert int(told.stdout) == rows
+
+
+@pytest.mark.parametrize(
+    "world", [world for world in WORLDS.values() if world.agent_turns], ids=lambda w: w.name
+)
+def test_a_plain_table_has_a_row_for_each_agent_and_turn(opened: Store, home: Path, world: AnyWorld) -> None:
+    run = played(opened, RunOptions(world.name, 4, models="policy:random", values={"rounds": 6}))
+    assert world.agent_turns is not None
+    with closing(sqlite3.connect(home / "runs.db")) as client:
+        rows = pd.read_sql(f"select * from agent_turns_{world.name}", client)  # noqa: S608  ours
+    assert list(rows) == ["run", "turn", "agent", *world.agent_turns.columns]
+    asked = opened.db.execute("select turn, agent from calls order by turn, agent").fetchall()
+    assert sorted(zip(rows["turn"], rows["agent"], strict=True)) == asked
+    assert rows.notna().all().all()
+    exported = table_of(opened, run, "agent_turns")
+    assert sorted(map(repr, exported.rows)) == sorted(map(repr, rows.to_dict("records")))
+
+
+def test_a_plain_table_says_what_a_miner_did_and_has(opened: Store) -> None:
+    run = played(opened, RunOptions("mining", 3, models="policy:random", values={"rounds": 9, "rows": 3}))
+    for row in table_of(opened, run, "agent_turns").rows:
+        (turn,) = opened.turns.of(run, row["turn"], row["turn"])
+        agent = row["agent"]
+        record: Any = turn.record.to_json()
+        state, done = record["state"], [action["kind"] for action in record["intents"][agent]["actions"]]
+        assert row["claims"] == done.count("claim")
+        assert row["raids"] == done.count("raid")
+        assert row["defences"] == done.count("defend")
+        assert row["gold"] == state["gold"][agent]
+        assert row["plots"] == sum(line.count(agent) for line in state["owners"])
+
+
+def test_a_plain_table_says_what_a_nation_earned_gave_got_and_has(opened: Store) -> None:
+    run = played(opened, RunOptions("nations", 3, models="policy:random", values={"rounds": 9}))
+    for row in table_of(opened, run, "agent_turns").rows:
+        (turn,) = opened.turns.of(run, row["turn"], row["turn"])
+        agent, state = row["agent"], turn.record.to_json()["state"]
+        account = state["accounts"][agent]
+        assert row["income"] == dict(account["money"])["gross"]
+        assert (row["army"], row["welfare"]) == (state["army"][agent], state["welfare"][agent])
+        assert row["territories"] == len(state["territories"][agent])
+        for column, part in (
+            ("granted", "granted_to"),
+            ("received", "received_from"),
+            ("attacks", "attacked"),
+        ):
+            assert row[column] == sum(account[part].values())
+
+
+def test_a_plain_table_says_what_a_unit_meant_and_did_and_what_it_gained(opened: Store) -> None:
+    run = played(
+        opened,
+        RunOptions("trust", 3, models="policy:copykitten", values={"rounds": 9, "miss": 50, "fumble": 9}),
+    )
+    kinds, sats = set(), dict[str, int]()
+    for row in table_of(opened, run, "agent_turns").rows:
+        (turn,) = opened.turns.of(run, row["turn"], row["turn"])
+        state: Any = turn.record.to_json()["state"]
+        (deed,) = (one for one in state["history"][-1]["deeds"] if one["unit"] == row["agent"])
+        (unit,) = (one for one in state["units"] if one["id"] == row["agent"])
+        assert (row["action"], row["did"], row["target"]) == (
+            deed["meant"],
+            deed["did"],
+            deed["target"] or "",
+        )
+        assert (row["sats"], row["change"]) == (unit["sats"], unit["sats"] - sats.get(unit["id"], 50))
+        kinds.add((row["action"], row["did"]))
+        sats[unit["id"]] = unit["sats"]
+    assert {("high_five", "attack"), ("high_five", "do_nothing")} <= kinds
+
+
+def test_a_plain_table_of_an_earlier_hobbes_is_made_anew(opened: Store) -> None:
+    opened.db.conn.execute("create view agent_turns_mining as select 1 as run, 2 as turn, 3 as agent")
+    run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
+    assert len(list(table_of(opened, run, "agent_turns").rows)) == 2
 
 
 def test_the_view_of_a_scripted_policy_is_not_stored_and_is_shown_all_the_same(opened: Store) -> None:

@@ -32,15 +32,11 @@ from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import Cli
-from tests.fishery.world import FISHERY
 from tests.lab.play import go, played
 
+pytestmark = pytest.mark.usefixtures("with_fishery")
+
 ROUNDS = 4
-
-
-@pytest.fixture(autouse=True)
-def _with_fishery(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(WORLDS, FISHERY.name, FISHERY)
 
 
 def game(world: str, models: str, **values: Any) -> RunOptions:

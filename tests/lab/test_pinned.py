@@ -377,29 +377,6 @@ def test_wrong_input_is_refused_in_one_line(
     assert not Path("a.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("sql", "told"),
-    [
-        ("update turns set record = '{' where turn = 2", "turns.record or turns.digest is damaged"),
-        ("update calls set answer = '{}' where turn = 1", "its row in the table calls was changed"),
-        ("update runs set seed = 5", "the column runs.seed is damaged"),
-        ("delete from calls where turn = 1 and agent = 'miner-02'", "turn 1, miner-02: answer"),
-        ("delete from turns where turn = 1", "turns.record or turns.digest is damaged"),
-    ],
-)
-def test_a_run_that_is_damaged_is_refused_in_one_line(
-    opened: Store, cli: Cli, tmp_path: Path, sql: str, told: str
-) -> None:
-    run = mining(opened)
-    with opened.db.conn as connection:
-        connection.execute(sql)
-    result = cli("make-test", run.id, "--turns", "1-2", "--name", "story", "--to", str(tmp_path))
-    assert isinstance(result.exception, LabError)
-    assert told in str(result.exception)
-    assert "\n" not in str(result.exception)
-    assert not list(tmp_path.glob("*story*"))
-
-
 def test_a_run_whose_prompts_have_changed_is_refused(
     opened: Store, cli: Cli, tmp_path: Path, prompts: Path
 ) -> None:

@@ -146,7 +146,7 @@ def test_what_check_finds_is_shown_with_each_rendering(variant: Path, system: Pa
     first, second, third = renderings(question(variant), system, [warned, other])
     assert first.problems == first.warnings == ()
     assert any("the number 7 is typed in" in warning for warning in second.warnings)
-    assert any("has no rule nobody" in problem for problem in third.problems), "Chinese lacks the mark"
+    assert any("has no rule nobody" in warning for warning in third.warnings), "Chinese lacks the mark"
 
 
 def test_the_question_is_that_of_a_turn_of_a_run(opened: Store, variant: Path, system: Path) -> None:

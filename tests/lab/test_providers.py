@@ -23,7 +23,7 @@ from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.prompting import PromptSet, approximate_tokens
+from hobbes.nodes.prompting import PromptSet, approximate_tokens, fixed_words
 from tests.lab.play import played
 
 DAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -330,7 +330,7 @@ def test_what_a_provider_keeps_is_read_from_its_cache_in_each_further_call(mark:
     system = approximate_tokens(call.prompt.system)
     tokens = opened.figures.tokens(run)
     assert (tokens["cached"], tokens["cache_written"]) == (3 * system, system)
-    shares = token_counts(call.prompt)
+    shares = token_counts(call.prompt, fixed_words(run.prompts, call.prompt.turn))
     assert shares["cacheable"] == shares["shared"]
     assert call.reply.tokens_in is not None
     assert system / call.reply.tokens_in == pytest.approx(shares["cacheable"], abs=0.05)

@@ -25,7 +25,6 @@ from hobbes.nodes.caps import NO_CAPS
 from hobbes.nodes.journal import Address, Reply
 from hobbes.nodes.python_player import PythonPlayer, no_past
 from tests.conftest import ROOT, Cli
-from tests.fishery.world import FISHERY
 from tests.forking import Command
 from tests.lab.play import go, played
 
@@ -199,11 +198,11 @@ def said(store: Store, run: str, turn: int) -> dict[str, str]:
     return {call.address.agent: call.reply.reasoning for call in store.calls.of_turn(run, turn)}
 
 
+@pytest.mark.usefixtures("with_fishery")
 @pytest.mark.parametrize("world", ["mining", "nations", "trust", "fishery"])
 def test_a_player_that_answers_as_a_policy_does_leads_to_its_digest_and_is_replayed_without_its_file(
-    world: str, opened: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+    world: str, opened: Store, file: Path
 ) -> None:
-    monkeypatch.setitem(WORLDS, FISHERY.name, FISHERY)
     policy = f"policy:{WORLDS[world].policies.default}"
     models = f"python:{file}:default*1,python:{file}:later*1,{policy}*1"
     scripted, run = played(opened, options(policy, world)), played(opened, options(models, world))

@@ -160,23 +160,6 @@ def test_a_replay_reads_the_text_of_a_prompt_only_if_its_hash_is_another(opened:
         divergence(opened, run)
 
 
-def test_reread_applies_the_current_reading_to_recorded_answers(opened: Store) -> None:
-    run = mining(opened)
-    change_call(opened, run, 1, "miner-02", answer="I pass.")
-    reread = asyncio.run(replay_run(opened, run, reread=True))
-    assert (reread.turns, reread.divergence) == (4, None)
-    assert reread.digest != run.digest
-
-
-def test_reread_reports_where_a_run_halts_with_the_current_code(opened: Store) -> None:
-    run = mining(opened, values={"rounds": 4, "on_failure": "halt"})
-    change_call(opened, run, 1, "miner-02", answer="I pass.")
-    with pytest.raises(
-        LabError, match="halts when its answers are read by the current code: turn 1, miner-02: unreadable"
-    ):
-        divergence(opened, run, reread=True)
-
-
 def test_reread_tells_each_decision_that_changes_by_turn_and_agent(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,7 +200,7 @@ def same(found: Any, again: Any) -> bool:
 def test_a_script_of_its_own_finds_every_figure_of_a_report(cli: Cli, played: Played) -> None:
     for options in ({"with_tainted": True}, {"with_tainted": False}):
         found = told(cli, "report", played.name, *([] if options["with_tainted"] else ["--without-tainted"]))
-        again = report_by_hand(played.home / "gathered" / played.name, played.asked, **options)
+        again = report_by_hand(played.home / "runs.db", played.asked, **options)
         assert list(unlike(found, again)) == []
 
 
@@ -209,7 +209,7 @@ def test_a_figure_that_the_script_does_not_compute_or_computes_otherwise_is_foun
     cli: Cli, played: Played
 ) -> None:
     found = told(cli, "report", played.name)
-    again = report_by_hand(played.home / "gathered" / played.name, played.asked)
+    again = report_by_hand(played.home / "runs.db", played.asked)
     found["arms"][again["cells"][0]["arm"]]["median"] = 1.5
     found["manifest"]["calls"] += 1
     found["payoffs"].pop()
@@ -252,7 +252,7 @@ def test_the_script_imports_nothing_of_hobbes() -> None:
 def test_the_script_finds_the_measures_of_mining_in_the_states_of_exported_runs(
     cli: Cli, played: Played, tmp_path: Path
 ) -> None:
-    files = by_hand.Files(played.home / "gathered" / "mining", played.asked, with_tainted=True)
+    files = by_hand.Files(played.home / "runs.db", played.asked, with_tainted=True)
     arm = "raiders=2"
     for seed, spells in by_hand.spells(files, arm).items():
         run, folder = f"mining.{arm}.{seed}", tmp_path / str(seed)
@@ -262,9 +262,10 @@ def test_the_script_finds_the_measures_of_mining_in_the_states_of_exported_runs(
         owned = by_hand.spells_of([state["owners"] for state in states])
         assert sorted(owned) == sorted(spells)
         unequal = [(by_hand.gini([*s["gold"].values()]), by_hand.hhi(s["owners"])) for s in states]
-        gathered = [row for row in files.table("turns") if (row["arm"], row["seed"]) == (arm, seed)]
-        assert [row["gold_gini"] for row in gathered] == pytest.approx([gini for gini, _ in unequal])
-        assert [row["plots_hhi"] for row in gathered] == pytest.approx([hhi for _, hhi in unequal])
+        (kept,) = [row for row in files.table("over_time") if (row["arm"], row["seed"]) == (arm, seed)]
+        for place, name in enumerate(("gold_gini", "plots_hhi")):
+            expected = pytest.approx([of_turn[place] for of_turn in unequal], abs=0.0001)
+            assert kept["over_time"][name] == expected
         measures = {name: files.value(arm, name).get(seed) for name in played.asked["compare"]["measures"]}
         assert measures["turnover"] == pytest.approx(by_hand.turnover(owned))
         assert measures["half_life"] == by_hand.half_life(owned)

@@ -147,15 +147,10 @@ def test_n_and_p_jump_to_the_marks_that_the_world_calls_landmarks(shown: Shown) 
     page.close()
 
 
-def test_each_key_is_that_of_one_control_and_is_listed(shown: Shown) -> None:
+def test_keys_are_listed_and_lead_to_a_card(shown: Shown) -> None:
     page = shown.at(shown.runs["mining"].id)
-    keys = page.locator("[data-key]").evaluate_all("all => all.map(one => one.dataset.key)")
-    assert len(keys) == len(set(keys)) >= 12
-    assert all(page.locator("[data-key]").evaluate_all("all => all.map(one => one.checkVisibility())"))
     page.keyboard.press("?")
-    listed = page.locator("dialog dt").all_text_contents()
-    assert len(listed) == len(keys)
-    assert {"←", "→", "space", "n", "?"} <= set(listed)
+    assert {"←", "→", "space", "n", "?"} <= set(page.locator("dialog dt").all_text_contents())
     page.keyboard.press("Escape")
     for agent in ("miner-01", "miner-02"):
         page.keyboard.press("ArrowDown")

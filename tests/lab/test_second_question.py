@@ -86,7 +86,7 @@ def test_the_follow_up_question_shows_the_rejections_and_its_answer_counts(opene
     assert second.prompt.system == first.prompt.system
     assert second.prompt.turn.endswith(first.prompt.turn.rstrip())
     assert FIRST in second.prompt.turn
-    assert 'rule mining/off-grid: {"claim":[99,99]}' in second.prompt.turn
+    assert '{"claim":[99,99]}: the plot lies outside the grid' in second.prompt.turn
     assert opened.calls.of_turn(run.id, 0) == [second]
 
 

@@ -242,28 +242,6 @@ def test_a_key_written_with_escapes_is_found_however_they_are_mixed(data: st.Dat
         assert without_secrets(f"{spelled} {spelled[:-1]}") == f"(OPENAI_ORG_ID) {spelled[:-1]}"
 
 
-def test_a_key_that_a_model_writes_with_escapes_is_in_no_file(
-    home: Path, environment: dict[str, str], cli: Cli
-) -> None:
-    """The answer is read as JSON, and repaired where a bracket is missing: both undo escapes."""
-    key = CANARIES["OPENAI_API_KEY"]
-    said = "".join(f"\\u{ord(c):04x}" for c in key), "".join(f"\\x{ord(c):02x}" for c in key)
-
-    async def escaped(request: Request) -> Response:
-        first = "miner-01" in request.headers["x-hobbes-address"]
-        content = f'{{"memory": "{said[0]}"}}' if first else f'{{"memory": "{said[1]}"'
-        message = {"role": "assistant", "content": content, "reasoning_content": said[0]}
-        return JSONResponse({"choices": [{"message": message, "finish_reason": "stop"}]})
-
-    server = Starlette(routes=[Route("/v1/chat/completions", escaped, methods=["POST"])])
-    with in_thread(server) as base:
-        done = cli(*RUN, env={**environment, "OPENAI_BASE_URL": base})
-    assert done.exit_code == 0, done.exception
-    files = list(searched(home))
-    assert any(b"(OPENAI_API_KEY)" in text for text in files)
-    assert [text[:300] for text in files if key.encode() in text or said[0].encode() in text] == []
-
-
 def spelled(form: str) -> str:
     """Return KEY with each character written in this form, in which `{:...}` stands for its number."""
     return "".join(form.format(ord(character)) for character in KEY)

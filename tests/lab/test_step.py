@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.stepping import step_lines
-from tests.conftest import Hobbes
+from tests.conftest import Cli
 from tests.soak import examples
 
 HAPPENED = {"outcomes", "intents", "drops", "mends", "events", "draws", "rulings", "ledgers"}
@@ -94,13 +94,6 @@ def test_a_state_given_back_needs_the_named_fields_only() -> None:
     assert (told["over"], told["scores"]) == (True, {"A": 5, "B": 0})
 
 
-def test_playing_step_by_step_from_the_state_given_back_is_playing_at_once() -> None:
-    first = step(answers={"A": {"claim": [[0, 0], [0, 1]]}, "B": {"claim": [[1, 1]]}})
-    second = step(state=first["state"], answers={"B": {"raid": [[0, 0]]}})
-    assert second["state"]["turn"] == 2
-    assert second["state"]["owners"] == [["B", "A"], [None, "B"]]
-
-
 def test_a_wrong_line_gives_an_error_and_the_next_line_is_read() -> None:
     lines = [
         "no JSON",
@@ -167,9 +160,9 @@ def test_every_line_gets_a_line(path: tuple[str | int, ...], value: Any, answer:
     assert told.keys() in (KEYS, {"error"})
 
 
-def test_it_touches_no_file(hobbes: Hobbes, home: Path) -> None:
-    done = hobbes("step", "mining", input=json.dumps(SMALL) + "\n\n" + json.dumps(SMALL) + "\n")
-    assert (done.returncode, done.stderr) == (0, "")
+def test_it_touches_no_file(cli: Cli, home: Path) -> None:
+    done = cli("step", "mining", input=json.dumps(SMALL) + "\n\n" + json.dumps(SMALL) + "\n")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 2
     assert not home.exists()
 

@@ -9,6 +9,14 @@ from tests.conftest import Cli
 from tests.lab.play import mining
 
 
+@pytest.fixture
+def two_runs(opened: Store) -> None:
+    """A home with the runs a and b."""
+    for name, policies in (("a", "policy:guided*2,policy:random*1"), ("b", "policy:random")):
+        mining(opened, name=name, models=policies, values={"rounds": 2, "rows": 3, "cols": 3})
+
+
+@pytest.mark.usefixtures("two_runs")
 @pytest.mark.parametrize(
     "command",
     [
@@ -21,9 +29,7 @@ from tests.lab.play import mining
     ],
     ids=" ".join,
 )
-def test_no_table_breaks_a_word(opened: Store, cli: Cli, command: tuple[str, ...]) -> None:
-    for name, policies in (("a", "policy:guided*2,policy:random*1"), ("b", "policy:random")):
-        mining(opened, name=name, models=policies, values={"rounds": 2, "rows": 3, "cols": 3})
+def test_no_table_breaks_a_word(cli: Cli, command: tuple[str, ...]) -> None:
     wide = cli(*command, env={"COLUMNS": "1000"}).stdout
     words = {word for word in wide.split() if len(word) <= LONGEST_WORD}
     empty = {"error"}  # a column without a value
@@ -74,18 +80,11 @@ def test_without_a_terminal_no_line_is_wrapped(cli: Cli, monkeypatch: pytest.Mon
     assert any(len(line.rstrip()) > 200 for line in lines)
 
 
+@pytest.mark.usefixtures("two_runs")
 @pytest.mark.parametrize(
-    "command",
-    [
-        ("run", "mining", "--rounds", "2"),
-        ("runs",),
-        ("trace", "a"),
-        ("trace", "a", "1"),
-    ],
+    "command", [("run", "mining", "--rounds", "2"), ("runs",), ("trace", "a"), ("trace", "a", "1")]
 )
-def test_no_line_of_a_table_ends_with_blanks(opened: Store, cli: Cli, command: tuple[str, ...]) -> None:
-    for name, policies in (("a", "policy:guided*2,policy:random*1"), ("b", "policy:random")):
-        mining(opened, name=name, models=policies, values={"rounds": 2, "rows": 3, "cols": 3})
+def test_no_line_of_a_table_ends_with_blanks(cli: Cli, command: tuple[str, ...]) -> None:
     lines = cli(*command).stdout.splitlines()
     assert lines
     assert [line for line in lines if line != line.rstrip(" ")] == []

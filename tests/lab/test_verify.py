@@ -21,7 +21,6 @@ from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest
 from hobbes.lab.cli import app
 from hobbes.lab.errors import DamagedError, HaltedRunError, LabError
-from hobbes.lab.play import playing
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replaying import replay_run
@@ -33,13 +32,13 @@ from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.turns import TURN_COLUMNS
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import ROOT
 from tests.lab.play import SMALL, go, mining, played
 from tests.lab.test_experiments import FILE, play_all, written
 from tests.lab.test_failures import completion, server
 from tests.lab.test_observer import game, granting_all, on
-from tests.lab.test_second_question import FIRST, UNREADABLE, answering
+from tests.lab.test_second_question import UNREADABLE, answering
 
 PAGE = ROOT / "docs" / "verify.md"
 
@@ -92,6 +91,10 @@ class Copy:
             hashes = json.dumps(column_hashes(dict(run)))
             self("update runs set column_hashes = ? where id = ?", hashes, run["id"])
 
+    def insert_call(self, call: Mapping[str, object]) -> None:
+        """Put in a call."""
+        self(f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})", *call.values())
+
     def text(self, text: str) -> str:
         """Keep a text under its hash."""
         name = sha256(text)
@@ -107,17 +110,21 @@ Change = str | Callable[[Copy], object]
 """SQL statements, or what a tamperer does."""
 
 
+def rows(table: str) -> dict[str, str]:
+    """Return a table of the page without its head: what is changed, and what is said of it."""
+    pairs = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    return dict(pairs[2:])
+
+
+SAYS, SAYS_NOTHING = map(rows, re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+"""What verify says first of a change that it finds, and why it does not find another; … is anything."""
+
+
 class Tampering:
-    """What is changed, in one way or several, and what verify says first, or why it says nothing.
+    """What is changed, in one way or several."""
 
-    In what it says, … stands for anything.
-    """
-
-    def __init__(self, what: str, says: str, *changes: Change, world: str = "mining") -> None:
-        self.what, self.says, self.changes, self.world = what, says, changes, world
-
-    def said_in(self, line: str) -> bool:
-        return re.fullmatch(".*".join(map(re.escape, self.says.split("…"))), line, re.DOTALL) is not None
+    def __init__(self, what: str, *changes: Change, world: str = "mining") -> None:
+        self.what, self.changes, self.world = what, changes, world
 
 
 def carry_out(change: Change, copy: Copy) -> None:
@@ -179,11 +186,7 @@ def cut_back(copy: Copy) -> None:
 def copied_call(copy: Copy, **values: object) -> None:
     """Put in another call like the first one of miner-01 in turn 1."""
     (row,) = copy.rows("select * from calls where turn = 1 and agent = 'miner-01' and attempt = 1")
-    call = {**dict(row), **values}
-    copy(
-        f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})",
-        *call.values(),
-    )
+    copy.insert_call({**dict(row), **values})
 
 
 def other_question_added(copy: Copy) -> None:
@@ -195,22 +198,15 @@ def other_question_added(copy: Copy) -> None:
 def second_follow_up(copy: Copy) -> None:
     """Put in another call like the answer of miner-03 to the follow-up question in turn 4."""
     (row,) = copy.rows("select * from calls where turn = 4 and agent = 'miner-03' and question = 2")
-    call = {**dict(row), "attempt": 3}
-    copy(
-        f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})",
-        *call.values(),
-    )
+    copy.insert_call({**dict(row), "attempt": 3})
 
 
 def failed_before(copy: Copy) -> None:
     """Put a failed attempt before the one that counts."""
     copy("update calls set attempt = 2 where turn = 1 and agent = 'miner-01'")
     (row,) = copy.rows("select * from calls where turn = 1 and agent = 'miner-01'")
-    call = {**dict(row), "attempt": 1, "outcome": "timed-out", "found_as": "none", "answer": ""}
-    copy(
-        f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})",
-        *call.values(),
-    )
+    failed = {"attempt": 1, "outcome": "timed-out", "found_as": "none", "answer": ""}
+    copy.insert_call({**dict(row), **failed})
 
 
 def other_prompt(column: str) -> Callable[[Copy], None]:
@@ -278,15 +274,9 @@ DECISION = json.dumps({"claim": []})
 FIRST_ROW = "where rowid = (select min(rowid) from {})"
 """The first row of a table."""
 
-DAMAGED_CALL = "turn 1: the call of miner-03, attempt 1, was changed after it had been written"
 COPIED = ", ".join(TURN_COLUMNS[2:])
-BEYOND = "turn …: the table … has rows of a turn that the run does not have"
-FIGURES = "run: the table measures differs from what the turns give"
-HASH = "run: the column runs.prompts_hash is not the hash of the templates of the prompts"
 FORK = "parent is not null"
 """The fork among the runs of its home."""
-NO_FORK = "run: a fork has a parent and a turn, and other runs have neither, but this one has one of them"
-SINCE_BEGUN = "run: the column runs.… was changed after the run had begun"
 
 
 def changed(table: str, change: str) -> str:
@@ -296,63 +286,33 @@ def changed(table: str, change: str) -> str:
 
 FOUND = (
     Tampering(
-        "the column `turns.ledgers`",
-        "turn 1: the column turns.ledgers differs from what the rules give",
-        "update turns set ledgers = '{}' where turn = 1",
-        world="nations",
+        "the column `turns.ledgers`", "update turns set ledgers = '{}' where turn = 1", world="nations"
     ),
-    Tampering(
-        "the state inside the record",
-        "turn 2: the part state of the record differs from what the engine gives",
-        lambda copy: copy.change(2, richer),
-    ),
-    Tampering(
-        "the code of a rejection",
-        "turn 0: the part drops of the record differs from what validation gives (miner-02)",
-        another_code,
-    ),
+    Tampering("the state inside the record", lambda copy: copy.change(2, richer)),
+    Tampering("the code of a rejection", another_code),
     Tampering(
         "a memory inside the record",
-        "turn 1: the part memories of the record differs from the memories that follow from the answers"
-        " (miner-01)",
         lambda copy: copy.change(1, lambda record: record["memories"]["miner-01"].update(notes="I was away")),
     ),
     Tampering(
         "a record that is not JSON",
-        "…, turn 1: the column turns.record is damaged: …",
         "update turns set record = '{' where turn = 1",
         "update turns set record = x'00' || substr(record, 2) where turn = 1",
         "update turns set record = substr(record, 1, length(record) - 4) where turn = 1",
     ),
-    Tampering(
-        "the digest of one turn",
-        "turn 2: the chain of digests is broken",
-        "update turns set digest = 'beef' where turn = 2",
-    ),
-    Tampering(
-        "the digest of the run",
-        "turn 5: the run's digest is not the last link of the chain",
-        "update runs set digest = 'beef'",
-    ),
-    Tampering(
-        "two turns swapped",
-        "turn 1: the part intents of the record differs from what validation gives (miner-01)",
-        swap_turns,
-    ),
+    Tampering("the digest of one turn", "update turns set digest = 'beef' where turn = 2"),
+    Tampering("the digest of the run", "update runs set digest = 'beef'"),
+    Tampering("two turns swapped", swap_turns),
     Tampering(
         "a turn deleted, the last one or another",
-        "turn …: the turn is missing",
         "delete from turns where turn = 2",
         f"delete from turns where turn = {LAST}",
     ),
     Tampering(
-        "the last turn cut off with all its rows, while the run says that it is finished",
-        "run: the run is finished, but the game is not over after turn 4",
-        no_last_turn,
+        "the last turn cut off with all its rows, while the run says that it is finished", no_last_turn
     ),
     Tampering(
         "rows of a turn after the last one, or before the first one",
-        BEYOND,
         *(
             f"insert into turns (run, turn, {COPIED}) select run, {turn}, {COPIED} from turns where turn = 1"
             for turn in (6, 77, -1)
@@ -361,122 +321,85 @@ FOUND = (
     ),
     Tampering(
         "states forged, and all digests recomputed",
-        "turn …: the part state of the record differs from what the engine gives",
         told_again((2, richer)),
         told_again(*((turn, richer) for turn in range(TURNS))),
     ),
     Tampering(
         "an answer changed to another decision",
-        "turn 1: the call of miner-02, attempt 1, was changed after it had been written",
         f"update calls set answer = '{DECISION}' where turn = 1 and agent = 'miner-02'",
     ),
     Tampering(
         "an answer changed to another decision, rehashed",
-        "turn 1: the part intents of the record differs from what validation gives (miner-02)",
         rehashed(
             f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'"
         ),
     ),
-    Tampering(
-        "a space added to an answer", DAMAGED_CALL, f"update calls set answer = answer || ' ' where {CALL}"
-    ),
-    Tampering("the outcome of a call", DAMAGED_CALL, f"update calls set outcome = 'refused' where {CALL}"),
+    Tampering("a space added to an answer", f"update calls set answer = answer || ' ' where {CALL}"),
+    Tampering("the outcome of a call", f"update calls set outcome = 'refused' where {CALL}"),
     Tampering(
         "the outcome of a call, rehashed",
-        "turn 1: the part outcomes of the record differs from what reading gives (miner-03)",
         rehashed(f"update calls set outcome = 'refused', found_as = 'none' where {CALL}"),
     ),
     Tampering(
         "a failed call relabelled `answered`",
-        "turn 4: the call of miner-03, attempt 1, was changed after it had been written",
         "update calls set outcome = 'answered' where outcome = 'truncated'",
     ),
     Tampering(
         "a failed call relabelled `answered`, rehashed",
-        "turn 4: the call of miner-03, attempt 1, is recorded as answered (none),"
-        " but reading its answer gives repaired (repaired)",
         rehashed("update calls set outcome = 'answered' where outcome = 'truncated'"),
     ),
     Tampering(
         "a failed call relabelled with the outcome that reading its answer would give, rehashed",
-        "turn 5: the part outcomes of the record differs from what reading gives (miner-03)",
         rehashed(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
     ),
     Tampering(
         "how the answer was found in its text (`calls.found_as`)",
-        DAMAGED_CALL,
         f"update calls set found_as = 'embedded' where {CALL}",
     ),
-    Tampering("a call deleted", "turn 1: there is no call of miner-03", f"delete from calls where {CALL}"),
+    Tampering("a call deleted", f"delete from calls where {CALL}"),
     Tampering(
         "the call of an observer deleted",
-        "turn 1: there is no call of observer",
         "delete from calls where agent = 'observer' and turn = 1",
         world="trust",
     ),
-    Tampering(
-        "a call added for an agent that has one",
-        "turn 1: the call of miner-01, attempt 2, was changed after it had been written",
-        lambda copy: copied_call(copy, attempt=2),
-    ),
+    Tampering("a call added for an agent that has one", lambda copy: copied_call(copy, attempt=2)),
     Tampering(
         "a call added for an agent that has one, rehashed",
-        "turn 1: miner-01 was asked again, attempt 2, after it had decided",
         rehashed(lambda copy: copied_call(copy, attempt=2, answer="{}")),
     ),
-    Tampering(
-        "a call added with the prompt of another agent, rehashed",
-        "turn 1: miner-01 was asked again, attempt 2, after it had decided",
-        rehashed(other_question_added),
-    ),
+    Tampering("a call added with the prompt of another agent, rehashed", rehashed(other_question_added)),
     Tampering(
         "a call added that answers neither of the two questions, rehashed",
-        "turn 1: run …, turn 1, miner-01, attempt 2: the column calls.question is damaged: there is no"
-        " question 3; …",
         rehashed(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION)),
     ),
-    Tampering(
-        "a second answer to the follow-up question added, rehashed",
-        "turn 4: miner-03 was asked the follow-up question, attempt 3, without a question before it",
-        rehashed(second_follow_up),
-    ),
+    Tampering("a second answer to the follow-up question added, rehashed", rehashed(second_follow_up)),
     Tampering(
         "a follow-up question added that nobody asked, rehashed",
-        "turn 1: the part mends of the record differs from what validation gives (miner-01)",
         rehashed(lambda copy: copied_call(copy, attempt=2, question=2)),
     ),
     Tampering(
-        "an attempt with another number, rehashed",
-        "turn 1: the attempts of miner-03 are not numbered from 1 without a gap",
-        rehashed(f"update calls set attempt = 7 where {CALL}"),
+        "an attempt with another number, rehashed", rehashed(f"update calls set attempt = 7 where {CALL}")
     ),
     Tampering(
         "a call of an agent that was not asked, rehashed",
-        "turn 1: there is a call of miner-09, who was not asked",
         rehashed(lambda copy: copied_call(copy, agent="miner-09")),
     ),
     Tampering(
         "the text of a prompt",
-        "turn 1: run …, turn 1, miner-03, attempt 1: the text of the column calls.prompt is missing or was "
-        "changed in the table texts; …",
         f"update texts set text = 'Be kind.' where hash = (select prompt from calls where {CALL})",
     ),
     Tampering(
         "a system text",
-        "turn 0: run …, turn 0, miner-03, attempt 1: the text of the column calls.system is missing or was "
-        "changed in the table texts; …",
         f"update texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
     ),
-    Tampering("the prompt of a call, replaced by another text", DAMAGED_CALL, other_prompt("prompt")),
+    Tampering("the prompt of a call, replaced by another text", other_prompt("prompt")),
     Tampering(
         "a template of the prompts",
-        "run …: the text of the column runs.system_template in the table texts is missing or was changed; …",
         "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
     ),
     Tampering(
         "the columns `model`, `player`, `tokens_in`, `tokens_out`, `usage`, `reasoning`, `error`,"
         " `milliseconds`, `tries`, `arrived` of `calls`",
-        DAMAGED_CALL,
         *(
             f"update calls set {change} where {CALL}"
             for change in (
@@ -497,7 +420,6 @@ FOUND = (
     Tampering(
         "the columns `config`, `seed`, `models`, `model_settings`, `prompts`, `lang`, `observer_text`,"
         " `started`, `hobbes` of `runs`",
-        SINCE_BEGUN,
         "update runs set config = json_set(config, '$.mine_cap', 7)",
         "update runs set seed = 2",
         "update runs set models = '{}'",
@@ -508,76 +430,56 @@ FOUND = (
         "update runs set started = '2001-01-01'",
         "update runs set hobbes = '9.9'",
     ),
-    Tampering(
-        "the random seed, rehashed",
-        "turn 0: the part … of the record differs from what the engine gives",
-        rehashed("update runs set seed = 2"),
-    ),
-    Tampering(
-        "a setting, rehashed",
-        "turn 0: the chain of digests is broken",
-        rehashed("update runs set config = json_set(config, '$.mine_cap', 7)"),
-    ),
+    Tampering("the random seed, rehashed", rehashed("update runs set seed = 2")),
+    Tampering("a setting, rehashed", rehashed("update runs set config = json_set(config, '$.mine_cap', 7)")),
     Tampering(
         "the order of the agents in `runs.agents`, rehashed",
-        "run: the column runs.agents does not have the agents in the order of their names",
         rehashed("""update runs set agents = '["miner-02", "miner-01", "miner-03"]'"""),
     ),
     Tampering(
-        "the column `prompts_hash` of `runs`, rehashed",
-        HASH,
-        rehashed("update runs set prompts_hash = 'beef'"),
+        "the column `prompts_hash` of `runs`, rehashed", rehashed("update runs set prompts_hash = 'beef'")
     ),
     Tampering(
         "a template of the prompts replaced by another text, rehashed",
-        HASH,
         *(rehashed(other_template(column)) for column in ("system_template", "turn_template")),
     ),
     Tampering(
         "a template of the prompts and `prompts_hash` replaced, rehashed",
-        "turn 0: the prompt of miner-03, attempt 1, is not what the templates of the run give",
         rehashed(other_template_with_its_hash),
     ),
     Tampering(
         "the text for the observer, rehashed",
-        "turn 0: the prompt of observer, attempt 1, is not what the templates of the run give",
         rehashed("update runs set observer_text = 'Be kind.'"),
         world="trust",
     ),
     Tampering(
         "the prompt of a call replaced by another text, rehashed",
-        "turn 1: the prompt of miner-03, attempt 1, is not what the templates of the run give",
         rehashed(other_prompt("prompt")),
         rehashed(other_prompt("system")),
     ),
     Tampering(
         "one of the columns `parent` and `turn` of `runs`, where the other is empty, rehashed",
-        NO_FORK,
         rehashed("update runs set turn = 3"),
         rehashed("update runs set parent = id"),
     ),
     Tampering(
         "the turn of a fork, a smaller one, or its parent, now itself; rehashed",
-        "turn …: the fork begins with this turn, but its calls are those of its parent, run …",
         rehashed(f"update runs set turn = 1 where {FORK}"),
         rehashed(f"update runs set parent = id where {FORK}"),
         world="fork",
     ),
     Tampering(
         "the turn of a fork, a larger one, rehashed",
-        "turn 2: the table … differs from that of its parent, run …",
         rehashed(f"update runs set turn = 3 where {FORK}"),
         world="fork",
     ),
     Tampering(
         "the turn of a fork, one that it has not reached, rehashed",
-        "run: the run has 4 turns, fewer than the 9 that it has from its parent",
         rehashed(f"update runs set turn = 9 where {FORK}"),
         world="fork",
     ),
     Tampering(
         "the turns that `runs.earlier` tells of, rehashed",
-        "run: the column runs.earlier tells of other turns than those before the fork",
         *(
             rehashed(f"update runs set earlier = json_set(earlier, '$[0].until', {until}) where {FORK}")
             for until in (0, 3)
@@ -586,19 +488,16 @@ FOUND = (
     ),
     Tampering(
         "a second value for a key in `turns.ledgers`",
-        "turn 1: the column turns.ledgers differs from what the rules give",
         """update turns set ledgers = '{"accounts": {},' || substr(ledgers, 2) where turn = 1""",
         world="nations",
     ),
     Tampering(
         "a second value for a key in the JSON of a column of `runs`",
-        "run: the column … has the key '…' twice",
         rehashed("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
         world="nations",
     ),
     Tampering(
         "two arms, or a seed, of an experiment exchanged in `cells`",
-        "run: the table cells has the run under arm …, seed …, which has another …",
         "update cells set arm = 'x' where arm = 'null'; update cells set arm = 'null' where arm = 'immune';"
         " update cells set arm = 'immune' where arm = 'x'",
         "update cells set seed = 7",
@@ -606,7 +505,6 @@ FOUND = (
     ),
     Tampering(
         "the columns `tainted`, `scores`, `outcomes` of `runs`",
-        "run: the column runs.… differs from what the turns give",
         "update runs set tainted = 1 - tainted",
         "update runs set scores = json_set(scores, '$.miner-01', 1000)",
         """update runs set outcomes = '{"answered": 1000}'""",
@@ -614,65 +512,47 @@ FOUND = (
     ),
     Tampering(
         "the columns `value`, `decisions`, `failures` of `measures`",
-        FIGURES,
         *(changed("measures", f"{column} = 77") for column in ("value", "decisions", "failures")),
     ),
     Tampering(
         "a measure deleted or added",
-        FIGURES,
         f"delete from measures {FIRST_ROW.format('measures')}",
         "insert into measures select run, 'virtue', scope, 1, 1, 0 from measures limit 1",
     ),
-    Tampering(
-        "a finished run that is marked as unfinished",
-        "run: the run is unfinished, but it has the figures of a finished one",
-        "update runs set status = 'unfinished'",
-    ),
-    Tampering(
-        "a status that does not exist",
-        "run: the column runs.status says 'perfect', which no run can be",
-        "update runs set status = 'perfect'",
-    ),
+    Tampering("a finished run that is marked as unfinished", "update runs set status = 'unfinished'"),
+    Tampering("a status that does not exist", "update runs set status = 'perfect'"),
     Tampering(
         "a question to a person added, although no agent asked for anything",
-        "run: the run is finished, but the column runs.question holds a question",
         """update runs set question =
         '[{"address": "1/observer/1", "asked": "{}", "since": "2001-01-01T00:00+00:00"}]'""",
     ),
     Tampering(
         "the question that a waiting run asks a person",
-        "turn 1: the column runs.question is not what people have to be asked",
         "update runs set question = replace(question, 'unit-b', 'unit-a')",
         world="waiting",
     ),
     Tampering(
         "the time since when a person is asked: something else than a time",
-        "run …: the column runs.question is damaged: 0.since: Invalid isoformat string: 'noon'; …",
         "update runs set question = json_set(question, '$[0].since', 'noon')",
         world="waiting",
     ),
     Tampering(
         "an answer of a turn in progress",
-        "turn 1: the call of unit-a, attempt 1, was changed after it had been written",
         "update calls set answer = '{}' where turn = 1 and agent = 'unit-a'",
         world="waiting",
     ),
     Tampering(
         "the outcome of a call of a turn in progress changed to `refused`, rehashed",
-        "turn 1: the call of unit-a, attempt 1, is recorded as refused (json),"
-        " but reading its answer gives refused (none)",
         rehashed("update calls set outcome = 'refused' where turn = 1 and agent = 'unit-a'"),
         world="waiting",
     ),
     Tampering(
         "a call of a turn in progress deleted",
-        "turn 1: there is no call of unit-a",
         "delete from calls where turn = 1 and agent = 'unit-a'",
         world="waiting",
     ),
     Tampering(
         "a waiting run that is marked as finished",
-        "turn 1: the table calls has rows of a turn that the run does not have",
         "update runs set status = 'finished', question = null",
         world="waiting",
     ),
@@ -681,7 +561,6 @@ FOUND = (
 NOT_FOUND = (
     Tampering(
         "the columns `model`, `tokens_in`, `tokens_out`, `usage`, `reasoning` of `calls`, rehashed",
-        "Only the provider knows them. Anybody can compute a hash.",
         *(
             rehashed(f"update calls set {change} where {CALL}")
             for change in (
@@ -695,7 +574,6 @@ NOT_FOUND = (
     ),
     Tampering(
         "the columns `arrived`, `milliseconds`, `tries`, `error`, `player` of `calls`, rehashed",
-        "Nothing follows from them.",
         *(
             rehashed(f"update calls set {change} where {CALL}")
             for change in (
@@ -709,60 +587,43 @@ NOT_FOUND = (
     ),
     Tampering(
         "a space added to an answer, rehashed",
-        "The answer is read as the same decision.",
         rehashed(f"update calls set answer = answer || ' ' where {CALL}"),
     ),
-    Tampering(
-        "the view in the prompt of a call, rehashed",
-        "`verify` writes no views, because another version of hobbes may show an agent more or less. `replay`"
-        " finds it.",
-        rehashed(prompt_of_another_turn),
-    ),
+    Tampering("the view in the prompt of a call, rehashed", rehashed(prompt_of_another_turn)),
     Tampering(
         "a template of the prompts and `prompts_hash` of a run in which no model was asked, rehashed",
-        "Nothing was written with them.",
         rehashed(other_template_with_its_hash),
         world="nations",
     ),
     Tampering(
         "the column `prompts_hash` of `runs` in a world with an observer, rehashed",
-        "The template for the observer is not stored.",
         rehashed("update runs set prompts_hash = 'beef'"),
         world="trust",
     ),
     Tampering(
         "the column `answer_schema` of `runs`, rehashed, if the system text does not show it",
-        "Nothing follows from it.",
         rehashed(other_template("answer_schema")),
     ),
     Tampering(
         "the columns `parent` and `turn` of a fork, both emptied, or the parent replaced by a run that is not"
         " in the home; rehashed",
-        "A run that was played from the start, or a fork of that run, looks the same.",
         rehashed(f"update runs set parent = null, turn = null where {FORK}"),
         rehashed(f"update runs set parent = 'elsewhere' where {FORK}"),
         world="fork",
     ),
     Tampering(
         "the time since when a person is asked",
-        "Only the clock knew it.",
         "update runs set question = json_set(question, '$[0].since', '2001-01-01T00:00:00+00:00')",
         world="waiting",
     ),
-    Tampering(
-        "a failed call added before the one that counts, rehashed",
-        "After a halt an agent is asked again, so a failed call before the one that counts is normal.",
-        rehashed(failed_before),
-    ),
+    Tampering("a failed call added before the one that counts, rehashed", rehashed(failed_before)),
     Tampering(
         "the outcome of a failed call whose follow-up question was answered: replaced by what reading the"
         " text of the failed call would give, rehashed",
-        "Only the answer that counts is in the record. `replay` finds it.",
         rehashed(f"update calls set {REPAIRED} where turn = 4 and outcome = 'truncated'"),
     ),
     Tampering(
         "the columns `models`, `model_settings`, `prompts`, `lang`, `started`, `hobbes` of `runs`, rehashed",
-        "`verify` works nothing out from them.",
         rehashed(
             "update runs set models = '{}', model_settings = '{}', prompts = 'unguided', lang = 'zh',"
             " started = '2001-01-01', hobbes = '9.9'"
@@ -770,28 +631,18 @@ NOT_FOUND = (
     ),
     Tampering(
         "the columns `name`, `caps`, `seconds`, `error`, `ended` of `runs`, and `turns.ended`",
-        "They may change while a run is played, and nothing follows from them.",
         "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01'",
         "update turns set ended = '2001-01-01'",
     ),
     Tampering(
         "an experiment whose file was changed as well as `cells`",
-        "The runs are those that the changed file asks for.",
         "update experiments set file = replace(replace(replace(file, 'immune', 'x'), 'open', 'immune'), 'x',"
         " 'open'); update cells set arm = 'x' where arm = 'open'; update cells set arm = 'open' where"
         " arm = 'immune'; update cells set arm = 'immune' where arm = 'x'",
         world="experiment",
     ),
-    Tampering(
-        "the last turn cut off with all its rows, and the run marked as unfinished",
-        "A run that was stopped there looks the same.",
-        cut_back,
-    ),
-    Tampering(
-        "the whole run replaced by another one with the same settings",
-        "It is a run like any other. Only its digest differs from the one that was written down elsewhere.",
-        another_run,
-    ),
+    Tampering("the last turn cut off with all its rows, and the run marked as unfinished", cut_back),
+    Tampering("the whole run replaced by another one with the same settings", another_run),
 )
 
 
@@ -874,7 +725,8 @@ def each_change(tamperings: tuple[Tampering, ...]) -> list[Any]:
 @pytest.mark.parametrize(("tampering", "change"), each_change(FOUND))
 def test_verify_finds(tampering: Tampering, change: Change, homes: Mapping[str, Path], home: Path) -> None:
     found = verified(tampered(homes[tampering.world], change, home))
-    assert tampering.said_in(found[0]), found
+    said = ".*".join(map(re.escape, SAYS[tampering.what].split("…")))
+    assert re.fullmatch(said, found[0], re.DOTALL), found
 
 
 @pytest.mark.parametrize(("tampering", "change"), each_change(NOT_FOUND))
@@ -892,7 +744,9 @@ def test_a_run_put_in_the_place_of_another_has_another_digest(homes: Mapping[str
 
 
 @pytest.mark.parametrize(
-    "one", [one for one in NOT_FOUND if "`replay` finds it" in one.says], ids=lambda one: one.what
+    "one",
+    [one for one in NOT_FOUND if "`replay` finds it" in SAYS_NOTHING[one.what]],
+    ids=lambda one: one.what,
 )
 def test_replay_finds_it(one: Tampering, homes: Mapping[str, Path], home: Path) -> None:
     with open_store(tampered(homes["mining"], one.changes[0], home)) as store:
@@ -923,15 +777,9 @@ def test_the_runs_that_are_tampered_with_verify(name: str, homes: Mapping[str, P
     assert verified(homes[name]) == [NOTHING]
 
 
-def test_the_documents_tell_what_is_found_and_what_is_not() -> None:
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| ---")]
-    assert rows == [
-        "| changed | what `verify` says first |",
-        *(f"| {one.what} | {one.says} |" for one in FOUND),
-        "| changed | why `verify` does not find it |",
-        *(f"| {one.what} | {one.says} |" for one in NOT_FOUND),
-    ]
+def test_the_page_lists_what_is_found_and_what_is_not() -> None:
+    for table, tried in ((SAYS, FOUND), (SAYS_NOTHING, NOT_FOUND)):
+        assert list(table) == [one.what for one in tried]
 
 
 @pytest.mark.parametrize(
@@ -1003,14 +851,6 @@ def test_a_run_that_halts_and_is_resumed_verifies_at_every_stop(opened: Store) -
     assert replayed.digest == opened.runs.find(run.id).digest
 
 
-@pytest.mark.parametrize("second", [json.dumps({"claim": [], "memory": "second"}), UNREADABLE])
-def test_a_run_with_follow_up_questions_verifies(second: str, opened: Store) -> None:
-    with answering(lambda address: FIRST if address.endswith("/1") else second):
-        values: dict[str, Any] = {"rounds": 2, "reask": 1, "taint_share": 1.0}
-        run = verifies(opened, played(opened, RunOptions("mining", 2, models="openai:m", values=values)))
-    assert max(len(calls) for calls in opened.calls.attempts(run.id, 0).values()) == 2
-
-
 def test_a_run_whose_provider_fails_verifies_whether_it_is_gone_or_comes_back(opened: Store) -> None:
     healthy = False
 
@@ -1025,48 +865,6 @@ def test_a_run_whose_provider_fails_verifies_whether_it_is_gone_or_comes_back(op
         healthy = True
         asyncio.run(go_on(opened, opened.runs.find(run.id), lambda _: None))
         assert verifies(opened, run).status == "finished"
-
-
-def test_a_run_that_reaches_its_cap_and_goes_on_verifies(opened: Store) -> None:
-    run = begin(opened, RunOptions("mining", 3, values={"rounds": 3}), Caps(calls=4))
-    with pytest.raises(HaltedRunError):
-        asyncio.run(go_on(opened, run, lambda _: None))
-    halted = verifies(opened, run)
-    asyncio.run(go_on(opened, playing.recap(opened, halted, {"calls": 100}), lambda _: None))
-    assert verifies(opened, run).status == "finished"
-
-
-def test_a_run_with_a_person_verifies_at_every_question(opened: Store) -> None:
-    run = on(opened, begin(opened, game("human")))
-    while verifies(opened, run).status == "waiting":
-        run = on(opened, run, granting_all(run))
-    assert run.status == "finished"
-
-
-@pytest.mark.parametrize("faults_of_server", [{}, {"error-400": 1.0}], ids=["answers", "fails"])
-def test_a_run_with_a_model_as_observer_verifies(faults_of_server: dict[str, float], opened: Store) -> None:
-    with (
-        in_thread(stand_in(faults=faults_of_server)) as base,
-        environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"),
-    ):
-        verifies(opened, played(opened, game("openai:policy/all?noise=0.5", taint_share=1.0)))
-
-
-def test_a_run_whose_teams_grow_verifies(opened: Store) -> None:
-    values: dict[str, Any] = {"rounds": 8, "start": 120, "victory": "team", "miss": 0}
-    models = "policy:racer*1,policy:copykitten*1"
-    run = verifies(opened, played(opened, RunOptions("trust", 2, models=models, values=values)))
-    assert "unit-a-2" in list(opened.turns.of(run))[-1].record.intents
-
-
-def test_a_finished_run_that_is_resumed_is_left_as_it_is(
-    opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = mining(opened)
-    before = opened.figures.about(run.id)
-    monkeypatch.delattr(playing, "_play_to_the_end")
-    assert go(opened, run).status == "finished"
-    assert opened.figures.about(run.id) == before
 
 
 def test_a_run_is_verified_as_of_one_moment_while_it_is_played(
@@ -1087,12 +885,3 @@ def test_a_run_is_verified_as_of_one_moment_while_it_is_played(
     said = CliRunner().invoke(app, ["verify", "last", "--home", str(home)])
     assert (said.exit_code, said.stdout) == (0, f"{run.turns} turns verified; digest {run.digest}\n")
     assert opened.runs.find(run.id).turns > run.turns
-
-
-@pytest.mark.parametrize("column", ["caps", "agents", "config"])
-def test_a_run_whose_row_cannot_be_read_is_one_line(opened: Store, column: str) -> None:
-    run = mining(opened)
-    opened.db.conn.execute(f"update runs set {column} = '7.5' where id = ?", [run.id])
-    opened.db.conn.commit()
-    with pytest.raises(DamagedError, match=rf"^run {run.id}: the column runs.{column} is damaged: [^\n]*$"):
-        list(faults(opened, opened.runs.find(run.id)))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hobbes.engine.memory import feedback_by_agent
 from hobbes.engine.mining.actions import MiningAction
 from hobbes.engine.record import JsonObject
 from tests.mining.plays import Answer, board, mine, play
@@ -50,10 +51,13 @@ def test_beside_the_actions_stand_the_reflection_fields() -> None:
     assert round_.drops("A") == []
 
 
-def test_comment_beside_the_fields_changes_nothing_but_is_recorded() -> None:
+def test_comment_beside_the_fields_is_noted_and_told_nobody() -> None:
     round_ = play(board("A.."), A={"claim": [[0, 1]], "by the way": "nice land"})
     assert round_.does("A") == [{"claim": [0, 1]}]
-    assert round_.drops("A") == ["mining/unknown-field"]
+    (note,) = round_.validated["A"].mends
+    assert (note.code, note.said, note.kept) == ("mining/unknown-field", *[{"by the way": "nice land"}] * 2)
+    assert round_.drops("A") == []
+    assert feedback_by_agent((), [note]) == {}
 
 
 def test_an_agent_that_says_nothing_does_nothing_and_spends_nothing() -> None:

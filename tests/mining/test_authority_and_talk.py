@@ -1,10 +1,12 @@
 """Communication and the three authorities."""
 
 import pytest
+from pydantic import ValidationError
 
 from hobbes.engine.mining.actions import TALK
 from hobbes.engine.mining.view import observe
 from hobbes.engine.mining.world import MINING
+from hobbes.engine.record import Json
 from hobbes.engine.world import make_setting
 from tests.mining.plays import NOW, Answer, board, mine, play
 
@@ -21,7 +23,9 @@ def test_only_those_who_can_talk_write_messages_and_rate_who_keeps_its_word(*, c
     assert "aggressor_report" in action.model_fields
     said = {"keeps_word_report": {"B": 4}, "aggressor_report": {"B": 9}}
     round_ = play(board("AB.", communication=communication), A=said)
-    assert round_.drops("A") == ([] if communication else ["mining/unknown-field"])
+    assert [mend.code for mend in round_.validated["A"].mends] == (
+        [] if communication else ["mining/unknown-field"]
+    )
     reflection = round_.validated["A"].intent.reflection
     assert reflection.keeps_word_report == ({"B": 4} if communication else {})
     assert reflection.aggressor_report == {"B": 9}
@@ -41,6 +45,40 @@ def test_a_message_that_is_no_text_is_dropped_and_an_empty_one_is_none() -> None
     state = board("AB.", communication=True)
     assert play(state, A={"message": ["peace"]}).drops("A") == ["mining/message/not-text"]
     assert play(state, A={"message": ""}).drops("A") == []
+
+
+def test_a_private_message_is_read_by_its_receiver_alone() -> None:
+    said = play(board("ABC", private_messages=True), A={"message": {"B": "you and I?", "C": ""}})
+    assert [observe(said.after, agent)["messages"] for agent in "ABC"] == [
+        [],
+        [{"from": "A", "text": "you and I?", "to": "B"}],
+        [],
+    ]
+    assert said.events("message") == [{"type": "message", "agent": "A", "to": "B", "text": "you and I?"}]
+    assert MINING.load(said.after.setting, MINING.state.to_json(said.after)).messages == said.after.messages
+
+
+@pytest.mark.parametrize(
+    ("message", "both", "code"),
+    [
+        ("to all", False, "mining/no-communication"),
+        ("to all", True, None),
+        ({"B": "hi"}, True, None),
+        ({"D": "hi"}, False, "mining/message/unknown-agent"),
+        ({"A": "hi"}, False, "mining/message/unknown-agent"),
+        ({"B": ["hi"]}, False, "mining/message/not-text"),
+        (["hi"], True, "mining/message/not-text"),
+    ],
+)
+def test_private_messages_go_to_others_by_name(message: Json, *, both: bool, code: str | None) -> None:
+    state = board("AB.", private_messages=True, communication=both)
+    assert play(state, A={"message": message}).drops("A") == ([code] if code else [])
+    model = MINING.action(state.setting)
+    if code in {None, "mining/message/unknown-agent"}:
+        model.model_validate({"message": message})
+    else:
+        with pytest.raises(ValidationError):
+            model.model_validate({"message": message})
 
 
 # Authority.

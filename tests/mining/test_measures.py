@@ -36,6 +36,17 @@ def test_turnover_of_a_board_without_owners_is_undefined() -> None:
     assert metrics.turnover(one(board("...", agents="A"), A={"claim": [[0, 0]]})) is None
 
 
+def test_profit_is_the_gold_of_plots_that_were_claimed_or_raided_by_the_stamina_for_them() -> None:
+    """A mines its claim with 2 and raids B's plot for 1; then it mines that plot with 3 and claims one."""
+    played = history(
+        board("AB.", alpha=2),
+        {"A": {"mine": mine((0, 0, 2)), "raid": [[0, 1]]}},
+        {"A": {"mine": mine((0, 1, 3)), "claim": [[0, 2]]}},
+    )
+    assert metrics.mine_profit(played) == 2 * 2 / (2 + 1)
+    assert metrics.raid_profit(played) == 3 * 2 / (1 + 3)
+
+
 FRESH: dict[str, Any] = {"turn": 1, "immunity": 0}
 """All plots were got in round 0. The first round that is played is round 1, and all can be raided in it."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hobbes.engine.mining.state import State
-from hobbes.engine.mining.view import border_plots, core_plots, observe
+from hobbes.engine.mining.view import border_of, core_plots, observe
 from tests.mining.plays import Answer, board, play
 
 
@@ -76,7 +76,8 @@ def test_all_equally_large_landholders_are_named_and_without_any_nobody() -> Non
 def test_a_border_plot_has_a_4_neighbour_that_is_not_its_holders(
     picture: str, border: list[tuple[int, int]]
 ) -> None:
-    assert list(border_plots(board(picture))["A"]) == border
+    state = board(picture)
+    assert list(border_of(state.holdings["A"], state.config.rows, state.config.cols)) == border
 
 
 def test_where_there_is_no_such_plot_the_longest_held_are_the_core() -> None:

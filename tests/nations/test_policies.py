@@ -18,8 +18,8 @@ POLICIES = list(NATIONS.policies.by_name)
 
 
 def ask(name: str, state: State, agent: str, mind: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the answer of a policy."""
-    view = {**NATIONS.observe(state, agent), **({} if mind is None else {"memory": mind})}
+    """Return the answer of a policy with a memory."""
+    view = NATIONS.remembering(NATIONS.observe(state, agent), dict(mind or {}))
     return dict(NATIONS.policies.by_name[name](view, RngStream(1, state.turn, agent)))
 
 

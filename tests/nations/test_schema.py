@@ -21,6 +21,7 @@ def object_of(element: dict[str, Any]) -> dict[str, Any]:
 
 
 SEED = {
+    "reasoning": {"type": "string"},
     "purchase_mils": COUNT,
     "attacks": object_of(COUNT),
     "cede_territories": object_of({"type": "array", "items": {"type": "string"}}),
@@ -28,12 +29,11 @@ SEED = {
     "messages": object_of({"type": "string"}),
     "summary_last_turn": {"type": "string"},
     "history_summary": {"type": "string"},
-    "reasoning": {"type": "string"},
     "disband_mils": COUNT,
     "keeps_word_report": object_of(RATING),
     "aggressor_report": object_of(RATING),
 }
-"""The seed's fields in its order, with their types and bounds."""
+"""The seed's fields with their types and bounds, in its order but for the reasoning, which comes first."""
 
 
 def test_the_schema_has_the_seeds_fields_types_and_bounds_and_no_others() -> None:
@@ -69,7 +69,7 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )
-"""Any JSON. The test leaves out integral floats and empty lists: the schema refuses what the code accepts."""
+"""Any JSON. The test leaves out integral floats, which the schema refuses and the code accepts."""
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,7 @@ ANY_JSON = st.recursive(
         ("disband_mils", as_count),
     ],
 )
-@given(
-    value=ANY_JSON.filter(lambda value: value != [] and ".0" not in repr(value) and "e+" not in repr(value))
-)
+@given(value=ANY_JSON.filter(lambda value: ".0" not in repr(value) and "e+" not in repr(value)))
 def test_a_field_is_taken_exactly_where_it_matches_the_schema(name: str, shape: Any, value: Any) -> None:
     try:
         NationsAction.model_validate({name: value})

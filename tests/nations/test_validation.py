@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from hobbes.engine.nations.resolution import resolve
-from hobbes.engine.nations.validation import IDLE, validate
-from tests.nations.stage import A, B, C, board, one, turn
+from hobbes.engine.nations.validation import IDLE, action, validate
+from hobbes.engine.nations.world import NATIONS
+from hobbes.engine.turn import view_of
+from tests.nations.stage import A, B, C, board, one, setting, turn
+from tests.turns import play
 
 
 def test_an_answer_that_is_no_object_is_an_empty_one() -> None:
@@ -58,7 +61,6 @@ def test_all_eleven_fields_reach_a_ledger() -> None:
         ("purchase_mils", -1),
         ("purchase_mils", 2.5),
         ("purchase_mils", True),
-        ("purchase_mils", None),
         ("purchase_mils", [3]),
         ("disband_mils", -1),
         ("disband_mils", "all"),
@@ -86,6 +88,30 @@ def test_a_field_that_does_not_match_its_schema_becomes_its_default_the_whole_fi
     ]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"attacks": {B: "2", C: 3}},
+        {"purchase_mils": 2.7},
+        {"purchase_mils": True},
+        {"money_grants": {B: -5, C: 3}},
+        {"messages": {B: "Peace.", C: 4}},
+        {"cede_territories": {B: ["T1", 2]}},
+    ],
+    ids=str,
+)
+def test_what_the_listing_of_the_seed_repairs_is_lost_and_the_agent_is_told(answer: dict[str, Any]) -> None:
+    assert one(board(), A, answer)[0] == IDLE
+    played = play(NATIONS, board(), {A: answer})
+    assert view_of(NATIONS, played.resolved.state, played.memories, A)["feedback"] == [
+        {
+            "code": "nations/bad-shape",
+            "rejected": answer,
+            "why": "the field does not match its shape, and has its default",
+        }
+    ]
+
+
 @pytest.mark.parametrize("field", ["summary_last_turn", "history_summary", "reasoning"])
 def test_a_text_that_is_no_text_is_dropped(field: str) -> None:
     found = validate(board(), A, {field: ["a", "list"]})
@@ -93,9 +119,12 @@ def test_a_text_that_is_no_text_is_dropped(field: str) -> None:
     assert [drop.code for drop in found.drops] == ["reflection/not-text"]
 
 
-@pytest.mark.parametrize("field", ["attacks", "cede_territories", "money_grants", "messages"])
-def test_an_empty_list_is_an_empty_object(field: str) -> None:
-    assert one(board(), A, {field: []}) == (IDLE, [])
+@pytest.mark.parametrize("empty", [None, "", [], {}], ids=str)
+def test_an_empty_value_is_a_field_that_is_left_out(empty: Any) -> None:
+    fields = action(setting(3, resources=True)).model_fields
+    assert one(board(resources=True), A, dict.fromkeys(fields, empty)) == (IDLE, [])
+    assert one(board(), A, {"summary": empty}) == (IDLE, [])
+    assert one(board(), A, {"cede_territories": {B: []}, "attacks": {B: 0}})[1] == []
 
 
 def test_integral_floats_are_integers() -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import httpx2
 import openai
@@ -29,7 +30,9 @@ from hobbes.nodes.calling import (
 from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
+from hobbes.nodes.limits import OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.pacing import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, SECRETS, safe_line
@@ -106,11 +109,7 @@ def test_ten_megabytes_of_error_text_cost_no_more_than_its_beginning(
     assert time.process_time() - began < 5.0
 
 
-def test_a_long_error_page_is_cut() -> None:
-    assert safe_line("x" * 10_000) == "x" * 500 + "…"
-
-
-def tries_and_end(*failures: TryFailedError) -> list[object]:
+def tries_and_end(*failures: TryFailedError, patience: float = 600) -> list[object]:
     """Run a call whose tries fail in this way, then succeed. Return the number of tries and the result."""
     left, tries = list(failures), 0
 
@@ -122,7 +121,7 @@ def tries_and_end(*failures: TryFailedError) -> list[object]:
         return "fine"
 
     try:
-        ended = asyncio.run(with_retries(one_try))
+        ended = asyncio.run(with_retries(one_try, patience))
     except TryFailedError as failure:
         ended = failure.message
     return [tries, ended]
@@ -137,6 +136,67 @@ def test_the_last_failure_decides_how_many_tries_a_call_may_have() -> None:
     assert tries_and_end(transient, permanent) == [2, "401"]
     assert tries_and_end(slow, slow) == [2, "slow"]
     assert tries_and_end(transient, transient, slow) == [3, "slow"]
+
+
+PAST = "2001-01-01T00:00:00Z"
+
+
+def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_take(
+    waits: list[float],
+) -> None:
+    """0.5 + 1 + 2 + 4 s fit into 10 s, another 8 do not."""
+    full = TryFailedError("429", tries=5, pause=0.2, waits=True)
+    assert tries_and_end(*[full] * 9, patience=10) == [5, "429"]
+    assert waits == [0.5, 1, 2, 4]
+    assert tries_and_end(*[full] * 9, patience=600) == [10, "fine"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "120ms"}, 0.12),
+        ({"x-ratelimit-remaining-requests": "7", "x-ratelimit-reset-requests": "9s"}, 0),
+        ({"x-ratelimit-remaining-tokens": "99", "x-ratelimit-reset-tokens": "3"}, 3),
+        ({"x-ratelimit-remaining-tokens": "100", "x-ratelimit-reset-tokens": "3"}, 0),
+        ({"x-ratelimit-remaining-tokens": "-1", "x-ratelimit-reset-tokens": "0"}, 0),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "soon"}, 0),
+        ({"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": PAST}, 0),
+        ({}, 0),
+    ],
+)  # fmt: skip
+def test_a_model_rests_as_its_rate_limits_say(headers: dict[str, str], seconds: float) -> None:
+    """A call has 100 tokens."""
+    assert calling.rest_after(headers, 100) == pytest.approx(seconds)
+
+
+def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> None:
+    """Ten at once; eight after a refusal, six after another round of them; then one more for each round."""
+    pace = Pace(OwnRateLimiter(), "m", ModelSettings(model="m", parallel=10))
+
+    async def most_at_once(failure: TryFailedError | None, calls: int) -> int:
+        under_way = most = 0
+
+        async def call() -> None:
+            nonlocal under_way, most
+            with contextlib.suppress(TryFailedError):
+                async with pace.slot(0):
+                    under_way += 1
+                    most = max(most, under_way)
+                    await asyncio.sleep(0)
+                    under_way -= 1
+                    if failure:
+                        raise failure
+
+        await asyncio.gather(*(call() for _ in range(calls)))
+        return most
+
+    async def rounds() -> list[int]:
+        full = TryFailedError("429", waits=True)
+        ends = [(full, 1), (full, 8), (None, 6), (None, 7), (None, 8)]
+        return [await most_at_once(failure, calls) for failure, calls in ends]
+
+    assert asyncio.run(rounds()) == [1, 8, 6, 7, 8]
 
 
 DOWN = TryFailedError("down", tries=5)
@@ -281,11 +341,13 @@ def test_a_400_for_an_unknown_model_is_a_refusal(message: str, calls: int) -> No
 
 
 def test_a_long_rate_limit_is_a_provider_failure_and_not_a_refusal() -> None:
-    """A 429 that asks for 70 seconds ends its call, but later calls may succeed."""
+    """A 429 that asks for more time than a call has ends it, but later calls may succeed."""
     asked = httpx2.Request("POST", "http://h/v1")
     response = httpx2.Response(429, headers={"retry-after": "70"}, request=asked)
     waits = calling.failure_of(openai.RateLimitError("slow down", response=response, body=None))
-    assert waits.tries == 1
+    tries, ended = tries_and_end(waits, patience=69)
+    assert tries == 1
+    assert "asks to wait 70 s: HTTP 429" in str(ended)
     assert gone_after(*[waits] * 12) == GONE_AFTER
 
 
@@ -346,6 +408,7 @@ def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest
     [
         ("openai:gpt-5-mini", "gpt-5-mini", {}),
         ("openai:m?temperature=0.5", "m", {"temperature": 0.5}),
+        ("openai-responses:m?temperature=0.5", "m", {"temperature": 0.5, "api": "responses"}),
         (
             "openai:org/m:free?max_tokens=800&temperature=0",
             "org/m:free",
@@ -354,7 +417,7 @@ def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest
         ("openai:policy/guided?noise=0.1&max_tokens=9", "policy/guided?noise=0.1", {"max_tokens": 9}),
     ],
 )
-def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
+def test_a_model_spec_may_have_parameters(spec: str, name: str, parameters: dict[str, Any]) -> None:
     parsed = parse_spec(MINING.policies, spec)
     assert (parsed.kind, parsed.name) == ("openai", name)
     assert parsed.settings == ModelSettings.model_validate({"model": name, **parameters})

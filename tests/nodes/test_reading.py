@@ -180,29 +180,10 @@ def test_a_failed_call_keeps_its_outcome_even_if_its_text_is_readable(failure: O
     assert [drop.code for drop in found.drops] == [f"read/{failure}"]
 
 
-pieces = st.sampled_from(
-    [
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        ":",
-        ",",
-        "claim",
-        "\\",
-        "\\ud800",
-        "<think>",
-        "</think>",
-        "```",
-        "1e999",
-        "é",
-        "\x00",
-    ]
-)
+pieces = st.sampled_from([*'{}[]":,\\é\x00', "claim", "\\ud800", "<think>", "</think>", "```", "1e999"])
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(max_size=80), st.lists(pieces, max_size=40).map("".join)))
 def test_reading_any_text_never_raises_and_always_has_an_outcome(text: str) -> None:
     found = reading(text.encode("utf-8", "replace").decode())

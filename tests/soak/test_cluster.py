@@ -184,7 +184,7 @@ def test_limits_hold_over_a_cluster_and_keys_are_written_nowhere(
     """The server holds its requests until all places are taken, or more come than there are."""
     home, file = tmp_path / "home", tmp_path / "models.toml"
     file.write_text(MODELS)
-    counting = CountingServer(waited={"every", "run", "waits"})
+    counting = CountingServer()
     with in_thread(counting.app()) as base:
         write(home, alice=table(base, "ALICE_KEY", f"parallel = {AT_ONCE}"))
         done = hobbes(

@@ -13,7 +13,7 @@ from hobbes.engine.trust.state import State
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import PlayedTurn, Resolved, Validated, make_setting
-from hobbes.lab.experiment.pure import pure_turns
+from hobbes.lab.store.pure import pure_turns
 from tests import turns
 
 
@@ -76,7 +76,7 @@ def play(state: State, **lines: str | JsonObject | None) -> Round:
     return Round(state, turns.validated(turn), turn.resolved)
 
 
-def play_on(state: State, *rounds: Mapping[str, str]) -> list[Round]:
+def play_on(state: State, *rounds: Mapping[str, Any]) -> list[Round]:
     """Play several rounds, one for each set of lines."""
     played: list[Round] = []
     for lines in rounds:
@@ -89,7 +89,7 @@ def match(one: str, other: str, seed: int, **config: Any) -> list[State]:
     """Play a game of two policies; return the state after each round."""
     setting = make_setting(TRUST, TRUST.names(2), seed, config)
     models = dict(zip(setting.agents, (f"policy:{one}", f"policy:{other}"), strict=True))
-    return [turn.resolved.state for turn in pure_turns(TRUST, setting, models)]
+    return [one.turn.resolved.state for one in pure_turns(TRUST, setting, models)]
 
 
 def seed_where(percent: int, event: str, turn: int = 0, **decided: bool) -> int:

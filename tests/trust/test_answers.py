@@ -14,6 +14,23 @@ from tests.trust.plays import game, play, said
 THREE = {"a": 50, "b": 50, "c": 0, "d": 50}
 
 
+@pytest.mark.parametrize("said", ["High Five", "high-five", "HIGH_FIVE", " highFive! "])
+def test_other_spellings_of_an_action_are_taken_with_a_correction(said: str) -> None:
+    found = validate(game(), "a", {"action": said})
+    assert (found.intent.action, found.intent.target, found.drops) == ("high_five", "b", ())
+    assert [(m.code, m.said, m.kept) for m in found.mends] == [
+        ("trust/action/spelling", {"action": said}, {"action": "high_five"})
+    ]
+    assert not validate(game(), "a", {"action": "high_five"}).mends
+
+
+def test_where_nobody_can_replicate_neither_schema_nor_view_offers_it() -> None:
+    assert "replicate" not in str(schema_of("ab", replication=False))
+    state = game(sats={"a": 500, "b": 50}, replication=False)
+    assert [d.code for d in validate(state, "a", {"action": "replicate"}).drops] == ["trust/no-replication"]
+    assert "may_replicate" not in TRUST.observe(state, "a")
+
+
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
@@ -90,25 +107,29 @@ def test_the_schema_names_every_field_and_action() -> None:
     properties = schema_of("abc", alliances=[["a", "b"]])["properties"]
     assert properties["action"]["enum"] == [*KINDS]
     assert {"target", "amount", "reason", "keeps_word_report", "aggressor_report"} <= {*properties}
-    assert "ally" in str(properties["action"])
+    assert next(iter(properties)) == "reasoning"
+    all_on = schema_of("abc", messages="all", alliances="declared")["properties"]
+    assert {*all_on} - {*properties} == {"messages", "alliances"}
 
 
-def test_a_schema_has_neither_send_nor_ally_where_nobody_has_an_ally() -> None:
+def test_a_schema_has_neither_send_nor_words_where_nobody_can_use_them() -> None:
     schema = schema_of("abc")
     assert schema["properties"]["action"]["enum"] == [kind for kind in KINDS if kind != "send"]
-    assert not [word for word in ("send", "ally", "Allies") if word in str(schema)]
+    assert not [word for word in ("send", "message", "allia") if word in str(schema)]
+    assert "send" in str(schema_of("abc", gifts="all"))
     (drop,) = validate(game(), "a", {"action": "steal"}).drops
     assert "send" not in drop.detail
     assert [d.code for d in validate(game(), "a", said("send 5 to b")).drops] == ["trust/not-an-ally"]
 
 
-def test_reports_are_asked_for_unless_it_is_a_race_of_two() -> None:
-    reports = {"keeps_word_report", "aggressor_report"}
-    assert not reports & {*schema_of("ab")["properties"]}
-    for schema in (schema_of("abc"), schema_of("ab", victory="team")):
-        assert reports <= {*schema["properties"]}
-    found = validate(game(), "a", {"action": "block", "aggressor_report": {"b": 2}})
-    assert [drop.code for drop in found.drops] == ["trust/unknown-field"]
-    assert found.intent.reflection.aggressor_report == {}
+def test_reports_are_taken_in_a_duel_too() -> None:
+    reports: dict[str, Any] = {"keeps_word_report": {"b": 3}, "aggressor_report": {"b": 2}}
+    assert reports.keys() <= {*schema_of("ab")["properties"]}
+    found = validate(game(), "a", {"action": "block", **reports})
+    assert not found.drops
+    assert (found.intent.reflection.keeps_word_report, found.intent.reflection.aggressor_report) == (
+        {"b": 3},
+        {"b": 2},
+    )
     memory: Any = view_of(TRUST, game(), {}, "a")["memory"]
-    assert reports.isdisjoint(memory)
+    assert reports.keys() <= {*memory}

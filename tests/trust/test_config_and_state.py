@@ -70,13 +70,20 @@ def test_an_alliance_of_strangers_is_refused() -> None:
         TRUST.setup(setting.config, setting.agents, 1)
 
 
-def test_no_agent_may_be_named_like_the_observer() -> None:
-    setting = make_setting(TRUST, ["a", "observer"], 1, {})
-    with pytest.raises(ValueError, match="agents: 'observer' is the observer's name"):
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("observer", "'observer' is the observer's name"), ("all", "'all' is the addressee of messages")],
+)
+def test_no_agent_may_have_a_name_that_is_taken(name: str, says: str) -> None:
+    setting = make_setting(TRUST, ["a", name], 1, {"messages": "all"})
+    with pytest.raises(ValueError, match=f"agents: {says}"):
         TRUST.setup(setting.config, setting.agents, 1)
 
 
-@pytest.mark.parametrize("observer", ["never", "always", "sparing", "sparing(40,4)", "human", "openai:gpt-x"])
+@pytest.mark.parametrize(
+    "observer",
+    ["never", "always", "sparing", "sparing(40,4)", "reading", "reading(9)", "human", "openai:gpt-x"],
+)
 def test_every_observer_of_the_interfaces_is_taken(observer: str) -> None:
     assert TrustConfig.model_validate({"observer": observer}).observer == observer
 
@@ -118,6 +125,7 @@ def test_a_state_with_the_named_fields_is_taken_and_played_on() -> None:
         ({"units": [*UNITS, {**UNITS[0], "id": "z", "team": "z"}]}, "units: the team"),
         ({"units": [UNITS[0], {**UNITS[1], "team": "a"}]}, "units: the team"),
         ({"units": [UNITS[0], {**UNITS[1], "sats": 0}]}, "units: a living unit must have at least 1 sat"),
+        ({"units": [UNITS[0], {**UNITS[1], "alive": False}]}, "and a dead one none"),
         ({"winner": "z"}, "winner: must be one of the run's agents"),
         ({"turn": -1}, "turn"),
     ],
@@ -134,6 +142,7 @@ def test_every_type_of_event_is_described() -> None:
         "alliances": [["a", "b"]],
         "shock": 100,
         "observer": "always",
+        "messages": "all",
     }
     state = game(sats={"a": 150, "b": 50, "c": 3, "d": 50}, **config)
     found = {e.type for e in play(state, a="replicate", b="send 5 to a", c="beg 1 for x").resolved.events}

@@ -11,9 +11,10 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.record import canonical
 from hobbes.engine.trust.actions import KINDS
+from hobbes.engine.trust.alliances import WORDS
 from hobbes.engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
 from hobbes.engine.trust.rules import resolve
-from hobbes.engine.trust.state import State, actors, over
+from hobbes.engine.trust.state import State, TrustConfig, actors, over
 from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.view import observe, shows_budget
 from hobbes.engine.trust.world import TRUST
@@ -47,7 +48,11 @@ answers = st.one_of(
     ),
     st.fixed_dictionaries(
         {"action": st.one_of(st.sampled_from(KINDS), junk)},
-        optional=dict.fromkeys(("target", "amount", "reason", "memory", "aggressor_report", "x"), junk),
+        optional={
+            **dict.fromkeys(("target", "amount", "reason", "memory", "aggressor_report", "x"), junk),
+            "messages": st.one_of(junk, st.dictionaries(targets, st.one_of(junk, st.text(max_size=8)))),
+            "alliances": st.one_of(junk, st.dictionaries(targets, st.sampled_from([*WORDS, "marry"]))),
+        },
     ),
     st.dictionaries(st.text(max_size=8), junk, max_size=3),
 )
@@ -57,11 +62,18 @@ configs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "miss": st.sampled_from([0, 50, 100]),
         "fumble": st.sampled_from([0, 50]),
         "victory": st.sampled_from(["race", "team"]),
-        "observer": st.sampled_from(["never", "always", "sparing(9,1)", "human"]),
+        "observer": st.sampled_from(["never", "always", "sparing(9,1)", "reading(9)", "human"]),
         "shock": st.sampled_from([0, 100]),
         "shock_sats": st.integers(0, 7),
         "window": st.integers(1, 3),
-        "alliances": st.sampled_from([[], [["a", "b"]]]),
+        "alliances": st.sampled_from([[], [["a", "b"]], "declared"]),
+        "alliances_known": st.booleans(),
+        "allies_win": st.booleans(),
+        "messages": st.sampled_from(["off", "all", "private"]),
+        "gifts": st.sampled_from(["allies", "all"]),
+        "requests_known": st.booleans(),
+        "misread": st.sampled_from([0, 100]),
+        "replication": st.booleans(),
         "observer_budget_known": st.booleans(),
         "replicate_cost": st.sampled_from([30, 50, 99]),
     },
@@ -163,6 +175,27 @@ def test_a_state_goes_to_json_and_back_and_plays_on_the_same(turn: tuple[State, 
     assert bytes_of(resolved(again, {})) == bytes_of(resolved(after, {}))
 
 
+def hide(data: Any, viewer: str, config: TrustConfig) -> None:
+    """Change everything in a state that is private to others than the viewer."""
+    for deed in data["history"][-1]["deeds"]:
+        if deed["unit"] != viewer:
+            unseen: dict[str, Any] = {"target": "elsewhere"} if deed["did"] == "do_nothing" else {}
+            unseen |= {} if deed["target"] == viewer else {"misread": not deed["misread"]}
+            hidden = {"meant": "high_five", "chosen": not deed["chosen"], "failed": not deed["failed"]}
+            deed.update({**hidden, **unseen})
+    for unit in data["units"]:
+        if unit["id"] != viewer:
+            unit.update({"idle": 7, "begged": 7, "high_fived": [0]})
+            unit.update({} if shows_budget(config) else {"granted": 7})
+    for unit in data["rulings"]:
+        if unit != viewer:
+            request = {} if config.requests_known else {"asked": 1, "request": "secret"}
+            data["rulings"][unit] |= {"granted": 0, "reason": "secret"} | request
+    for one in data["messages"]:
+        if config.messages == "private" and one["to"] not in (None, viewer):
+            one["text"] = "secret"
+
+
 @LAWS
 @given(turns())
 def test_no_view_shows_what_another_meant_asked_was_told_or_has_been_through(
@@ -173,19 +206,7 @@ def test_no_view_shows_what_another_meant_asked_was_told_or_has_been_through(
     after = resolved(state, said).state
     for viewer in after.unit:
         data = TRUST.state.to_json(after)
-        for deed in data["history"][-1]["deeds"]:
-            if deed["unit"] != viewer:
-                unseen = {"target": "elsewhere"} if deed["did"] == "do_nothing" else {}
-                hidden = {"meant": "high_five", "chosen": not deed["chosen"], "failed": not deed["failed"]}
-                deed.update({**hidden, **unseen})
-        for unit in data["units"]:
-            if unit["id"] != viewer:
-                unit.update({"idle": 7, "begged": 7, "high_fived": [0]})
-                if not shows_budget(after.config):
-                    unit["granted"] = 7
-        for unit in data["rulings"]:
-            if unit != viewer:
-                data["rulings"][unit] = {"asked": 1, "granted": 0, "reason": "secret"}
+        hide(data, viewer, after.config)
         view = observe(after, viewer)
         assert observe(TRUST.load(after.setting, data), viewer) == view
         assert json.loads(json.dumps(view)) == view

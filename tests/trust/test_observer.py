@@ -44,11 +44,31 @@ def test_sparing_keeps_within_its_budget_for_the_whole_game() -> None:
     state = game(sats=dict.fromkeys("abc", 50), observer="sparing(10,1000000)")
     round_ = play(state, a="beg 8 for x", b="beg 8 for x")
     assert {u: r.granted for u, r in round_.after.rulings.items()} == {"a": 8, "b": 2}
+    assert round_.after.rulings["b"].reason == "My budget does not allow more after what a got in this round."
     assert play(round_.after, c="beg 8 for x").after.rulings["c"].granted == 0
 
 
 def test_sparing_without_numbers_has_forty_sats_and_a_patience_of_four() -> None:
     assert play(game(observer="sparing"), a="beg 99 for x").after.rulings["a"].granted == 40
+
+
+@pytest.mark.parametrize(
+    ("line", "granted"),
+    [
+        ("beg 9 for I have 50 sats and fear for my life", 9),
+        ("beg 9 for I have 5 sats", 4),
+        ("beg 99 for I have 50 sats", 10),
+        ("beg 99 for bread", 0),
+        ("beg 12 for 50", 10),
+    ],
+)
+def test_a_reading_observer_grants_half_for_a_true_reason_and_half_for_a_need(
+    line: str, granted: int
+) -> None:
+    """The unit has 50 sats and lacks 50 to the threshold; the budget is 10."""
+    after = play(game(observer="reading(10)"), a=line).after
+    assert after.rulings["a"].granted == granted
+    assert play(game(observer="reading"), a="beg 50 for I have 50").after.rulings["a"].granted == 40
 
 
 def test_the_draws_of_a_sparing_observer_are_told() -> None:
@@ -59,7 +79,7 @@ def test_the_draws_of_a_sparing_observer_are_told() -> None:
 @pytest.mark.parametrize("observer", ["human", "openai:some-model"])
 def test_an_observer_that_is_not_scripted_and_did_not_answer_has_declined(observer: str) -> None:
     ruling = play(game(observer=observer), a=BEG).after.rulings["a"]
-    assert ruling == Ruling(8, 0, "Nobody answered.")
+    assert ruling == Ruling(8, 0, "Nobody answered.", "an attack is coming")
     assert not is_scripted(observer)
     assert is_scripted("sparing(1,2)")
 
@@ -78,7 +98,7 @@ def test_a_ruling_of_a_person_grants_all_some_or_nothing_with_a_reason() -> None
     assert not ruled.drops + ruled.mends
     after = resolve(state, grant(intents, ruled.rulings)).state
     assert [unit.sats for unit in after.units] == [50 - 1 + 8, 50 - 1 + 3, 50 - 1]
-    assert after.rulings["b"] == Ruling(8, 3, "some")
+    assert after.rulings["b"] == Ruling(8, 3, "some", "bread")
 
 
 @pytest.mark.parametrize(

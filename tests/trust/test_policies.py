@@ -130,9 +130,20 @@ def test_policies_summarise_note_and_rate() -> None:
     assert answer["aggressor_report"] == {"b": 3, "c": 1}
 
 
-def test_in_a_race_of_two_no_ratings_are_asked_for_and_no_policy_gives_any() -> None:
-    answer = POLICIES.by_name["grudger"](view_of(TRUST, game(), {}, "a"), RngStream(1, 0, "a"))
-    assert {*answer} == {"action", "target", "reasoning", "summary_last_turn", "notes"}
+def test_policies_say_why_they_act_and_make_and_leave_alliances() -> None:
+    def answer(state: State, unit: str) -> Any:
+        return POLICIES.by_name["copykitten"](observe(state, unit), RngStream(1, 0, unit))
+
+    def words(**said: str) -> dict[str, Any]:
+        return {"action": "block", "alliances": said}
+
+    talk: dict[str, Any] = {"sats": dict.fromkeys("abcd", 50), "messages": "all", "alliances": "declared"}
+    first = answer(game(**talk), "a")
+    assert (first["messages"], first["alliances"]) == ({"d": "Once may be an accident."}, {"d": "propose"})
+    proposed = play_round(game(**talk, miss=100), b=words(c="propose")).after
+    assert answer(proposed, "c")["alliances"]["b"] == "accept"
+    allied = play_round(proposed, c=words(b="accept")).after
+    assert answer(play_round(allied, b="high_five c").after, "c")["alliances"]["b"] == "leave"
 
 
 def test_alone_always_attack_does_nothing_and_the_others_beg_or_block() -> None:

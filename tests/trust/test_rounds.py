@@ -85,7 +85,7 @@ def test_a_fumbled_do_nothing_is_marked_as_any_other_failure() -> None:
     assert [event["agent"] for event in round_.events("fumble")] == ["a"]
     assert [event["chosen"] for event in round_.events("do_nothing")] == [False, False]
     history: list[Any] = [observe(round_.after, unit)["history"] for unit in "ab"]
-    assert [seen[-1]["you"]["action"] for seen in history] == [
+    assert [seen[-1]["you"][0] for seen in history] == [
         "do_nothing (failed)",
         "do_nothing (not chosen)",
     ]
@@ -128,3 +128,14 @@ def test_a_ruling_in_the_intent_stands_unless_the_observer_is_scripted(observer:
     ruled = Intent("beg", None, 5, "bread", ruling=Ruling(5, 2, "half"))
     after = resolve(game(observer=observer), {"a": ruled}).state
     assert after.unit["a"].sats == 50 - 1 + granted
+
+
+def test_a_misread_high_five_is_an_attack_to_its_target_alone_and_pays_as_it_is() -> None:
+    round_ = play(
+        game(sats=dict.fromkeys("abc", 50), misread=100), a="high_five b", b="high_five a", c="block"
+    )
+    assert round_.sats == {"a": 53, "b": 53, "c": 49}
+    assert [event["target"] for event in round_.events("misread")] == ["b", "a"]
+    history: dict[str, Any] = {unit: observe(round_.after, unit)["history"] for unit in "abc"}
+    assert history["a"][-1]["you"][0] == "high_five"
+    assert [history[unit][-1]["others"]["a"][0] for unit in "bc"] == ["attack", "high_five"]

@@ -1,0 +1,131 @@
+"""trust: alliances that agents declare: they propose, accept and leave them.
+
+Source: docs/rules/trust.md#declared-alliances.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import get_args
+
+from hobbes.engine.record import Findings, Json, JsonObject
+from hobbes.engine.trust.actions import Word
+from hobbes.engine.trust.state import Declared, Pact, State
+
+WORDS: tuple[Word, ...] = get_args(Word)
+
+CODES: Mapping[str, str] = {
+    "trust/alliance/not-words": "alliances are not an object",
+    "trust/alliance/bad-word": "a word on an alliance other than propose, accept and leave",
+    "trust/alliance/bad-unit": "a word to a unit that is dead, unknown or of the same team",
+    "trust/alliance/allied": "an alliance proposed to an ally or accepted from one",
+    "trust/alliance/not-proposed": "an alliance accepted that was not proposed in the last round",
+    "trust/alliance/not-allied": "an alliance left that there is not",
+}
+"""What the codes of words on alliances mean."""
+
+
+def words(state: State, findings: Findings, said: Json) -> dict[str, Word]:
+    """Return what a unit says about alliances, by agent, without what is not allowed.
+
+    Source: docs/rules/trust.md#declared-alliances.
+    """
+    if state.config.alliances != "declared" or said is None:
+        return {}
+    if not isinstance(said, Mapping):
+        findings.drop("schema", "trust/alliance/not-words", {"alliances": said})
+        return {}
+    kept: dict[str, Word] = {}
+    for unit, value in sorted(said.items()):
+        word = next((word for word in WORDS if word == value), None)
+        refusal = _refusal(state, findings.agent, unit, word)
+        if refusal is not None:
+            findings.drop("rule", refusal, {"alliances": {unit: value}})
+        elif word is not None:
+            kept[state.unit[unit].team] = word
+    return kept
+
+
+def _refusal(state: State, agent: str, unit: str, word: Word | None) -> str | None:
+    """Return the code of the rejection of a word, or None if it is allowed."""
+    if word is None:
+        return "trust/alliance/bad-word"
+    if unit not in state.opponents(agent):
+        return "trust/alliance/bad-unit"
+    own, other = state.unit[agent].team, state.unit[unit].team
+    if word == "leave":
+        return None if state.allied(agent, unit) else "trust/alliance/not-allied"
+    if state.allied(agent, unit):
+        return "trust/alliance/allied"
+    return None if word == "propose" or _proposed(state, other, own) else "trust/alliance/not-proposed"
+
+
+def _proposed(state: State, one: str, other: str) -> bool:
+    """Return whether one agent proposed an alliance to another in the last round."""
+    return any(
+        (past.step, state.unit[past.unit].team, past.target) == ("propose", one, other)
+        for past in state.declared
+    )
+
+
+def declared(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Declared, ...]:
+    """Return what is declared in a round, from each unit's words; of a team, its first unit by name counts.
+
+    An alliance begins if one agent accepts, or if two propose it to each other in the same round.
+
+    Source: docs/rules/trust.md#declared-alliances.
+    """
+    counted: dict[tuple[str, str], tuple[Word, str]] = {}
+    for unit in sorted(said):
+        for other, word in said[unit].items():
+            counted.setdefault((state.unit[unit].team, other), (word, unit))
+    return tuple(_steps(counted))
+
+
+def _steps(counted: Mapping[tuple[str, str], tuple[Word, str]]) -> Iterator[Declared]:
+    for (own, other), (word, unit) in counted.items():
+        if word == "leave":
+            yield Declared("leave", unit, other)
+            continue
+        if word == "propose":
+            yield Declared("propose", unit, other)
+        back = counted.get((other, own), ("", ""))[0]
+        # Of two who propose to each other, the second by name completes the alliance.
+        if word == "accept" or (back == "propose" and own > other):
+            yield Declared("ally", unit, other)
+
+
+def pacts_after(state: State, news: Collection[Declared], living: Collection[str]) -> tuple[Pact, ...]:
+    """Return the alliances after a round: without those that were left or lost an agent, with new ones.
+
+    Source: docs/rules/trust.md#declared-alliances.
+    """
+    pairs = {step: {_pair(state, one) for one in news if one.step == step} for step in ("ally", "leave")}
+    kept = {(p.one, p.other): p for p in state.pacts if (p.one, p.other) not in pairs["leave"]}
+    made = {pair: Pact(*pair, state.turn) for pair in pairs["ally"]}
+    pacts = sorted((made | kept).items())
+    return tuple([pact for pair, pact in pacts if set(pair) <= set(living)])
+
+
+def _pair(state: State, one: Declared) -> tuple[str, str]:
+    """Return the two agents of a declaration, sorted."""
+    first, second = sorted((state.unit[one.unit].team, one.target))
+    return first, second
+
+
+def seen(state: State, agent: str) -> JsonObject:
+    """Return the alliances that an agent's unit sees, and what was declared in the last round.
+
+    All are public, unless `alliances_known` is off: then a unit sees only those of its own team.
+
+    Source: docs/rules/trust.md#view-of-alliances.
+    """
+    own, known = state.unit[agent].team, state.config.alliances_known
+    pairs = sorted(sorted(pair) for pair in state.alliances if known or own in pair)
+    view: dict[str, Json] = {"allied": [list(pair) for pair in pairs]}
+    if state.config.alliances == "declared":
+        for step, key in (("propose", "proposed"), ("leave", "left")):
+            view[key] = [
+                [one.unit, one.target]
+                for one in state.declared
+                if one.step == step and (known or own in (state.unit[one.unit].team, one.target))
+            ]
+    return view

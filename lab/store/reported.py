@@ -1,0 +1,209 @@
+"""What reports read of the runs of experiments: the table `reported`, one row per finished run."""
+
+import json
+import math
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.record import canonical
+from hobbes.engine.world import AnyWorld, History, Measure, won
+from hobbes.lab.errors import DamagedError
+from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.experiments import PlayedCell
+from hobbes.lab.store.history import StoredHistory, state_before
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.prices import prices_of
+from hobbes.lab.store.run import Run, observer_asked
+from hobbes.lab.store.runs import value_of
+from hobbes.nodes.players import parse_spec
+
+SCOPES = ("run", "first-half", "second-half")
+"""The scopes of the column `measures`, in the order of its values."""
+
+MOST_STRETCHES = 40
+"""Into how many stretches the rounds of a run are divided at most, so that a row is small."""
+
+DECIMALS = 4
+"""The decimals of measures over time."""
+
+OF_RUNS = ("turns", "hobbes", "record_version", "rules_version", "prompts", "prompts_hash", "lang")
+"""The columns of `runs` that reports read as well."""
+
+JSON_COLUMNS = ("told", "winners", "measures", "over_time", "spells", "ratings")
+"""The columns that hold JSON."""
+
+Row: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a run has cost: its calls, tokens and dollars, and how servers answered for its models."""
+
+    calls: int
+    tokens_in: int | None
+    tokens_out: int | None
+    usd: float | None
+    told: Sequence[str]
+    left_out: Mapping[str, Sequence[str]]
+    """The parameters that a server refused, by player."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of a run that its report reads."""
+
+    cell: PlayedCell
+    row: Mapping[str, Any]
+    """Its columns of `runs` and `reported`, JSON as plain values, and its `rounds`."""
+
+    @property
+    def seats(self) -> list[tuple[str, int, bool]]:
+        """The player of each agent, its score, and whether it won, in the order of the agents' names."""
+        players, winners = self.row["models"], self.row["winners"]
+        return [
+            (players[agent], score, agent in winners) for agent, score in sorted(self.row["scores"].items())
+        ]
+
+    @property
+    def failed(self) -> int:
+        """How many of the calls that count failed."""
+        return sum(n for outcome, n in self.row["outcomes"].items() if outcome not in DECISIONS)
+
+
+def drawn(world: AnyWorld) -> tuple[str, ...]:
+    """Return the measures of single turns that reports draw over time."""
+    return (*world.shares, *world.inequality)
+
+
+def stretch(rounds: int, most: int = MOST_STRETCHES) -> int:
+    """Return the number of turns in a stretch of a run with so many rounds; the last one may be shorter."""
+    return max(1, math.ceil(rounds / most))
+
+
+def row_of(
+    run: Run,
+    last: Any,  # noqa: ANN401  a world's own state
+    history: History[Any],
+    measures: Iterable[Measure],
+    costs: Costs,
+) -> Row:
+    """Return the row of a run that has finished, from its last state, its turns and all its measures."""
+    world, length = run.world, stretch(run.setting.config.rounds)
+    of_scopes: dict[str, list[float | None]] = defaultdict(lambda: [None] * len(SCOPES))
+    of_turns: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in drawn(world)}
+    for name, scope, value in measures:
+        if scope in SCOPES:
+            of_scopes[name][SCOPES.index(scope)] = None if value is None else float(value)
+        elif name in of_turns and value is not None:
+            of_turns[name][int(scope.removeprefix("turn/")) // length].append(value)
+    return {
+        "run": run.id,
+        "told": json.dumps(costs.told, ensure_ascii=False),
+        "model_settings": canonical(_settings_of_chats(run)),
+        "left_out": canonical({**costs.left_out}),
+        "calls": costs.calls,
+        "tokens_in": costs.tokens_in,
+        "tokens_out": costs.tokens_out,
+        "usd": costs.usd,
+        "winners": json.dumps([agent for agent, has_won in won(world, last).items() if has_won]),
+        "measures": json.dumps(of_scopes, sort_keys=True),
+        "over_time": json.dumps(
+            {name: _means(stretches, math.ceil(run.turns / length)) for name, stretches in of_turns.items()}
+        ),
+        "spells": json.dumps(_spells(world, history)),
+        "ratings": json.dumps(_ratings(world, history)),
+    }
+
+
+def _settings_of_chats(run: Run) -> dict[str, Any]:
+    """Return the parameters with which each chat model of a run was asked, by its spec."""
+    specs = {*run.models.values(), observer_asked(run.world, run.setting)} - {""}
+    chats = {spec: parse_spec(run.world.policies, spec, run.model_settings).settings for spec in specs}
+    return {
+        spec: {
+            "model": one.model,
+            "api": one.api,
+            **one.parameters(""),
+            "response_format": one.response_format,
+        }
+        for spec, one in chats.items()
+        if one
+    }
+
+
+def _means(stretches: Mapping[int, Sequence[float]], count: int) -> list[float | None]:
+    """Return the mean of each stretch, None where the measure is undefined in all of it."""
+    return [
+        round(sum(values) / len(values), DECIMALS) if (values := stretches.get(place)) else None
+        for place in range(count)
+    ]
+
+
+def _spells(world: AnyWorld, history: History[Any]) -> list[tuple[int, bool, int]]:
+    """Return how often each spell occurred: its turns, whether it ended, and how many there were."""
+    found = world.spells(history) if world.spells else {}
+    return sorted((spell.turns, spell.ended, count) for spell, count in found.items())
+
+
+def _ratings(world: AnyWorld, history: History[Any]) -> list[tuple[str, int, int, float]]:
+    """Return the kind and value of each rating, how often it was given, and the mean of the truth then."""
+    truths: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for one in world.ratings(history) if world.ratings else ():
+        truths[one.kind, one.rating].append(one.truth)
+    return [(*key, len(of_key), sum(of_key) / len(of_key)) for key, of_key in sorted(truths.items())]
+
+
+def keep_row(connection: sqlite3.Connection, row: Row) -> None:
+    """Store the row of a run, in place of an earlier one, in the transaction of the caller."""
+    names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+    connection.execute(f"insert or replace into reported ({names}) values ({values})", row)  # noqa: S608  names are ours
+
+
+def keep_figures(store: Store, run: Run) -> None:
+    """Store the row of a run that was played on the graph and has finished."""
+    row = _stored_row_of(store, run)
+    with store.db.conn as connection:
+        keep_row(connection, row)
+
+
+def _stored_row_of(store: Store, run: Run) -> Row:
+    """Return the row of a run whose turns are stored."""
+    tokens, spent = store.figures.tokens(run), store.figures.spent(run, prices_of(store.home))
+    known = (tokens["in"], tokens["out"]) if spent.tokens is not None else (None, None)
+    told = store.db.execute("select distinct model from calls where run = ? order by 1", [run.id])
+    measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
+    return row_of(
+        run,
+        state_before(store, run, run.turns),
+        StoredHistory(store, run),
+        (Measure(*one) for one in measures),
+        Costs(spent.calls, *known, spent.usd, [model for (model,) in told], store.figures.left_out(run.id)),
+    )
+
+
+def figures_of(store: Store, cells: Iterable[PlayedCell], left_out: list[str]) -> Iterator[Figures]:
+    """Yield the figures of these cells; what is damaged is added to `left_out`."""
+    for cell in cells:
+        try:
+            yield Figures(cell, _row(store, cell.id))
+        except DamagedError as error:
+            left_out.append(str(error))
+
+
+def _row(store: Store, run: str) -> Row:
+    """Return what reports read of a run. Raise DamagedError if it is damaged."""
+    about = store.runs.row(run)
+    kept = next(store.db.query("select * from reported where run = ?", [run]), None)
+    # It is missing if the process that played the run was killed at its end.
+    row = kept or _stored_row_of(store, store.runs.find(run))
+    try:
+        plain = {name: json.loads(row[name]) for name in JSON_COLUMNS}
+    except (TypeError, ValueError) as error:
+        raise damaged(run, "", f"its row in the table reported is damaged: {error}") from error
+    of_run = {name: value_of(about, name) or {} for name in ("models", "scores", "outcomes")}
+    rounds = value_of(about, "config")["rounds"]
+    return {**{name: about[name] for name in OF_RUNS}, **row, **plain, **of_run, "rounds": rounds}

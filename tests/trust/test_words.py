@@ -1,0 +1,171 @@
+"""What units say to one another: messages, requests that others read, alliances that they declare."""
+
+from typing import Any
+
+import pytest
+
+from hobbes.engine.trust.rules import result
+from hobbes.engine.trust.state import Pact, State
+from hobbes.engine.trust.validation import validate
+from hobbes.engine.trust.view import observe
+from hobbes.engine.trust.world import TRUST
+from tests.trust.plays import Round, game, play, play_on
+from tests.trust.test_measures import figures
+
+FOUR = dict.fromkeys("abcd", 50)
+
+
+def says(action: str = "block", **fields: Any) -> dict[str, Any]:
+    return {"action": action, **fields}
+
+
+def seen(state: State, key: str) -> dict[str, Any]:
+    """Return a part of each unit's view."""
+    return {unit: observe(state, unit)[key] for unit in state.unit}
+
+
+def test_messages_are_read_in_the_next_round_by_all_or_by_those_addressed_alone() -> None:
+    lines = {"a": says(messages={"all": "Peace?", "b": "Beware of c."})}
+    peace = {"from": "a", "to": "all", "text": "Peace?"}
+    beware = {"from": "a", "to": "b", "text": "Beware of c."}
+    sats = dict.fromkeys("abc", 50)
+    public, private = (play(game(sats=sats, messages=who), **lines) for who in ("all", "private"))
+    assert seen(public.after, "messages") == {"a": [], "b": [peace, beware], "c": [peace, beware]}
+    assert seen(private.after, "messages") == {"a": [], "b": [peace, beware], "c": [peace]}
+    assert private.events("message") == [
+        {"type": "message", "agent": "a", "text": "Peace?"},
+        {"type": "message", "agent": "a", "to": "b", "text": "Beware of c."},
+    ]
+    assert seen(play(public.after).after, "messages")["b"] == []
+    assert "messages" not in observe(game(), "a")
+
+
+@pytest.mark.parametrize(
+    ("said", "codes", "kept"),
+    [
+        ("Peace?", ["trust/message/not-messages"], {}),
+        ({"a": "I?", "z": "Who?", "c": "Rest in peace."}, ["trust/message/bad-unit"] * 3, {}),
+        ({"all": 7}, ["trust/message/not-text"], {}),
+        ({"b": "x" * 12, "all": ""}, ["trust/message/too-long"], {"b": "x" * 9}),
+        ({"b": "pe\u202eace"}, ["trust/message/unsafe-characters"], {"b": "peace"}),
+    ],
+)
+def test_what_is_wrong_with_a_message_is_recorded_and_the_action_stands(
+    said: Any, codes: list[str], kept: dict[str, str]
+) -> None:
+    state = game(sats={"a": 50, "b": 50, "c": 0}, messages="private", message_limit=9)
+    found = validate(state, "a", says(messages=said))
+    assert [d.code for d in found.drops] + [m.code for m in found.mends] == codes
+    assert (found.intent.action, found.intent.messages) == ("block", kept)
+
+
+def test_where_messages_are_off_words_are_dropped_and_said_with_a_refused_action_they_count() -> None:
+    assert [d.code for d in validate(game(), "a", says(messages={"b": "Hi"})).drops] == [
+        "trust/unknown-field"
+    ]
+    refused = validate(game(messages="all"), "a", says("steal", messages={"b": "Hi"})).intent
+    assert (refused.chosen, refused.messages) == (False, {"b": "Hi"})
+
+
+def test_a_request_is_read_by_others_where_it_is_known_and_anybody_may_answer_with_a_gift() -> None:
+    state = game(sats=FOUR, requests_known=True, gifts="all", observer="never")
+    begged = play(state, a="beg 8 for bread").after
+    asked = [{"from": "a", "amount": 8, "reason": "bread"}]
+    assert seen(begged, "requests") == {"a": [], "b": asked, "c": asked, "d": asked}
+    given = play(begged, b="send 8 to a", a="block")
+    assert given.codes == []
+    assert (given.sats["a"], given.sats["b"]) == (50 - 1 - 1 + 8, 50 - 8)
+    assert "requests" not in observe(play(game(sats=FOUR), a="beg 8 for bread").after, "b")
+
+
+# --- alliances --------------------------------------------------------------------------------------------
+
+
+def declared(*rounds: dict[str, Any], **config: Any) -> list[Round]:
+    return play_on(game(sats=FOUR, alliances="declared", **config), *rounds)
+
+
+PROPOSE = {"a": says(alliances={"b": "propose"})}
+ACCEPT = {"b": says(alliances={"a": "accept"})}
+LEAVE = {"a": says("attack", target="b", alliances={"b": "leave"}), "b": says()}
+ATTACK = {"a": says("attack", target="b"), "b": says("high_five", target="a")}
+
+
+def test_an_alliance_is_proposed_accepted_and_left_and_leaving_takes_effect_one_round_later() -> None:
+    proposed, accepted, left, attacked = declared(PROPOSE, ACCEPT, LEAVE, ATTACK)
+    assert seen(proposed.after, "alliances")["c"] == {"allied": [], "proposed": [["a", "b"]], "left": []}
+    assert accepted.after.pacts == (Pact("a", "b", since=1),)
+    assert seen(accepted.after, "allies") == {"a": ["b"], "b": ["a"], "c": [], "d": []}
+    assert left.codes == ["trust/ally"]  # the attack in the same answer
+    assert seen(left.after, "alliances")["d"] == {"allied": [], "proposed": [], "left": [["a", "b"]]}
+    assert (attacked.codes, attacked.sats["a"] > left.sats["a"]) == ([], True)
+    told = [
+        event for round_ in (proposed, accepted, left) for event in round_.events("propose", "ally", "leave")
+    ]
+    assert [(e["type"], e["agent"], e["target"]) for e in told] == [
+        ("propose", "a", "b"),
+        ("ally", "b", "a"),
+        ("leave", "a", "b"),
+    ]
+
+
+def test_two_proposals_in_one_round_are_an_alliance_and_death_ends_it() -> None:
+    both = play(
+        game(sats={"a": 50, "b": 4, "c": 50}, alliances="declared"),
+        **PROPOSE,
+        b=says(alliances={"a": "propose"}),
+    )
+    assert [(p.one, p.other) for p in both.after.pacts] == [("a", "b")]
+    assert play(both.after, c="attack b").after.pacts == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "codes"),
+    [
+        ("marry me", ["trust/alliance/not-words"]),
+        ({"b": "marry", "c": 7}, ["trust/alliance/bad-word"] * 2),
+        ({"a": "propose", "z": "propose"}, ["trust/alliance/bad-unit"] * 2),
+        (
+            {"b": "propose", "c": "accept", "d": "leave"},
+            ["trust/alliance/allied", "trust/alliance/not-proposed", "trust/alliance/not-allied"],
+        ),
+    ],
+)
+def test_a_word_on_an_alliance_that_is_not_allowed_is_dropped_and_the_action_stands(
+    said: Any, codes: list[str]
+) -> None:
+    state = declared(PROPOSE, ACCEPT)[-1].after
+    found = validate(state, "a", says(alliances=said))
+    assert [drop.code for drop in found.drops] == codes
+    assert (found.intent.action, found.intent.alliances) == ("block", {})
+
+
+def test_others_see_alliances_unless_they_are_hidden() -> None:
+    for config in ({"alliances": [["a", "b"]]}, {"alliances": "declared"}):
+        known, hidden = (
+            play_on(game(sats=FOUR, alliances_known=known, **config), PROPOSE, ACCEPT)[-1].after
+            for known in (True, False)
+        )
+        assert [seen(known, "alliances")[unit]["allied"] for unit in "abc"] == [[["a", "b"]]] * 3
+        assert [seen(hidden, "alliances")[unit]["allied"] for unit in "abc"] == [[["a", "b"]]] * 2 + [[]]
+
+
+@pytest.mark.parametrize("other", ["won", "lost"])
+def test_allies_win_together_by_a_setting(other: str) -> None:
+    together = other == "won"
+    config: dict[str, Any] = {"alliances": [["a", "b"]], "allies_win": together}
+    race = play(game(sats={"a": 100, "b": 50, "c": 50}, **config), a="replicate").after
+    assert [result(race, unit) for unit in "abc"] == ["won", other, "lost"]
+    assert observe(race, "c")["ended"] == {"a": "won", "b": other, "c": "lost"}
+    teams = play(game(sats={"a": 50, "b": 40, "c": 1}, victory="team", **config), a="attack c").after
+    assert TRUST.over(teams) == together
+
+
+def test_measures_say_how_long_alliances_last_who_leaves_first_and_what_it_does_then() -> None:
+    """One alliance holds for 1 round and is left by a, which then attacks b; the other holds for 3 rounds."""
+    both = {**PROPOSE, "c": says(alliances={"d": "propose"})}
+    accept = {**ACCEPT, "d": says(alliances={"c": "accept"})}
+    found = figures(*declared(both, accept, LEAVE, ATTACK, {}))
+    assert (found["alliances_made"], found["alliance_length"]) == (2, (1 + 3) / 2)
+    assert [found[f"left_first/{unit}"] for unit in "ab"] == [1, 0]
+    assert (found["attack_after_leaving"], found["high_five_after_leaving"]) == (1, 0)
