@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
@@ -148,8 +148,7 @@ class Deeds:
     """Each action as (kind, row, column, stamina); empty unless agents are shown them (`own_history`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A message of the last round; without `to` it went to all agents."""
 
     author: str

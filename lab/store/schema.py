@@ -20,7 +20,7 @@ RECORD = "iif(json_valid(record), record, '{}')"
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of the tables, which the file keeps as `pragma user_version`."""
 
 ADDRESS = {"run": str, "turn": int}
