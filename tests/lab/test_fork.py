@@ -89,8 +89,9 @@ def test_a_fork_has_the_cost_of_its_own_calls_only(opened: Store) -> None:
         run = mining(opened, models="openai:gpt-5-mini")
         again = ended(opened, run, 3)
     whole, own = opened.figures.result(run), opened.figures.result(again)
-    assert whole["tokens"] == {"in": 12_000, "out": 1_200, "untold": 0}
-    assert own["tokens"] == {"in": 3_000, "out": 300, "untold": 0}
+    unsaid = {"cached": None, "cache_written": None, "reasoning": None, "untold": 0}
+    assert whole["tokens"] == {"in": 12_000, "out": 1_200, **unsaid}
+    assert own["tokens"] == {"in": 3_000, "out": 300, **unsaid}
     assert own["usd"] == pytest.approx(whole["usd"] / 4)
     assert own["outcomes"] == whole["outcomes"], "what its turns rest on"
 
@@ -170,12 +171,12 @@ def test_a_fork_keeps_the_prompt_texts_of_its_parent_and_an_asked_variant_is_rea
         there = root / file.relative_to(prompting.ROOT)
         there.parent.mkdir(parents=True, exist_ok=True)
         text = file.read_text(encoding="utf-8")
-        there.write_text(text.replace("A new round begins.", "Another round begins."), encoding="utf-8")
+        there.write_text(text.replace("Decide what to do", "Say what to do"), encoding="utf-8")
     monkeypatch.setattr(prompting, "ROOT", root)
     kept = [forked(opened, run, 2), forked(opened, run, 2, values={"immunity": 20})]
     assert [one.prompts.turn for one in kept] == [run.prompts.turn] * 2
     anew = forked(opened, run, 2, prompts="guided").prompts
-    assert anew.turn.startswith("Another round begins.")
+    assert anew.turn.startswith("Say what to do")
 
 
 def test_a_setting_chooses_the_variant_as_in_a_new_run_unless_one_was_chosen(opened: Store) -> None:
