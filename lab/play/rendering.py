@@ -62,10 +62,6 @@ class PromptQuestion:
         except prompting.PromptError as error:
             raise UsageError(str(error)) from error
 
-    def prompt(self) -> Prompt:
-        """Return the prompt as the files say it now; raise UsageError if they are wrong."""
-        return self.filled_in(self.prompts())
-
     def words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
         """Return the beginning of the turn text that is the same for all agents and turns."""
         return "" if self.agent == OBSERVER else prompting.fixed_words(prompts, prompt.turn)

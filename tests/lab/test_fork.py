@@ -29,7 +29,7 @@ from hobbes.lab.store.runs import Runs
 from hobbes.nodes import prompting
 from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
-from tests.lab.play import go, mining, played
+from tests.lab.play import go, mining, played, prompt_of
 from tests.lab.test_caps import model
 from tests.lab.test_observer import game, granting_all, on, to_the_end
 from tests.lab.test_second_question import FIRST, answering
@@ -149,7 +149,7 @@ def test_each_turn_has_the_settings_players_and_prompts_that_it_was_played_with(
     assert [one.after.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
     assert [one.before.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
     shown = [
-        question_in_run(opened, second, turn, "miner-01", (None, None)).prompt().system for turn in range(4)
+        prompt_of(question_in_run(opened, second, turn, "miner-01", (None, None))).system for turn in range(4)
     ]
     assert len(set(shown)) == 3
 
